@@ -1,0 +1,20 @@
+"""How kernels are compiled: said here and nowhere else.
+
+Serial (threads are driven from `engine.local`), cached on disk, without the interpreter's lock, and without fast-math: it
+would let the compiler assume that there is no NaN and reorder sums, and sums in a fixed order are part of our definitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def kernel(function: F) -> F:
+    """Compile a function at its first call, or load it from the cache."""
+    compiled: F = njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled

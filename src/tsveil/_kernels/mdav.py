@@ -1,0 +1,139 @@
+"""MDAV by the fused loop: every distance is computed, each pass does as much as it can.
+
+A pass from x_r finds its k-1 nearest records and the farthest one, x_s, together; a pass from x_s finds its neighbours; a
+pass from the centroid finds the next x_r. The records that are left lie side by side: a removed row is overwritten by the
+last one. This is the plain version of the definition, the yardstick of the benchmarks and the end game of the fast one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tsveil._kernels.compiling import kernel
+from tsveil._types import Array, Indices
+
+
+@kernel
+def squared(A: Array, a: int, B: Array, b: int) -> float:
+    """The squared distance of row a of A and row b of B, summed in the order of the columns: the order is the definition."""
+    total = 0.0
+    for j in range(A.shape[1]):
+        step = A[a, j] - B[b, j]
+        total += step * step
+    return total
+
+
+@kernel
+def keep_smallest(keys: Array, ids: Indices, size: int, most: int, key: float, record: int) -> int:
+    """Offer (key, record) to a heap that keeps the `most` lexicographically smallest pairs, largest on top; gives its size."""
+    if size < most:
+        at = size
+        size += 1
+        while at > 0:  # sift up
+            parent = (at - 1) >> 1
+            if keys[parent] > key or (keys[parent] == key and ids[parent] > record):
+                break
+            keys[at] = keys[parent]
+            ids[at] = ids[parent]
+            at = parent
+    else:
+        if most == 0 or key > keys[0] or (key == keys[0] and record > ids[0]):
+            return size
+        at = 0
+        while True:  # sift down
+            child = 2 * at + 1
+            if child >= size:
+                break
+            other = child + 1
+            if other < size and (
+                keys[other] > keys[child] or (keys[other] == keys[child] and ids[other] > ids[child])
+            ):
+                child = other
+            if key > keys[child] or (key == keys[child] and record > ids[child]):
+                break
+            keys[at] = keys[child]
+            ids[at] = ids[child]
+            at = child
+    keys[at] = key
+    ids[at] = record
+    return size
+
+
+@kernel
+def assign(Z: Array, group: Indices, total: Array, label: int, labels: Indices) -> None:
+    """Label the records of a group (sorted in place) and take their rows out of the running sum, lowest index first."""
+    group.sort()
+    for member in group:
+        labels[member] = label
+        for j in range(Z.shape[1]):
+            total[j] -= Z[member, j]
+
+
+@kernel
+def fused_groups(
+    Z: Array, k: int, paper: bool, left: Indices, total: Array, label: int, labels: Indices, counter: Indices
+) -> int:
+    """Group the records `left` (ascending), whose running sum is `total`, from group number `label` on; gives the number of groups.
+
+    `labels` gets the group of each record, `counter[0]` the number of records assigned so far.
+    """
+    n, columns = left.shape[0], Z.shape[1]
+    X = np.empty((n, columns))
+    ids = left.copy()
+    where = np.empty(Z.shape[0], dtype=np.int64)
+    for i in range(n):
+        where[ids[i]] = i
+        X[i] = Z[ids[i]]
+    done = Z.shape[0] - n
+    centre = np.empty((1, columns))
+    seed = np.empty((1, columns))
+    keys = np.empty(max(k - 1, 0))
+    near = np.empty(max(k - 1, 0), dtype=np.int64)
+    group = np.empty(k, dtype=np.int64)
+
+    while n > 0:
+        pair = n >= 3 * k or (paper and n > k)
+        if not pair and (paper or n < 2 * k):
+            for i in range(n):
+                labels[ids[i]] = label
+            counter[0] = done + n
+            return label + 1
+        for j in range(columns):
+            centre[0, j] = total[j] / n
+        farthest, record = -1.0, -1
+        for i in range(n):
+            d = squared(X, i, centre, 0)
+            if d > farthest or (d == farthest and ids[i] < record):
+                farthest, record = d, ids[i]
+
+        for turn in range(2 if pair else 1):
+            if turn == 1 and paper and n <= k:
+                break
+            seed[0] = Z[record]
+            size = 0
+            farthest, other = -1.0, -1
+            for i in range(n):
+                d = squared(X, i, seed, 0)
+                if ids[i] != record:
+                    size = keep_smallest(keys, near, size, k - 1, d, ids[i])
+                    if d > farthest or (d == farthest and ids[i] < other):
+                        farthest, other = d, ids[i]
+            group[0] = record
+            group[1:] = near
+            assign(Z, group, total, label, labels)
+            label += 1
+            for member in group:
+                n -= 1
+                i = where[member]
+                X[i] = X[n]
+                ids[i] = ids[n]
+                where[ids[i]] = i
+            if other >= 0 and labels[other] == label - 1:
+                # The farthest record is among the nearest: all the others are as far, and the lowest index takes the turn.
+                other = ids[0]
+                for i in range(n):
+                    other = min(other, ids[i])
+            record = other
+            done += k
+            counter[0] = done
+    return label

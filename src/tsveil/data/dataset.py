@@ -1,0 +1,351 @@
+"""The one data type: records by numeric columns, the columns parted into blocks.
+
+A **block** is what is protected together: a time series (columns ordered in time, with their times) or a group of attributes.
+Beside the blocks stand the columns of other **roles**, in a frame and of any type: the identifier (replaced in a release) and
+the confidential columns (carried unchanged). What has no role is dropped, and its name is kept for the report.
+
+A Dataset is checked when it is made and never changes afterwards; its arrays are read-only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from tsveil._types import AnyArray, Array, ArrayLike, Indices
+from tsveil.data.times import times_as_numbers
+from tsveil.errors import InputError, Problems, some
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Columns that are protected together; a time series when it has times."""
+
+    name: str
+    #: the columns' names, unique in the data set
+    columns: tuple[str, ...]
+    #: strictly increasing times of the columns; None for attributes
+    times: Array | None = None
+    #: the times as they are written in the file
+    labels: tuple[str, ...] = ()
+
+    @property
+    def is_series(self) -> bool:
+        """Whether the columns are ordered in time."""
+        return self.times is not None
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the file of a data set looks, so that a release can look the same."""
+
+    shape: Literal["wide", "long"] = "wide"
+    format: Literal["csv", "parquet"] = "csv"
+    separator: str = ","
+    decimal: str = "."
+    #: wide: the columns in the order of the file, as far as they matter
+    order: tuple[str, ...] = ()
+    #: long: the columns with the time, the series' name (None: one column per series) and the values
+    time: str = "time"
+    variable: str | None = None
+    values: tuple[str, ...] = ("value",)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """n records by p numeric columns in blocks, with identifier and confidential columns beside them.
+
+    Make one with `from_arrays`, `from_frame` or `tsveil.read`.
+
+    Examples
+    --------
+    >>> import numpy as np, tsveil as tv
+    >>> data = tv.Dataset.from_arrays({"load": np.array([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]])}, times=[0, 1, 2])
+    >>> data
+    Dataset: 2 records; series 'load' (3 points)
+    >>> data.block("load")
+    array([[1., 2., 4.],
+           [3., 5., 9.]])
+    """
+
+    values: Array
+    blocks: tuple[Block, ...]
+    #: the columns of other roles, a row per record: the identifier if there is one, and the confidential columns
+    others: pl.DataFrame
+    #: the name of the identifier column, or None
+    id: str | None = None
+    confidential: tuple[str, ...] = ()
+    #: columns of the input that are in no block and have no role
+    dropped: tuple[str, ...] = ()
+    layout: Layout = field(default_factory=Layout)
+    #: what reading did to the records (dropped, filled, resampled), in sentences
+    notes: tuple[str, ...] = ()
+    #: NaN is admitted; only the measures and attacks that define it take such data
+    missing: bool = False
+    #: columns that held whole numbers only
+    integers: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        values = np.ascontiguousarray(self.values, dtype=np.float64)
+        if values is self.values:
+            values = values.view()
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+        self._check()
+
+    # -- making one ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, ArrayLike],
+        *,
+        times: Sequence[Any] | AnyArray | Mapping[str, Sequence[Any] | AnyArray] | None = None,
+        ids: Sequence[Any] | AnyArray | None = None,
+        confidential: Mapping[str, Sequence[Any]] | pl.DataFrame | None = None,
+    ) -> Dataset:
+        """Series from (records, points) arrays, one per block.
+
+        `times` is one sequence for all blocks or one per block: numbers, time stamps or texts of either; 0, 1, 2, ... when
+        left out. `ids` and `confidential` have a value per record.
+
+        Examples
+        --------
+        >>> import tsveil as tv
+        >>> tv.Dataset.from_arrays({"gas": [[1, 2], [3, 4]], "power": [[5, 6], [7, 8]]}, ids=["a", "b"])
+        Dataset: 2 records; series 'gas' (2 points), 'power' (2 points); identifier 'id'
+        """
+        problems = Problems("the arrays cannot be used")
+        if not arrays:
+            problems.add("no array was given")
+        matrices: dict[str, Array] = {}
+        for name, array in arrays.items():
+            try:
+                matrix = np.asarray(array, dtype=np.float64)
+            except (TypeError, ValueError):
+                problems.add(f"block {name!r} holds something other than numbers, or rows of unequal length")
+                continue
+            if matrix.ndim != 2 or 0 in matrix.shape:
+                problems.add(f"block {name!r} must be a table of records by points. Got the shape {matrix.shape}.")
+                continue
+            matrices[name] = matrix
+        lengths = {name: len(matrix) for name, matrix in matrices.items()}
+        if len(set(lengths.values())) > 1:
+            problems.add(f"the blocks have different numbers of records: {lengths}")
+        problems.raise_if_any()
+        n = next(iter(lengths.values()))
+
+        blocks = []
+        for name, matrix in matrices.items():
+            given = times.get(name) if isinstance(times, Mapping) else times
+            labels = tuple(str(label) for label in (given if given is not None else range(matrix.shape[1])))
+            if len(labels) != matrix.shape[1]:
+                problems.add(f"block {name!r} has {matrix.shape[1]} points, but {len(labels)} times were given")
+                continue
+            numbers = times_as_numbers(list(given)) if given is not None else np.arange(len(labels), dtype=np.float64)
+            if numbers is None:
+                problems.add(f"the times of block {name!r} are neither numbers nor time stamps: {some(labels, 3)}")
+                continue
+            columns = labels if len(matrices) == 1 else tuple(f"{name}.{label}" for label in labels)
+            blocks.append(Block(name, columns, numbers, labels))
+
+        others = pl.DataFrame(dict(confidential) if isinstance(confidential, Mapping) else confidential)
+        if ids is not None:
+            others = pl.DataFrame({"id": pl.Series("id", list(ids))}).hstack(others.get_columns())
+        if others.width and len(others) != n:
+            problems.add(f"there are {n} records, but {len(others)} ids or confidential values")
+        problems.raise_if_any()
+        return cls(
+            values=np.hstack([matrices[block.name] for block in blocks]),
+            blocks=tuple(blocks),
+            others=others,
+            id="id" if ids is not None else None,
+            confidential=tuple(c for c in others.columns if ids is None or c != "id"),
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        blocks: Mapping[str, Sequence[str]],
+        id: str | None = None,
+        confidential: Sequence[str] = (),
+        times: Mapping[str, Sequence[Any] | None] | None = None,
+        missing: Literal["refuse", "drop", "keep", "interpolate"] = "refuse",
+        layout: Layout | None = None,
+        subject: str = "the frame cannot be used",
+    ) -> Dataset:
+        """From a polars or pandas frame with a row per record.
+
+        `blocks` maps a name to its columns. A block is a series when `times` has its times, or when its columns' names are
+        numbers or time stamps; `times={"name": None}` makes it a block of attributes in any case.
+
+        Examples
+        --------
+        >>> import polars as pl, tsveil as tv
+        >>> frame = pl.DataFrame({"who": ["x", "y"], "age": [31, 44], "pay": [1.5, 2.5], "ill": ["no", "yes"]})
+        >>> tv.Dataset.from_frame(frame, id="who", blocks={"person": ["age", "pay"]}, confidential=["ill"])
+        Dataset: 2 records; attributes 'person' (2 columns); identifier 'who'; confidential 'ill'
+        """
+        from tsveil.data.frames import dataset_from_wide
+
+        return dataset_from_wide(
+            frame, blocks=blocks, id=id, confidential=confidential, times=times, missing=missing, layout=layout, subject=subject
+        )
+
+    def with_values(self, values: Array) -> Dataset:
+        """The same records and roles with other values in the blocks."""
+        return replace(self, values=values)
+
+    def with_notes(self, *notes: str) -> Dataset:
+        """The same data with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def take(self, rows: Indices | Sequence[int]) -> Dataset:
+        """The records at these rows, in this order."""
+        rows = np.asarray(rows, dtype=np.int64)
+        return replace(self, values=self.values[rows], others=self.others[rows.tolist()] if self.others.width else self.others)
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return int(self.values.shape[0])
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns in blocks, in the order of `values`."""
+        return tuple(column for block in self.blocks for column in block.columns)
+
+    @property
+    def series(self) -> tuple[Block, ...]:
+        """The blocks that are time series."""
+        return tuple(block for block in self.blocks if block.is_series)
+
+    @property
+    def ids(self) -> pl.Series:
+        """The identifier column; row numbers where there is none."""
+        if self.id is None:
+            return pl.Series("row", np.arange(self.n))
+        return self.others[self.id]
+
+    def block_named(self, name: str) -> Block:
+        """The block with this name."""
+        for block in self.blocks:
+            if block.name == name:
+                return block
+        raise InputError(f"there is no block {name!r}\n  blocks available: {', '.join(b.name for b in self.blocks)}")
+
+    def span(self, name: str) -> slice:
+        """The columns of `values` that a block occupies."""
+        start = 0
+        for block in self.blocks:
+            if block.name == name:
+                return slice(start, start + len(block))
+            start += len(block)
+        self.block_named(name)  # raises, with the names that exist
+        raise AssertionError
+
+    def block(self, name: str) -> Array:
+        """The (records, columns) array of a block, read-only.
+
+        Examples
+        --------
+        >>> import tsveil as tv
+        >>> tv.Dataset.from_arrays({"load": [[1.0, 2.0]]}).block("gas")
+        Traceback (most recent call last):
+        tsveil.errors.InputError: there is no block 'gas'
+          blocks available: load
+        """
+        return self.values[:, self.span(name)]
+
+    def __repr__(self) -> str:
+        series = ", ".join(f"{b.name!r} ({len(b)} points)" for b in self.blocks if b.is_series)
+        groups = ", ".join(f"{b.name!r} ({len(b)} columns)" for b in self.blocks if not b.is_series)
+        parts = [f"{self.n} records"]
+        parts += [f"series {series}"] * bool(series) + [f"attributes {groups}"] * bool(groups)
+        parts += [f"identifier {self.id!r}"] if self.id else []
+        parts += [f"confidential {some(self.confidential)}"] if self.confidential else []
+        return "Dataset: " + "; ".join(parts)
+
+    # -- what must hold -----------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        problems = Problems("the data cannot be used")
+        columns = self.columns
+        if self.values.ndim != 2 or self.values.shape[1] != len(columns):
+            problems.add(f"the values have the shape {self.values.shape}, but the blocks name {len(columns)} columns")
+        if not self.values.size:
+            problems.add("there are no records" if len(columns) else "there are no blocks")
+        _check_unique("block", [block.name for block in self.blocks], problems)
+        _check_unique("column", list(columns), problems)
+        for block in self.blocks:
+            if block.times is None:
+                continue
+            if len(block.times) != len(block):
+                problems.add(f"block {block.name!r} has {len(block)} columns and {len(block.times)} times")
+            elif not np.isfinite(block.times).all():
+                problems.add(f"block {block.name!r} has a time that is not a finite number")
+            elif (backwards := np.flatnonzero(np.diff(block.times) <= 0)).size:
+                at = int(backwards[0])
+                shown = block.labels or tuple(f"{t:g}" for t in block.times)
+                problems.add(
+                    f"the times of block {block.name!r} must increase, but {shown[at]!r} is followed by "
+                    f"{shown[at + 1]!r} (points {at + 1} and {at + 2})"
+                )
+        problems.raise_if_any()
+        self._check_cells(problems)
+        if self.id is not None and self.id in self.others.columns:
+            check_ids(self.others[self.id], problems)
+        problems.raise_if_any()
+
+    def _check_cells(self, problems: Problems) -> None:
+        bad = ~np.isfinite(self.values)
+        if self.missing:
+            bad &= ~np.isnan(self.values)
+        if not bad.any():
+            return
+        columns = self.columns
+        cells = np.argwhere(bad)
+        for row, column in cells[:5]:
+            value = self.values[row, column]
+            what = "missing (NaN)" if np.isnan(value) else "infinite"
+            problems.add(f"row {row + 1}, column {columns[column]!r}: the value is {what}")
+        if len(cells) > 5:
+            problems.add(f"... and {len(cells) - 5} more cells that are missing or infinite, in {int(bad.any(1).sum())} records")
+        problems.hint("options: drop these records, or fill the gaps (missing='drop' or missing='interpolate' when reading)")
+
+
+def _check_unique(what: str, names: list[str], problems: Problems) -> None:
+    seen: set[str] = set()
+    twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+    if twice:
+        problems.add(f"{what} named more than once: {some(twice)}")
+
+
+def check_ids(ids: pl.Series, problems: Problems) -> None:
+    """An identifier names one record: refuse missing and repeated ones, with their rows."""
+    if ids.null_count():
+        rows = [row + 1 for row, value in enumerate(ids.to_list()) if value is None]
+        problems.add(f"column {ids.name!r}: the id is missing in {len(rows)} records (rows {some(rows)})")
+    if ids.n_unique() < len(ids):
+        places: dict[Any, list[int]] = {}
+        for row, value in enumerate(ids.to_list()):
+            places.setdefault(value, []).append(row + 1)
+        repeated = {value: rows for value, rows in places.items() if len(rows) > 1 and value is not None}
+        for value, rows in list(repeated.items())[:5]:
+            problems.add(f"column {ids.name!r}: the id {value!r} occurs {len(rows)} times (rows {some(rows)})")
+        if len(repeated) > 5:
+            problems.add(f"... and {len(repeated) - 5} more ids that occur more than once")

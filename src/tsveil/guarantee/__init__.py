@@ -1,0 +1,1 @@
+"""What a release promises, and verifiers that read the published values alone."""

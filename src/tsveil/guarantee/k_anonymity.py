@@ -1,0 +1,110 @@
+"""k-anonymity: every published row of values is shared by at least k records.
+
+The scope says which values make a row: all columns of a block ("block", each block by itself), all columns of the record
+("record"), or every single column by itself ("column"). Values are compared by their bits, as they will be written: -0.0 and
+0.0 print differently, so they are different values to whoever reads the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tsveil._types import Array, Indices
+from tsveil.data.dataset import Dataset
+from tsveil.errors import some
+from tsveil.guarantee.base import Guarantee, Status, Verdict
+
+Scope = Literal["block", "record", "column"]
+
+
+def shared_by(rows: Array) -> Indices:
+    """For each row the number of rows with the same bits, itself included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shared_by(np.array([[1.0, 2.0], [0.0, 2.0], [1.0, 2.0]]))
+    array([2, 1, 2])
+    """
+    rows = np.ascontiguousarray(rows)
+    # Rows as opaque byte strings: sorting brings equal ones together, whatever the number of columns.
+    packed = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    _, group, count = np.unique(packed, return_inverse=True, return_counts=True)
+    shared: Indices = count[group.ravel()].astype(np.int64)
+    return shared
+
+
+@dataclass(frozen=True)
+class KAnonymity(Guarantee):
+    """Every published row of values is shared by at least k records.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> published = tv.Dataset.from_arrays({"load": [[1.5, 2.0], [1.5, 2.0], [9.0, 9.0]]})
+    >>> print(KAnonymity(2).verify(published))
+    VIOLATED: 2-anonymity: in each block, every published row of values is shared by at least 2 records.
+      block 'load': 1 record shares its values with fewer than 2 records; the smallest group has 1 (row 3)
+    """
+
+    k: int
+    scope: Scope = "block"
+    #: the names of the blocks, for a promise over several of them
+    blocks: int = 1
+
+    @property
+    def words(self) -> str:
+        """The promise."""
+        where = {
+            "block": "in each block, every published row of values",
+            "record": "every published record, with all its series and attributes,",
+            "column": "in each column by itself, every published value",
+        }[self.scope]
+        return f"{self.k}-anonymity: {where} is shared by at least {self.k} records."
+
+    @property
+    def short(self) -> str:
+        """For tables."""
+        return f"{self.k}-anonymity per {self.scope}"
+
+    @property
+    def limits(self) -> str:
+        """Per block or per column the promise does not extend to several of them together."""
+        if self.scope == "record" or (self.scope == "block" and self.blocks == 1):
+            return (
+                f"It bounds linking by the published values at 1 in {self.k}. It says nothing about confidential columns: if all "
+                "members of a group share a confidential value, that value is disclosed."
+            )
+        return (
+            f"The promise holds for each {self.scope} by itself. An intruder who knows several {self.scope}s of a person can combine "
+            "them, and then fewer records remain; the linkage attacks measure that."
+        )
+
+    def verify(self, published: Dataset) -> Verdict:
+        """Count how many records share each row of values."""
+        smallest = published.n
+        witnesses = []
+        for what, rows in self._parts(published):
+            shared = shared_by(rows)
+            smallest = min(smallest, int(shared.min()))
+            few = np.flatnonzero(shared < self.k)
+            if few.size:
+                least = np.flatnonzero(shared == shared.min())
+                verb = "record shares its" if few.size == 1 else "records share their"
+                witnesses.append(
+                    f"{what}: {few.size} {verb} values with fewer than {self.k} records; the smallest group has "
+                    f"{int(shared.min())} ({'row' if least.size == 1 else 'rows'} {some((least + 1).tolist())})"
+                )
+        if witnesses:
+            return Verdict(Status.VIOLATED, self.words, "\n  ".join(witnesses[:5]))
+        return Verdict(Status.HOLDS, self.words, details=(f"the smallest group has {smallest} records",))
+
+    def _parts(self, data: Dataset) -> list[tuple[str, Array]]:
+        if self.scope == "record":
+            return [("whole records", data.values)]
+        if self.scope == "block":
+            return [(f"block {block.name!r}", data.block(block.name)) for block in data.blocks]
+        return [(f"column {name!r}", data.values[:, [at]]) for at, name in enumerate(data.columns)]

@@ -1,0 +1,1 @@
+"""Protection methods, one file each; the registry lists them."""

@@ -1,0 +1,99 @@
+"""What every protection method is: parameters, a promise, and a way to turn a data set into a release.
+
+A method is a frozen dataclass derived from `Method` in a file of its own. Most methods treat the blocks one after the
+other and only write `protect_block`; one that needs all blocks at once overrides `protect_blocks`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tsveil._types import Array, Indices
+from tsveil.data.dataset import Block, Dataset
+from tsveil.errors import InputError, ParameterError
+from tsveil.guarantee.base import Guarantee
+from tsveil.params import Parameters
+from tsveil.randomness import fresh_seed, generator
+from tsveil.release import Release
+
+
+@dataclass(frozen=True)
+class Protected:
+    """A block after protection."""
+
+    values: Array
+    #: the group of each record, or None for a method without groups
+    groups: Indices | None = None
+    #: what the owner should know of this run
+    warnings: tuple[str, ...] = ()
+    #: figures of the run for the report: name -> value
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(Parameters):
+    """Base of all protection methods."""
+
+    #: the key in the registry, plans and on the command line
+    name: ClassVar[str]
+    #: one line that says what it does
+    summary: ClassVar[str]
+    #: where it was published
+    reference: ClassVar[str]
+    #: whether it protects time series, attributes or both
+    takes: ClassVar[frozenset[str]] = frozenset({"series", "attributes"})
+
+    @abstractmethod
+    def guarantee(self, data: Dataset) -> Guarantee:
+        """What a release of this data promises."""
+
+    def check(self, data: Dataset) -> None:
+        """Refuse data that the method cannot protect; called before any work."""
+
+    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
+        """Protect one block by itself; a method overrides this or `protect_blocks`."""
+        raise InputError(f"{self._label()} does not protect blocks one by one")
+
+    def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
+        """Protect all blocks; by default one after the other."""
+        return {block.name: self.protect_block(data.block(block.name), block, rng) for block in data.blocks}
+
+    def protect(self, data: Dataset, *, seed: int | None = None) -> Release:
+        """Protect a data set.
+
+        The seed matters for methods that draw at random, and for the order and identifiers of a written release. Leave it out
+        except in tests: it is then drawn from the operating system and kept on the private side.
+        """
+        if data.missing and bool(np.isnan(data.values).any()):
+            raise InputError(
+                f"{self._label()} cannot protect missing values\n  options: read the data with missing='drop' or missing='interpolate'"
+            )
+        kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
+        if not kinds <= self.takes:
+            raise InputError(f"{self._label()} protects {' and '.join(sorted(self.takes))}; this data set has {' and '.join(sorted(kinds))}")
+        self.check(data)
+        seed = fresh_seed() if seed is None else seed
+        parts = self.protect_blocks(data, generator(seed))
+        values = np.hstack([parts[block.name].values for block in data.blocks])
+        # Adding zero turns -0.0 into 0.0: the two are equal numbers, but would be published as different texts.
+        return Release(
+            original=data,
+            data=data.with_values(values + 0.0),
+            method=self.name,
+            settings=self.settings(),
+            guarantee=self.guarantee(data),
+            groups={name: part.groups for name, part in parts.items() if part.groups is not None},
+            seed=seed,
+            warnings=tuple(dict.fromkeys(w for part in parts.values() for w in part.warnings)),
+            facts={name: part.facts for name, part in parts.items() if part.facts},
+        )
+
+
+def check_k(method: str, k: int, n: int) -> None:
+    """A group needs k records, so there must be k."""
+    if k > n:
+        raise ParameterError(f"The 'k' parameter of {method} must be at most the number of records ({n}). Got {k}.")
