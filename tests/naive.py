@@ -56,3 +56,18 @@ def mdav(Z: Array, k: int, variant: str = "standard") -> Indices:
     if len(left()):
         take(left())
     return labels
+
+
+def series_links(original: list[Array], released: list[Array], distance: str) -> tuple[Indices, Indices, Indices]:
+    """Time series linkage by looking at every pair: size of the tie, lowest row tied, own row tied or not."""
+    n = len(original[0])
+    tied, link, hit = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for i in range(n):
+        total = np.zeros(n)
+        for a, b in zip(original, released, strict=True):
+            if distance == "sts":
+                a, b = np.diff(a, axis=1), np.diff(b, axis=1)
+            total += np.sqrt(squared_distances(b, a[i]))
+        best = np.flatnonzero(total == total.min())
+        tied[i], link[i], hit[i] = len(best), best[0], i in best
+    return tied, link, hit

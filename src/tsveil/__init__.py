@@ -1,4 +1,15 @@
-"""tsveil: protect time series and numerical microdata, attack the result, and measure it."""
+"""tsveil: protect time series and numerical microdata, attack the result, and measure it.
+
+    import tsveil as tv
+
+    data = tv.read("meters.csv")
+    release = tv.MDAV(k=5).protect(data)
+    print(release.verify())
+    print(tv.evaluate(data, release))
+    release.write("release")
+
+The names below are the public ones. They are loaded when first used, so that `import tsveil` stays fast.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +19,61 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from tsveil import attack, distance, errors
     from tsveil.data.dataset import Block, Dataset
+    from tsveil.data.examples import example
+    from tsveil.data.read import read
+    from tsveil.guarantee.base import Verdict
+    from tsveil.guarantee.k_anonymity import KAnonymity
+    from tsveil.measure.scorecard import Scorecard, evaluate
+    from tsveil.plan import Plan, run
+    from tsveil.protect.mdav import MDAV
+    from tsveil.release import Release
 
-#: public name -> module that defines it; loaded when first used, so that `import tsveil` stays fast
+#: public name -> module that defines it; a module that is public itself stands for itself
 _PLACES = {
     "Block": "tsveil.data.dataset",
     "Dataset": "tsveil.data.dataset",
+    "KAnonymity": "tsveil.guarantee.k_anonymity",
+    "MDAV": "tsveil.protect.mdav",
+    "Plan": "tsveil.plan",
+    "Release": "tsveil.release",
+    "Scorecard": "tsveil.measure.scorecard",
+    "Verdict": "tsveil.guarantee.base",
+    "attack": "tsveil.attack",
+    "distance": "tsveil.distance",
+    "errors": "tsveil.errors",
+    "evaluate": "tsveil.measure.scorecard",
+    "example": "tsveil.data.examples",
+    "read": "tsveil.data.read",
+    "run": "tsveil.plan",
 }
 
-__all__ = ["Block", "Dataset", "__version__"]
+__all__ = [
+    "MDAV",
+    "Block",
+    "Dataset",
+    "KAnonymity",
+    "Plan",
+    "Release",
+    "Scorecard",
+    "Verdict",
+    "__version__",
+    "attack",
+    "distance",
+    "errors",
+    "evaluate",
+    "example",
+    "read",
+    "run",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'tsveil' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_PLACES[name]), name)
+    module = importlib.import_module(_PLACES[name])
+    value = module if module.__name__ == f"tsveil.{name}" else getattr(module, name)
     globals()[name] = value
     return value
 

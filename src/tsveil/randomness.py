@@ -38,7 +38,7 @@ def secret_order(seed: int, n: int) -> Indices:
 
 
 def secret_names(seed: int, n: int) -> list[str]:
-    """n different identifiers of 16 hexadecimal digits, each after an 'r' so that no program takes one for a number.
+    """N different identifiers of 16 hexadecimal digits, each after an 'r' so that no program takes one for a number.
 
     Examples
     --------

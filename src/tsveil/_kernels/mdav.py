@@ -60,9 +60,25 @@ def keep_smallest(keys: Array, ids: Indices, size: int, most: int, key: float, r
 
 
 @kernel
+def sort(a: Indices) -> None:
+    """Sort in place by Shell's method: numpy's sort takes seconds to compile."""
+    gap = 1
+    while gap < a.shape[0] // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, a.shape[0]):
+            value, at = a[i], i
+            while at >= gap and a[at - gap] > value:
+                a[at] = a[at - gap]
+                at -= gap
+            a[at] = value
+        gap //= 3
+
+
+@kernel
 def assign(Z: Array, group: Indices, total: Array, label: int, labels: Indices) -> None:
     """Label the records of a group (sorted in place) and take their rows out of the running sum, lowest index first."""
-    group.sort()
+    sort(group)
     for member in group:
         labels[member] = label
         for j in range(Z.shape[1]):

@@ -32,7 +32,8 @@ class Links:
         """For each record the chance that the intruder picks the right one."""
         if self.ties == "first":
             return (self.link == np.arange(len(self.link))).astype(np.float64)
-        return np.where(self.hit, 1.0 / np.maximum(self.candidates, 1), 0.0)
+        chance: Array = np.where(self.hit, 1.0 / np.maximum(self.candidates, 1), 0.0)
+        return chance
 
     @property
     def correct(self) -> float:

@@ -87,7 +87,9 @@ def series_prefixes(
     if not names:
         raise InputError("time series linkage needs at least one series; these data have none")
     if distance not in ("euclidean", "sts"):
-        raise ParameterError(f"The 'distance' parameter of the series attack must be 'euclidean' or 'sts'. Got {distance!r}.")
+        raise ParameterError(
+            f"The 'distance' parameter of the series attack must be 'euclidean' or 'sts'. Got {distance!r}."
+        )
     if ties not in ("expected", "first"):
         raise ParameterError(f"The 'ties' parameter of the series attack must be 'expected' or 'first'. Got {ties!r}.")
     if original.n != protected.n:
@@ -129,7 +131,9 @@ def _nearest(a: Array, b: Array, starts: Indices) -> tuple[Indices, Indices, Ind
     candidates = np.ascontiguousarray(rows.T)
     with progress.step("Linking records", total=len(a)) as counter:
         parts = map_chunks(
-            lambda low, high: nearest_rows(a[low:high], candidates, starts, copies, first, own[low:high], counter), len(a), 2048
+            lambda low, high: nearest_rows(a[low:high], candidates, starts, copies, first, own[low:high], counter),
+            len(a),
+            2048,
         )
     return (
         np.concatenate([p[1] for p in parts]),
@@ -155,4 +159,9 @@ def distinct_rows(rows: Array) -> tuple[Array, Indices, Indices, Indices]:
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return rows[first[order]], first[order].astype(np.int64), rank[own.ravel()].astype(np.int64), copies[order].astype(np.int64)
+    return (
+        rows[first[order]],
+        first[order].astype(np.int64),
+        rank[own.ravel()].astype(np.int64),
+        copies[order].astype(np.int64),
+    )

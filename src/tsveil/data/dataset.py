@@ -1,8 +1,9 @@
 """The one data type: records by numeric columns, the columns parted into blocks.
 
-A **block** is what is protected together: a time series (columns ordered in time, with their times) or a group of attributes.
-Beside the blocks stand the columns of other **roles**, in a frame and of any type: the identifier (replaced in a release) and
-the confidential columns (carried unchanged). What has no role is dropped, and its name is kept for the report.
+A **block** is what is protected together: a time series (columns ordered in time, with their times) or a group of
+attributes. Beside the blocks stand the columns of other **roles**, in a frame and of any type: the identifier (replaced
+in a release) and the confidential columns (carried unchanged). What has no role is dropped, and its name is kept for
+the report.
 
 A Dataset is checked when it is made and never changes afterwards; its arrays are read-only.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,10 @@ import polars as pl
 from tsveil._types import AnyArray, Array, ArrayLike, Indices
 from tsveil.data.times import times_as_numbers
 from tsveil.errors import InputError, Problems, some
+
+if TYPE_CHECKING:
+    from tsveil.data.frames import BlockSpec, Times
+    from tsveil.data.gaps import Missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +118,8 @@ class Dataset:
     ) -> Dataset:
         """Series from (records, points) arrays, one per block.
 
-        `times` is one sequence for all blocks or one per block: numbers, time stamps or texts of either; 0, 1, 2, ... when
-        left out. `ids` and `confidential` have a value per record.
+        `times` is one sequence for all blocks or one per block: numbers, time stamps or texts of either; 0, 1, 2, ...
+        when left out. `ids` and `confidential` have a value per record.
 
         Examples
         --------
@@ -175,18 +180,22 @@ class Dataset:
         cls,
         frame: Any,
         *,
-        blocks: Mapping[str, Sequence[str]],
+        blocks: Mapping[str, BlockSpec],
         id: str | None = None,
         confidential: Sequence[str] = (),
-        times: Mapping[str, Sequence[Any] | None] | None = None,
-        missing: Literal["refuse", "drop", "keep", "interpolate"] = "refuse",
-        layout: Layout | None = None,
-        subject: str = "the frame cannot be used",
+        times: Times = None,
+        missing: Missing = "refuse",
+        resample: int | None = None,
     ) -> Dataset:
         """From a polars or pandas frame with a row per record.
 
-        `blocks` maps a name to its columns. A block is a series when `times` has its times, or when its columns' names are
-        numbers or time stamps; `times={"name": None}` makes it a block of attributes in any case.
+        `blocks` maps a name to its columns: a list, or {"from": first, "to": last} for all columns between two. A block
+        is a series when `times` has its times, or when its columns' names are numbers or time stamps (a word may stand
+        before the stamps, as in load.2018-01-01); `times={"name": None}` makes it a block of attributes in any case.
+
+        Gaps are refused unless `missing` says what to do: "drop" leaves the records out, "interpolate" fills series
+        linearly in time (the ends take the nearest value), "keep" admits NaN. `resample=m` brings every series to m
+        points, from its first to its last value.
 
         Examples
         --------
@@ -198,7 +207,50 @@ class Dataset:
         from tsveil.data.frames import dataset_from_wide
 
         return dataset_from_wide(
-            frame, blocks=blocks, id=id, confidential=confidential, times=times, missing=missing, layout=layout, subject=subject
+            frame, blocks=blocks, id=id, confidential=confidential, times=times, missing=missing, resample=resample
+        )
+
+    @classmethod
+    def from_long(
+        cls,
+        frame: Any,
+        *,
+        id: str,
+        time: str,
+        value: str | Sequence[str],
+        variable: str | None = None,
+        confidential: Sequence[str] = (),
+        missing: Missing = "refuse",
+        resample: int | None = None,
+    ) -> Dataset:
+        """From a polars or pandas frame with a row per record and time, in any order.
+
+        A record may have several series: one per `value` column, or one per word in the `variable` column. A series has
+        the times that occur in any record; a record that lacks some of them has gaps: see `from_frame` for `missing`
+        and `resample`. A confidential column has one value per record.
+
+        Examples
+        --------
+        >>> import polars as pl, tsveil as tv
+        >>> frame = pl.DataFrame({"who": ["x", "x", "y", "y"], "day": [1, 2, 1, 2], "load": [5.0, 6.0, 7.0, 8.0]})
+        >>> data = tv.Dataset.from_long(frame, id="who", time="day", value="load")
+        >>> data
+        Dataset: 2 records; series 'load' (2 points); identifier 'who'
+        >>> data.block("load")
+        array([[5., 6.],
+               [7., 8.]])
+        """
+        from tsveil.data.frames import dataset_from_long
+
+        return dataset_from_long(
+            frame,
+            id=id,
+            time=time,
+            value=value,
+            variable=variable,
+            confidential=confidential,
+            missing=missing,
+            resample=resample,
         )
 
     def with_values(self, values: Array) -> Dataset:
@@ -212,7 +264,8 @@ class Dataset:
     def take(self, rows: Indices | Sequence[int]) -> Dataset:
         """The records at these rows, in this order."""
         rows = np.asarray(rows, dtype=np.int64)
-        return replace(self, values=self.values[rows], others=self.others[rows.tolist()] if self.others.width else self.others)
+        others = self.others[rows.tolist()] if self.others.width else self.others
+        return replace(self, values=self.values[rows], others=others)
 
     # -- looking at it ------------------------------------------------------------------------------------------------
 
@@ -292,19 +345,7 @@ class Dataset:
         _check_unique("block", [block.name for block in self.blocks], problems)
         _check_unique("column", list(columns), problems)
         for block in self.blocks:
-            if block.times is None:
-                continue
-            if len(block.times) != len(block):
-                problems.add(f"block {block.name!r} has {len(block)} columns and {len(block.times)} times")
-            elif not np.isfinite(block.times).all():
-                problems.add(f"block {block.name!r} has a time that is not a finite number")
-            elif (backwards := np.flatnonzero(np.diff(block.times) <= 0)).size:
-                at = int(backwards[0])
-                shown = block.labels or tuple(f"{t:g}" for t in block.times)
-                problems.add(
-                    f"the times of block {block.name!r} must increase, but {shown[at]!r} is followed by "
-                    f"{shown[at + 1]!r} (points {at + 1} and {at + 2})"
-                )
+            check_times(block, problems)
         problems.raise_if_any()
         self._check_cells(problems)
         if self.id is not None and self.id in self.others.columns:
@@ -324,8 +365,11 @@ class Dataset:
             what = "missing (NaN)" if np.isnan(value) else "infinite"
             problems.add(f"row {row + 1}, column {columns[column]!r}: the value is {what}")
         if len(cells) > 5:
-            problems.add(f"... and {len(cells) - 5} more cells that are missing or infinite, in {int(bad.any(1).sum())} records")
-        problems.hint("options: drop these records, or fill the gaps (missing='drop' or missing='interpolate' when reading)")
+            records = int(bad.any(1).sum())
+            problems.add(f"... and {len(cells) - 5} more cells that are missing or infinite, in {records} records")
+        problems.hint(
+            "options: drop these records or fill the gaps (missing='drop', missing='interpolate' when reading)"
+        )
 
 
 def _check_unique(what: str, names: list[str], problems: Problems) -> None:
@@ -335,17 +379,35 @@ def _check_unique(what: str, names: list[str], problems: Problems) -> None:
         problems.add(f"{what} named more than once: {some(twice)}")
 
 
-def check_ids(ids: pl.Series, problems: Problems) -> None:
-    """An identifier names one record: refuse missing and repeated ones, with their rows."""
+def check_times(block: Block, problems: Problems) -> None:
+    """The points of a series come in the order of time."""
+    if block.times is None:
+        return
+    if len(block.times) != len(block):
+        problems.add(f"block {block.name!r} has {len(block)} columns and {len(block.times)} times")
+    elif not np.isfinite(block.times).all():
+        problems.add(f"block {block.name!r} has a time that is not a finite number")
+    elif (backwards := np.flatnonzero(np.diff(block.times) <= 0)).size:
+        at = int(backwards[0])
+        shown = block.labels or tuple(f"{t:g}" for t in block.times)
+        problems.add(
+            f"the times of block {block.name!r} must increase, but {shown[at]!r} is followed by "
+            f"{shown[at + 1]!r} (points {at + 1} and {at + 2})"
+        )
+
+
+def check_ids(ids: pl.Series, problems: Problems, rows: Indices | None = None) -> None:
+    """An identifier names one record: refuse missing and repeated ones, with their rows (1, 2, ... unless given)."""
+    numbers = np.arange(1, len(ids) + 1) if rows is None else rows
     if ids.null_count():
-        rows = [row + 1 for row, value in enumerate(ids.to_list()) if value is None]
-        problems.add(f"column {ids.name!r}: the id is missing in {len(rows)} records (rows {some(rows)})")
+        empty = numbers[ids.is_null().to_numpy()].tolist()
+        problems.add(f"column {ids.name!r}: the id is missing in {len(empty)} records (rows {some(empty)})")
     if ids.n_unique() < len(ids):
         places: dict[Any, list[int]] = {}
-        for row, value in enumerate(ids.to_list()):
-            places.setdefault(value, []).append(row + 1)
-        repeated = {value: rows for value, rows in places.items() if len(rows) > 1 and value is not None}
-        for value, rows in list(repeated.items())[:5]:
-            problems.add(f"column {ids.name!r}: the id {value!r} occurs {len(rows)} times (rows {some(rows)})")
+        for row, value in zip(numbers.tolist(), ids.to_list(), strict=True):
+            places.setdefault(value, []).append(row)
+        repeated = {value: found for value, found in places.items() if len(found) > 1 and value is not None}
+        for value, found in list(repeated.items())[:5]:
+            problems.add(f"column {ids.name!r}: the id {value!r} occurs {len(found)} times (rows {some(found)})")
         if len(repeated) > 5:
             problems.add(f"... and {len(repeated) - 5} more ids that occur more than once")

@@ -1,17 +1,17 @@
-"""Example data that come with the package: load curves from a generator, and two small tables printed in the literature.
+"""Example data that come with the package: generated load curves, and two small tables printed in the literature.
 
 `load_curves` makes up households; no real meter reading is in it, so it can be shown to anybody. A household's load is
 
     load(t) = base(t) + [somebody is at home] * (activity(t) + appliances(t) + hot water(t) + heating(t) + car(t))
 
-in kWh per hour. Its kind (single worker, family, retired, home office, night owl) sets when its day peaks in the morning, at noon and
-in the evening, on weekdays and at weekends; its size, its clock, what it owns and when it is away are drawn. All households live
-under one weather, which drives the heating.
+in kWh per hour. Its kind (single worker, family, retired, home office, night owl) sets when its day peaks in the
+morning, at noon and in the evening, on weekdays and at weekends; its size, its clock, what it owns and when it is away
+are drawn. All households live under one weather, which drives the heating.
 
 References
 ----------
-.. [1] J. Nin, V. Torra, Towards the evaluation of time series protection methods, Information Sciences 179 (2009), Table 1
-   (index of food prices, Spanish National Statistics Institute).
+.. [1] J. Nin, V. Torra, Towards the evaluation of time series protection methods, Information Sciences 179 (2009),
+   Table 1 (index of food prices, Spanish National Statistics Institute).
 .. [2] J. Nin, V. Torra, Extending microaggregation procedures for time series protection, RSCTC 2006, Table 2
    (opening prices of the firms in the Ibex 35).
 
@@ -34,8 +34,8 @@ from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError
 from tsveil.params import at_least
 
-#: households are drawn in lots of this size, each from its own stream: the first 100 are the same in a file of 100 and in
-#: one of 100,000, and the arrays of a lot stay in the processor's cache
+#: households are drawn in lots of this size, each from its own stream: the first 100 are the same in a file of 100 and
+#: in one of 100,000, and the arrays of a lot stay in the processor's cache
 LOT = 100
 
 FIRST_DAY = np.datetime64("2024-01-01T00", "h")  # a Monday
@@ -61,15 +61,40 @@ class Kind:
 
 KINDS = (
     # single worker: nobody at home by day
-    Kind(0.28, 0.75, ((6.8, 0.9, 0.7), (13.0, 2.0, 0.05), (19.5, 2.0, 0.9)), ((9.5, 1.5, 0.6), (14.0, 2.5, 0.6), (20.0, 2.5, 0.8))),
+    Kind(
+        share=0.28,
+        size=0.75,
+        weekday=((6.8, 0.9, 0.7), (13.0, 2.0, 0.05), (19.5, 2.0, 0.9)),
+        weekend=((9.5, 1.5, 0.6), (14.0, 2.5, 0.6), (20.0, 2.5, 0.8)),
+    ),
     # family
-    Kind(0.30, 1.45, ((6.9, 1.0, 1.0), (12.8, 2.5, 0.4), (18.8, 2.2, 1.2)), ((9.0, 1.6, 0.9), (13.2, 2.5, 1.0), (19.0, 2.4, 1.1))),
+    Kind(
+        share=0.30,
+        size=1.45,
+        weekday=((6.9, 1.0, 1.0), (12.8, 2.5, 0.4), (18.8, 2.2, 1.2)),
+        weekend=((9.0, 1.6, 0.9), (13.2, 2.5, 1.0), (19.0, 2.4, 1.1)),
+    ),
     # retired: all days are alike
-    Kind(0.22, 0.85, ((8.0, 1.4, 0.7), (12.0, 2.0, 0.9), (18.2, 2.0, 0.8)), ((8.2, 1.4, 0.7), (12.0, 2.0, 1.0), (18.2, 2.0, 0.8))),
+    Kind(
+        share=0.22,
+        size=0.85,
+        weekday=((8.0, 1.4, 0.7), (12.0, 2.0, 0.9), (18.2, 2.0, 0.8)),
+        weekend=((8.2, 1.4, 0.7), (12.0, 2.0, 1.0), (18.2, 2.0, 0.8)),
+    ),
     # home office
-    Kind(0.13, 1.00, ((8.2, 1.2, 0.8), (12.8, 3.2, 0.9), (19.2, 2.2, 0.9)), ((9.5, 1.6, 0.7), (13.5, 2.5, 0.7), (19.5, 2.4, 0.9))),
+    Kind(
+        share=0.13,
+        size=1.00,
+        weekday=((8.2, 1.2, 0.8), (12.8, 3.2, 0.9), (19.2, 2.2, 0.9)),
+        weekend=((9.5, 1.6, 0.7), (13.5, 2.5, 0.7), (19.5, 2.4, 0.9)),
+    ),
     # night owl
-    Kind(0.07, 0.85, ((10.5, 1.4, 0.5), (16.0, 2.5, 0.4), (23.2, 2.6, 1.2)), ((12.0, 1.6, 0.5), (17.0, 2.5, 0.5), (23.8, 2.8, 1.2))),
+    Kind(
+        share=0.07,
+        size=0.85,
+        weekday=((10.5, 1.4, 0.5), (16.0, 2.5, 0.4), (23.2, 2.6, 1.2)),
+        weekend=((12.0, 1.6, 0.5), (17.0, 2.5, 0.5), (23.8, 2.8, 1.2)),
+    ),
 )
 
 #: how homes are heated, and the share of each
@@ -109,8 +134,8 @@ APPLIANCES = (
 def load_curves(households: int = 300, days: int = 14, seed: int = 1) -> Dataset:
     """Electricity load curves of made-up households, in kWh per hour, from Monday 2024-01-01 on.
 
-    The confidential column is how the home is heated: it shows in the load, but many households share it. The same seed gives
-    the same data, and the first households of a larger file are those of a smaller one with the same days.
+    The confidential column is how the home is heated: it shows in the load, but many households share it. The same seed
+    gives the same data, and the first households of a larger file are those of a smaller one with the same days.
 
     Examples
     --------
@@ -155,7 +180,7 @@ def load_curves(households: int = 300, days: int = 14, seed: int = 1) -> Dataset
 
 def _lot(draw: np.random.Generator, cold: Array) -> tuple[Array, AnyArray]:
     """The curves of `LOT` households, and how they heat."""
-    # The Sunday before the first day is simulated, too, and cut off: what runs in the first night began on that evening.
+    # The Sunday before the first day is simulated, too, and cut off: what runs in the first night began that evening.
     days = len(cold)
     shape = (LOT, days)
     weekend = ((np.arange(days) - 1) % 7 >= 5).astype(np.int64)
@@ -183,7 +208,7 @@ def _lot(draw: np.random.Generator, cold: Array) -> tuple[Array, AnyArray]:
         power = _between(draw, a.power, LOT, 1) * (owned & used)
         at_home += _runs(start, _between(draw, a.hours, *shape), power)
 
-    # A boiler heats its water in the cheap hours of the night, longer after a day of much use.
+    # A boiler heats its water in the cheap hours of the night, longer where more people live.
     boiler = draw.random(LOT) < np.where(np.isin(heating, ["heat pump", "electric"]), 0.55, 0.35)
     start = _between(draw, (22, 27), LOT, 1)
     hours = _between(draw, (0.8, 2.6), LOT, 1) * np.sqrt(size)[:, None] * _between(draw, (0.6, 1.4), *shape)
@@ -195,8 +220,8 @@ def _lot(draw: np.random.Generator, cold: Array) -> tuple[Array, AnyArray]:
     power = np.array([3.6, 7.2, 10.8])[_choice(draw, [0.45, 0.35, 0.2])][:, None]
     at_home += _runs(start, _between(draw, (6, 26), *shape) / power, charged * power)
 
-    # A heat pump follows the cold all day, on and off; a storage heater takes the heat of the next day at night, and its
-    # elements drop out one by one.
+    # A heat pump follows the cold all day, on and off; a storage heater takes the heat of the next day at night, and
+    # its elements drop out one by one.
     house = np.exp(0.5 * _normal(draw, LOT)) * np.sqrt(size)
     pump = np.where(heating == "heat pump", house, 0.0)[:, None, None]
     at_home += pump * cold * _between(draw, (0.15, 1.85), LOT, days, 24)
@@ -216,7 +241,7 @@ def _lot(draw: np.random.Generator, cold: Array) -> tuple[Array, AnyArray]:
 
 
 def _away(draw: np.random.Generator, days: int) -> Mask:
-    """The hours in which nobody is at home: one household in five leaves for one to ten days, some before the first day."""
+    """The hours when nobody is at home: one household in five leaves for one to ten days, some before the first day."""
     leaves = draw.random((LOT, 1)) < 0.2
     length = 24 * _between(draw, (1, 10), LOT, 1)
     start = draw.random((LOT, 1)) * (24 * days + length) - length
@@ -348,7 +373,7 @@ def food_prices() -> Dataset:
 
 
 def ibex() -> Dataset:
-    """Opening prices of the 35 firms of the Ibex 35 on the five days that are printed [2]_; their business is confidential.
+    """Opening prices of the 35 firms of the Ibex 35 on the five days that are printed [2]_; confidential: the business.
 
     The days are uneven, three in May 2005 and two in April 2006, and STS divides by these distances.
 
@@ -394,7 +419,9 @@ def example(name: str) -> Dataset:
 
 
 def example_frame(name: str) -> pl.DataFrame:
-    """The example data of this name as the raw table a user would have: identifier, a column per time, confidential columns.
+    """The example data of this name as the raw table a user would have.
+
+    Columns: the identifier, one per time, and the confidential ones.
 
     Examples
     --------
@@ -403,4 +430,6 @@ def example_frame(name: str) -> pl.DataFrame:
     """
     data = example(name)
     values = pl.DataFrame(data.values, schema=list(data.columns), orient="row")
-    return pl.concat([data.others.select(data.ids.name), values, data.others.select(data.confidential)], how="horizontal")
+    return pl.concat(
+        [data.others.select(data.ids.name), values, data.others.select(data.confidential)], how="horizontal"
+    )

@@ -20,6 +20,9 @@ from tsveil.params import Parameters
 from tsveil.randomness import fresh_seed, generator
 from tsveil.release import Release
 
+#: a carried column in which more than this share of the records stand alone gets a warning
+RARE = 0.05
+
 
 @dataclass(frozen=True)
 class Protected:
@@ -74,7 +77,9 @@ class Method(Parameters):
             )
         kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
         if not kinds <= self.takes:
-            raise InputError(f"{self._label()} protects {' and '.join(sorted(self.takes))}; this data set has {' and '.join(sorted(kinds))}")
+            raise InputError(
+                f"{self._label()} protects {' and '.join(sorted(self.takes))}; this data set has {' and '.join(sorted(kinds))}"
+            )
         self.check(data)
         seed = fresh_seed() if seed is None else seed
         parts = self.protect_blocks(data, generator(seed))
@@ -83,12 +88,11 @@ class Method(Parameters):
         return Release(
             original=data,
             data=data.with_values(values + 0.0),
-            method=self.name,
-            settings=self.settings(),
+            method=self,
             guarantee=self.guarantee(data),
             groups={name: part.groups for name, part in parts.items() if part.groups is not None},
             seed=seed,
-            warnings=tuple(dict.fromkeys(w for part in parts.values() for w in part.warnings)),
+            warnings=tuple(dict.fromkeys([*(w for p in parts.values() for w in p.warnings), *linking_columns(data)])),
             facts={name: part.facts for name, part in parts.items() if part.facts},
         )
 
@@ -97,3 +101,15 @@ def check_k(method: str, k: int, n: int) -> None:
     """A group needs k records, so there must be k."""
     if k > n:
         raise ParameterError(f"The 'k' parameter of {method} must be at most the number of records ({n}). Got {k}.")
+
+
+def linking_columns(data: Dataset) -> list[str]:
+    """A warning for each carried column whose values are so rare that they identify records by themselves."""
+    warnings = []
+    for name in data.confidential:
+        alone = int(data.others[name].is_unique().sum())
+        if alone > data.n * RARE:
+            warnings.append(
+                f"the carried column {name!r} has a value of its own in {alone} of {data.n} records: whoever knows it can link by it"
+            )
+    return warnings

@@ -66,12 +66,16 @@ class MDAV(Method):
     """Groups of at least k similar records, each value replaced by its group's mean or median."""
 
     name: ClassVar[str] = "mdav"
-    summary: ClassVar[str] = "groups of at least k similar records (by value or by shape), each value replaced by the group's mean"
+    summary: ClassVar[str] = (
+        "groups of at least k similar records (by value or by shape), each value replaced by the group's mean"
+    )
     reference: ClassVar[str] = "Domingo-Ferrer and Torra 2005; for time series Nin and Torra 2006, 2009"
 
     k: int = param(5, at_least(2), "smallest group: every published row is shared by at least k records")
     distance: Literal["euclidean", "sts"] = param(
-        "euclidean", one_of("euclidean", "sts"), "what makes series similar: their values (euclidean) or their shape (sts)"
+        "euclidean",
+        one_of("euclidean", "sts"),
+        "what makes series similar: their values (euclidean) or their shape (sts)",
     )
     variant: Literal["standard", "paper"] = param(
         "standard", one_of("standard", "paper"), "paper follows the printed loop, whose last group may be too small"
@@ -81,7 +85,9 @@ class MDAV(Method):
     )
     representative: Representative = param("mean", one_of("mean", "median"), "what replaces the values of a group")
     scale: Literal["auto", "standardise", "none"] = param(
-        "auto", one_of("auto", "standardise", "none"), "standardise columns before grouping; auto: attributes yes, series no"
+        "auto",
+        one_of("auto", "standardise", "none"),
+        "standardise columns before grouping; auto: attributes yes, series no",
     )
 
     def guarantee(self, data: Dataset) -> KAnonymity:
@@ -97,7 +103,9 @@ class MDAV(Method):
                 "is not such a series\n  options: distance='euclidean', or leave that block out"
             )
         if float(np.abs(data.values).max()) > LARGEST:
-            raise InputError(f"values beyond {LARGEST:g} cannot be compared by squared distances\n  options: rescale the data first")
+            raise InputError(
+                f"values beyond {LARGEST:g} cannot be compared by squared distances\n  options: rescale the data first"
+            )
 
     def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
         """Group every block, or all of them at once, and replace values by those of their group."""
@@ -109,7 +117,9 @@ class MDAV(Method):
         parts = {}
         for block in data.blocks:
             values = data.block(block.name)
-            parts[block.name] = self._protected(values, self._groups(self._space(self._scaled(values, block), block), block.name))
+            parts[block.name] = self._protected(
+                values, self._groups(self._space(self._scaled(values, block), block), block.name)
+            )
         return parts
 
     def _scaled(self, values: Array, block: Block) -> Array:

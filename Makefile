@@ -1,0 +1,40 @@
+# Everything a newcomer needs; each target sets up what it uses. `make demo` and `make test` are the two to know.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/pip --disable-pip-version-check install -qq
+
+.PHONY: demo test check bench clean
+
+demo: .venv/.installed
+	@$(BIN)/tsveil demo
+
+test: .venv/.test
+	@$(BIN)/python -m pytest -n auto
+
+check: .venv/.test
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest tests/test_imports.py
+
+bench: .venv/.bench
+	@$(BIN)/python benchmarks/run.py
+
+.venv/bin/python:
+	@$(PYTHON) -m venv .venv
+
+.venv/.installed: .venv/bin/python pyproject.toml
+	@$(PIP) -e .
+	@touch $@
+
+.venv/.test: .venv/bin/python pyproject.toml
+	@$(PIP) -e '.[test]'
+	@touch $@ .venv/.installed
+
+.venv/.bench: .venv/bin/python pyproject.toml
+	@$(PIP) -e '.[test,bench]'
+	@touch $@ .venv/.test .venv/.installed
+
+clean:
+	@rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

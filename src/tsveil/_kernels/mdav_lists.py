@@ -1,0 +1,456 @@
+"""MDAV with lists of neighbours that are made ahead of time, many at once, from a compact picture of the records.
+
+The picture holds every record in rotated, scaled float32 coordinates (most telling first), 64 records to a tile, one row of
+a tile per coordinate, so that a loop over the 64 becomes vector instructions. Records that are near each other share a tile,
+and each tile has a box in its leading coordinates. The picture only ever *excludes* records: whatever it cannot exclude is
+measured in float64 as the definition says, so lists are exact, ties included.
+
+Why a list stays right: it holds the first records by (distance, index) among all that were left when it was made. Records
+are only ever removed; so those of the list that are still left come first among all that are still left.
+
+Why excluding is right: let D be the distance of two records, z their coordinates in the picture, d2 the defined float64
+square of D. `margin` bounds | |z-z'| - scale*D | and `stretch` the relative error of sqrt(d2) and of the rotation (see the
+driver). A float32 sum of the squares of at most c coordinates has a relative error below (c+4) 2^-24; `slack` is twice
+that. Hence d2 <= t implies sum <= (scale sqrt(t) (1+stretch) + margin)^2 (1+slack), and so for "at least". The sum over the
+leading coordinates plus the square of the difference (sum) of the norms of the others is a lower (upper) bound of the
+whole by the triangle inequality; the rounding of those norms is part of `margin`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tsveil._kernels.compiling import kernel
+from tsveil._kernels.mdav import assign, keep_smallest, squared
+from tsveil._types import AnyArray, Array, Indices
+
+#: records per tile
+LANES = 64
+#: what `form_groups` asks for
+DONE, CENTRE, BOTH_LISTS, NEAR_LIST, COMPACTION = 0, 1, 2, 3, 4
+#: the entries of `state`
+LEFT, LABEL, OTHER_SEED, EVALUATED, FIRST, WANTED, STORED, USED = 0, 1, 2, 3, 4, 5, 6, 7
+
+
+@kernel
+def compact(T: AnyArray, ids: Indices, where: Indices, boxes: AnyArray, lead: int) -> int:
+    """Close the gaps that removed records left in the tiles and measure the boxes anew; gives the number of tiles.
+
+    Row `lead` of the boxes is for the norm of the coordinates that are not leading, which is the last row of a tile.
+    """
+    rows = T.shape[1]
+    to = 0
+    for at in range(ids.shape[0]):
+        if ids[at] >= 0:
+            if to != at:
+                for c in range(rows):
+                    T[to // 64, c, to % 64] = T[at // 64, c, at % 64]
+                ids[to] = ids[at]
+                where[ids[to]] = to
+                ids[at] = -1
+            to += 1
+    tiles = (to + 63) // 64
+    for at in range(to, min(tiles * 64, ids.shape[0])):
+        T[at // 64, 0, at % 64] = np.nan
+    for tile in range(tiles):
+        last = min(to - tile * 64, 64)
+        for c in range(lead + 1):
+            row = rows - 1 if c == lead else c
+            low = high = T[tile, row, 0]
+            for lane in range(1, last):
+                low = min(low, T[tile, row, lane])
+                high = max(high, T[tile, row, lane])
+            boxes[0, c, tile] = low
+            boxes[1, c, tile] = high
+    return tiles
+
+
+@kernel
+def add_squares(T: AnyArray, tile: int, q: AnyArray, start: int, stop: int, sums: AnyArray) -> None:
+    """Add the squared differences of the coordinates start..stop (a multiple of 4 of them) for all records of a tile."""
+    for c in range(start, stop, 4):
+        q0, q1, q2, q3 = q[c], q[c + 1], q[c + 2], q[c + 3]
+        for lane in range(64):
+            total = sums[lane]
+            step = T[tile, c, lane] - q0
+            total += step * step
+            step = T[tile, c + 1, lane] - q1
+            total += step * step
+            step = T[tile, c + 2, lane] - q2
+            total += step * step
+            step = T[tile, c + 3, lane] - q3
+            total += step * step
+            sums[lane] = total
+
+
+@kernel
+def count_hits(sums: AnyArray, below: float, above: float) -> int:
+    """The number of sums that are at most `below` or at least `above`."""
+    hits = np.int32(0)
+    for lane in range(64):
+        hits += np.int32(sums[lane] <= below) | np.int32(sums[lane] >= above)
+    return hits
+
+
+@kernel
+def promising(T: AnyArray, tile: int, lead: int, q: AnyArray, below: float, above: float, sums: AnyArray) -> bool:
+    """Whether a tile may hold records near enough or far enough; then `sums` has the sums of all of its records."""
+    rows = T.shape[1] - 1
+    for lane in range(64):
+        sums[lane] = np.float32(0.0)
+    add_squares(T, tile, q, 0, lead, sums)
+    if lead < rows:
+        norm = q[rows]
+        nears = np.int32(0)
+        fars = np.int32(0)
+        for lane in range(64):
+            less = T[tile, rows, lane] - norm
+            more = T[tile, rows, lane] + norm
+            nears += np.int32(sums[lane] + less * less <= below)
+            fars += np.int32(sums[lane] + more * more >= above)
+        start = lead
+        while start < rows:
+            if nears + fars == 0:
+                return False
+            stop = min(start + 16, rows)
+            add_squares(T, tile, q, start, stop, sums)
+            if fars == 0 and stop < rows:
+                nears = count_hits(sums, below, np.float32(np.inf))
+            start = stop
+    return count_hits(sums, below, above) > 0
+
+
+@kernel
+def offer(
+    Z: Array,
+    ids: Indices,
+    tile: int,
+    record: int,
+    sums: AnyArray,
+    bound: Array,
+    limits: AnyArray,
+    near_key: Array,
+    near_id: Indices,
+    far_key: Array,
+    far_id: Indices,
+    size: Indices,
+) -> None:
+    """Offer the records of a tile that the sums do not exclude to the two lists of a record.
+
+    `limits` holds what a sum must not exceed to be near and must reach to be far; `size` the lengths of the two lists.
+    """
+    scale, margin, stretch, slack = bound[0], bound[1], bound[2], bound[3]
+    for lane in range(64):
+        near = sums[lane] <= limits[0]
+        far = sums[lane] >= limits[1]
+        if not (near or far):
+            continue
+        other = ids[tile * 64 + lane]
+        if other == record:
+            continue
+        d = squared(Z, other, Z, record)
+        if near:
+            size[0] = keep_smallest(near_key, near_id, size[0], near_key.shape[0], d, other)
+            if size[0] == near_key.shape[0]:
+                root = np.sqrt(near_key[0]) * scale * (1.0 + stretch) + margin
+                limits[0] = np.float32(root * root * (1.0 + slack))
+        if far:
+            size[1] = keep_smallest(far_key, far_id, size[1], far_key.shape[0], -d, other)
+            if size[1] == far_key.shape[0]:
+                root = max(np.sqrt(-far_key[0]) * scale * (1.0 - stretch) - margin, 0.0)
+                limits[1] = np.float32(root * root * (1.0 - slack))
+
+
+@kernel
+def sort_heap(keys: Array, ids: Indices, size: int) -> None:
+    """Put the pairs of a heap of `keep_smallest` into ascending order."""
+    for last in range(size - 1, 0, -1):
+        key, record = keys[0], ids[0]
+        keep_smallest(keys, ids, last, last, keys[last], ids[last])
+        keys[last], ids[last] = key, record
+
+
+@kernel
+def make_lists(
+    Z: Array,
+    T: AnyArray,
+    ids: Indices,
+    where: Indices,
+    boxes: AnyArray,
+    tiles: int,
+    lead: int,
+    bound: Array,
+    records: Indices,
+    slots: Indices,
+    with_far: bool,
+    near_key: Array,
+    near_id: Indices,
+    far_key: Array,
+    far_id: Indices,
+    size: Indices,
+) -> None:
+    """For each of some records that are left: its nearest and, if asked, its farthest records, in order, into its slot."""
+    count = records.shape[0]
+    rows = T.shape[1] - 1
+    sums = np.empty(64, dtype=np.float32)
+    q = np.empty((count, rows + 1), dtype=np.float32)
+    limits = np.empty((count, 2), dtype=np.float32)
+    lower = np.zeros((count, tiles), dtype=np.float32)
+    upper = np.zeros((count, tiles), dtype=np.float32)
+    zero = np.float32(0.0)
+    never = np.float32(np.nan)  # no comparison with it holds: a bound of a tile that need not be visited (again)
+
+    for a in range(count):
+        home = where[records[a]]
+        for c in range(rows + 1):
+            q[a, c] = T[home // 64, c, home % 64]
+        limits[a, 0] = np.inf
+        limits[a, 1] = -1.0 if with_far else np.nan
+        size[slots[a], 0] = 0
+        size[slots[a], 1] = 0
+        if not with_far:
+            upper[a, :] = never
+        for c in range(lead + 1):
+            x = q[a, rows] if c == lead else q[a, c]
+            for tile in range(tiles):
+                gap = max(max(boxes[0, c, tile] - x, x - boxes[1, c, tile]), zero)
+                lower[a, tile] += gap * gap
+            if with_far and c < lead:
+                for tile in range(tiles):
+                    reach = max(x - boxes[0, c, tile], boxes[1, c, tile] - x)
+                    upper[a, tile] += reach * reach
+            elif with_far:
+                for tile in range(tiles):
+                    reach = boxes[1, c, tile] + x
+                    upper[a, tile] += reach * reach
+
+        # Good limits early save work: the record's own tile first, then a few that may hold the very near and very far.
+        slot = slots[a]
+        mine = q[a]
+        visited = 0
+        for sweep in range(5):
+            if sweep == 0:
+                near_cut, far_cut = zero, never
+            elif sweep == 1:
+                near_cut, far_cut = limits[a, 0] / np.float32(16.0), zero
+                for tile in range(tiles):
+                    if upper[a, tile] > far_cut:
+                        far_cut = upper[a, tile]
+            else:
+                near_cut = limits[a, 0] / np.float32(8.0 if sweep == 2 else 4.0 if sweep == 3 else 2.0)
+                far_cut = (limits[a, 1] + far_cut) / np.float32(2.0)
+            for tile in range(tiles):
+                if (
+                    (sweep == 0 and tile == home // 64)
+                    or (sweep > 0 and (lower[a, tile] <= near_cut or upper[a, tile] >= far_cut))
+                ) and visited < 24:
+                    if promising(T, tile, lead, mine, limits[a, 0], limits[a, 1], sums):
+                        offer(
+                            Z, ids, tile, records[a], sums, bound, limits[a],
+                            near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
+                        )  # fmt: skip
+                    lower[a, tile] = never
+                    upper[a, tile] = never
+                    visited += 1
+
+    # A block of tiles stays in the cache while all records look at it.
+    block = max(1, (1 << 18) // (64 * (rows + 1)))
+    for start in range(0, tiles, block):
+        for a in range(count):
+            slot = slots[a]
+            mine = q[a]
+            for tile in range(start, min(start + block, tiles)):
+                if lower[a, tile] <= limits[a, 0] or upper[a, tile] >= limits[a, 1]:
+                    if promising(T, tile, lead, mine, limits[a, 0], limits[a, 1], sums):
+                        offer(
+                            Z, ids, tile, records[a], sums, bound, limits[a],
+                            near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
+                        )  # fmt: skip
+    for a in range(count):
+        sort_heap(near_key[slots[a]], near_id[slots[a]], size[slots[a], 0])
+        sort_heap(far_key[slots[a]], far_id[slots[a]], size[slots[a], 1])
+
+
+@kernel
+def gather(seed: int, near_id: Indices, size: int, labels: Indices, group: Indices) -> bool:
+    """Fill the group with the seed and the first of its list that are left; False if the list is used up."""
+    group[0] = seed
+    filled = 1
+    for p in range(size):
+        if filled == group.shape[0]:
+            break
+        if labels[near_id[p]] < 0:
+            group[filled] = near_id[p]
+            filled += 1
+    return filled == group.shape[0]
+
+
+@kernel
+def remove(T: AnyArray, ids: Indices, where: Indices, group: Indices) -> None:
+    """Take records out of the picture: no comparison with NaN holds."""
+    for member in group:
+        at = where[member]
+        T[at // 64, 0, at % 64] = np.nan
+        ids[at] = -1
+
+
+@kernel
+def form_groups(
+    Z: Array,
+    k: int,
+    stop: int,
+    T: AnyArray,
+    ids: Indices,
+    where: Indices,
+    slot_of: Indices,
+    near_key: Array,
+    near_id: Indices,
+    far_id: Indices,
+    size: Indices,
+    outer: Indices,
+    outer_distance: Array,
+    outside: float,
+    old_centre: Array,
+    stretch: float,
+    total: Array,
+    labels: Indices,
+    state: Indices,
+    radius: Array,
+    counter: Indices,
+) -> int:
+    """Form pairs of groups while at least `stop` records are left and the lists last; gives what is needed to go on.
+
+    `outer` lists the records farthest from `old_centre`, by distance, descending; all others are at most `outside` away.
+    """
+    n, columns = Z.shape
+    centre = np.empty((1, columns))
+    group = np.empty(k, dtype=np.int64)
+    tiny = 1e-160 * np.sqrt(columns)  # squares below the smallest double vanish
+    while state[LEFT] >= stop or state[OTHER_SEED] >= 0:
+        if state[OTHER_SEED] < 0:
+            if state[LEFT] * 5 < state[STORED] * 4:
+                return COMPACTION
+            if state[EVALUATED] > state[LEFT]:
+                return CENTRE
+            for j in range(columns):
+                centre[0, j] = total[j] / state[LEFT]
+            # |x - c| <= |x - c_old| + |c - c_old|: whoever is listed below the best one's reach need not be looked at.
+            drift = np.sqrt(squared(centre, 0, old_centre, 0)) + tiny
+            best, seed = -1.0, -1
+            certain = outside < 0.0
+            while labels[outer[state[FIRST]]] >= 0 and state[FIRST] < outer.shape[0] - 1:
+                state[FIRST] += 1
+            for p in range(state[FIRST], outer.shape[0]):
+                reach = (outer_distance[p] + drift) * (1.0 + stretch) + tiny
+                if best > reach * reach * (1.0 + stretch):
+                    certain = True
+                    break
+                if labels[outer[p]] < 0:
+                    d = squared(Z, outer[p], centre, 0)
+                    state[EVALUATED] += 1
+                    if d > best or (d == best and outer[p] < seed):
+                        best, seed = d, outer[p]
+            if not certain:
+                reach = (outside + drift) * (1.0 + stretch) + tiny
+                if not best > reach * reach * (1.0 + stretch):
+                    return CENTRE
+
+            slot = slot_of[seed]
+            state[WANTED] = seed
+            if slot < 0 or not gather(seed, near_id[slot], size[slot, 0], labels, group):
+                return BOTH_LISTS
+            for member in group:
+                labels[member] = state[LABEL]
+            other = -1
+            for p in range(size[slot, 1]):
+                if labels[far_id[slot, p]] < 0:
+                    other = far_id[slot, p]
+                    break
+            if other < 0:
+                for member in group:
+                    labels[member] = -1
+                return BOTH_LISTS
+            radius[0] = squared(Z, group[k - 1], Z, seed)
+            state[OTHER_SEED] = other
+        else:
+            seed = state[OTHER_SEED]
+            slot = slot_of[seed]
+            state[WANTED] = seed
+            if slot < 0 or not gather(seed, near_id[slot], size[slot, 0], labels, group):
+                return NEAR_LIST
+            state[OTHER_SEED] = -1
+        slot_of[seed] = -1
+        remove(T, ids, where, group)
+        assign(Z, group, total, state[LABEL], labels)
+        state[LABEL] += 1
+        state[LEFT] -= k
+        state[USED] += 1
+        counter[0] = n - state[LEFT]
+    return DONE
+
+
+@kernel
+def next_seeds(
+    Z: Array, outer: Indices, first: int, wanted: int, radius: float, slot_of: Indices, labels: Indices, seeds: Indices
+) -> int:
+    """Guess the next seeds r, the wanted one first: the outermost records that will hardly join each other's groups."""
+    seeds[0] = wanted
+    found = 1
+    for p in range(first, min(outer.shape[0], first + 16 * seeds.shape[0])):
+        if found == seeds.shape[0]:
+            break
+        record = outer[p]
+        if labels[record] >= 0 or slot_of[record] >= 0:
+            continue
+        alone = True
+        for a in range(found):
+            if squared(Z, record, Z, seeds[a]) <= radius:
+                alone = False
+                break
+        if alone:
+            seeds[found] = record
+            found += 1
+    return found
+
+
+@kernel
+def next_other_seeds(
+    Z: Array,
+    radius: float,
+    seeds: Indices,
+    slot_of: Indices,
+    labels: Indices,
+    far_id: Indices,
+    size: Indices,
+    others: Indices,
+) -> int:
+    """Guess the seeds s that belong to some seeds r with lists, by the same rule; only those without a list."""
+    found = 0
+    for r in seeds:
+        slot = slot_of[r]
+        for p in range(size[slot, 1]):
+            record = far_id[slot, p]
+            if labels[record] >= 0:
+                continue
+            alone = True
+            for a in range(found):
+                if squared(Z, record, Z, others[a]) <= radius:
+                    alone = False
+                    break
+            if alone:
+                others[found] = record
+                found += 1
+                break
+    kept = 0
+    for a in range(found):
+        if slot_of[others[a]] < 0:
+            others[kept] = others[a]
+            kept += 1
+    return kept
+
+
+@kernel
+def distances(Z: Array, records: Indices, centre: Array, away: Array) -> None:
+    """The distances of some records to a centre."""
+    for i in range(records.shape[0]):
+        away[i] = np.sqrt(squared(Z, records[i], centre, 0))

@@ -1,0 +1,469 @@
+"""The command line: a door to the same line as the Python API.
+
+Nothing heavy is imported at the top, so that `--help` answers at once. Every command builds what it needs from the public
+functions and prints a summary; `--json` prints one JSON document instead. Exit codes: 0 good, 1 a guarantee is not met, 2 bad
+input.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tsveil import __version__
+
+if TYPE_CHECKING:
+    from tsveil.data.dataset import Dataset
+    from tsveil.guarantee.base import Verdict
+    from tsveil.measure.scorecard import Scorecard
+    from tsveil.plan import Outcome
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Commands(click.Group):
+    """Turns tsveil's own errors into a message and an exit code, and lists commands in the order of work."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of work, not of the alphabet."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        from tsveil.errors import GuaranteeError, TsveilError
+
+        try:
+            return super().invoke(ctx)
+        except TsveilError as error:
+            click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+            click.echo(str(error), err=True)
+            ctx.exit(1 if isinstance(error, GuaranteeError) else 2)
+        except KeyboardInterrupt:
+            click.echo("stopped; nothing was written", err=True)
+            ctx.exit(130)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="tsveil")
+def main() -> None:
+    """Protect time series before they are published, attack the result, and measure it.
+
+    Start with `tsveil demo`, or with your own file: `tsveil inspect FILE`, `tsveil plan FILE`, `tsveil run PLAN`.
+    """
+
+
+# -- options that several commands share -----------------------------------------------------------------------------------
+
+
+def reading_options(command: F) -> F:
+    """How a file is read; what is not given is guessed."""
+    options = [
+        click.option(
+            "--layout", type=click.Choice(["wide", "long"]), help="A row per record, or a row per record and time."
+        ),
+        click.option("--id", metavar="COLUMN", help="The identifier; it is replaced by a random one."),
+        click.option(
+            "--block", "blocks", multiple=True, metavar="NAME=FIRST..LAST|COL,COL", help="Columns protected together."
+        ),
+        click.option(
+            "--confidential", multiple=True, metavar="COLUMN", help="Carried unchanged; may be given several times."
+        ),
+        click.option("--time", metavar="COLUMN", help="Long layout: the time."),
+        click.option("--variable", metavar="COLUMN", help="Long layout: which series a row belongs to."),
+        click.option(
+            "--value", multiple=True, metavar="COLUMN", help="Long layout: the value, or one column per series."
+        ),
+        click.option("--separator", metavar="CHAR", help="Between the cells of a CSV file."),
+        click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark of a CSV file."),
+        click.option("--missing", type=click.Choice(["refuse", "drop", "interpolate"]), help="What to do with gaps."),
+        click.option("--resample", type=click.IntRange(min=2), metavar="M", help="Bring all series to M points."),
+        click.option("--split", type=click.IntRange(min=2), metavar="I", help="Cut each series into I shorter ones."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+READING = (
+    "layout",
+    "id",
+    "blocks",
+    "confidential",
+    "time",
+    "variable",
+    "value",
+    "separator",
+    "decimal",
+    "missing",
+    "resample",
+    "split",
+)
+
+
+def reading(options: dict[str, Any]) -> dict[str, Any]:
+    """The reading options that were given, as `tsveil.read` and the plan's input take them; they are taken out of `options`."""
+    given = {name: options.pop(name) for name in READING}
+    given["blocks"] = dict(map(_block, given["blocks"]))
+    given["confidential"] = [name for text in given["confidential"] for name in text.split(",")]
+    given["value"] = list(given["value"]) if len(given["value"]) > 1 else (given["value"] or (None,))[0]
+    return {name: value for name, value in given.items() if value}
+
+
+def _block(text: str) -> tuple[str, Any]:
+    from tsveil.errors import InputError
+
+    name, equals, columns = text.partition("=")
+    if not equals or not name or not columns:
+        raise InputError(f"--block {text!r} must look like NAME=FIRST..LAST or NAME=COLUMN,COLUMN")
+    first, dots, last = columns.partition("..")
+    return name, ({"from": first, "to": last} if dots else columns.split(","))
+
+
+def json_option(command: F) -> F:
+    """Machine-readable output."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
+
+
+def writing_options(command: F) -> F:
+    """What may happen to files."""
+    command = click.option(
+        "--allow-unverified", is_flag=True, help="Write the release even if its guarantee does not hold."
+    )(command)
+    return click.option("--overwrite", is_flag=True, help="Replace an earlier release in that folder.")(command)
+
+
+# -- the commands, in the order of work ------------------------------------------------------------------------------------
+
+
+@main.command()
+@click.option(
+    "--folder", type=click.Path(path_type=Path), default=Path("demo"), show_default=True, help="Where to put it."
+)
+@json_option
+def demo(folder: Path, as_json: bool) -> None:
+    """Protect the bundled example from raw file to report."""
+    from tsveil.data.examples import example_frame
+    from tsveil.data.write import write_text
+    from tsveil.plan import Input, Output, Plan, run
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "load_curves.csv", example_frame("load-curves").write_csv())
+    plan = Plan(
+        input=Input(path="load_curves.csv", confidential=["heating"]),
+        method={"name": "mdav", "k": 5},
+        output=Output(folder="release", title="Demo: household load curves"),
+    )
+    write_text(folder / "plan.toml", plan.to_toml(plan_comments(plan)) + "\n")
+    with shown_progress(not as_json):
+        outcome = run(plan, base=folder, overwrite=True)
+    show_outcome(outcome, as_json)
+    if not as_json:
+        click.echo(f"\nThe raw file and the plan are beside it: {folder}/load_curves.csv, {folder}/plan.toml")
+        click.echo(f"Next: tsveil inspect {folder}/load_curves.csv    or    tsveil plan YOUR_FILE.csv")
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@reading_options
+@json_option
+def inspect(file: Path, as_json: bool, **options: Any) -> None:
+    """Say what is in FILE, which roles are guessed, and what is wrong with it."""
+    from tsveil.data.read import looked_at
+    from tsveil.errors import InputError
+
+    given = reading(options)
+    look = looked_at(file, **given)
+    problem, data = "", None
+    try:
+        from tsveil.data.read import read
+
+        data = read(file, **given)
+    except InputError as error:
+        problem = str(error)
+    if as_json:
+        click.echo(json.dumps({**look.to_dict(), "problems": problem, "data": repr(data) if data else None}, indent=2))
+    else:
+        click.echo(f"{file}: {look.rows} rows, {len(look.columns)} columns, {look.guess.layout} layout")
+        for reason in look.guess.reasons:
+            click.echo(f"  {reason}")
+        if data is not None:
+            click.secho(f"\nReady: {data!r}", fg="green")
+            for note in data.notes:
+                click.echo(f"  note: {note}")
+            click.echo(f"Next: tsveil plan {file}")
+        else:
+            click.secho("\nNot ready:", fg="red", bold=True)
+            click.echo(problem)
+    if data is None:
+        sys.exit(2)
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), help="The plan's file; FILE with the ending .plan.toml by default."
+)
+@click.option("--method", "name", default="mdav", show_default=True, help="See `tsveil methods`.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing plan.")
+@reading_options
+def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: Any) -> None:
+    """Write a starting plan for FILE, with comments, to be changed and run."""
+    from tsveil.data.read import looked_at
+    from tsveil.data.write import write_text
+    from tsveil.errors import InputError, OutputError
+    from tsveil.plan import Output, Plan
+    from tsveil.registry import method
+
+    given = reading(options)
+    look = looked_at(file, **given)
+    place = out or file.with_name(file.name.split(".")[0] + ".plan.toml")
+    if place.exists() and not overwrite:
+        raise OutputError(f"{place} exists already\n  options: another file (--out), or --overwrite")
+    made = Plan(
+        input=look.as_input(file, place.parent),
+        method={"name": name, **method(name).settings()},
+        output=Output(folder=f"{place.name.split('.')[0]}-release"),
+    )
+    write_text(place, made.to_toml(plan_comments(made)) + "\n")
+    click.echo(f"{place} is written. Look at it, change what you like, then: tsveil run {place}")
+    try:
+        made.input.read(place.parent)
+    except InputError as error:
+        click.secho(
+            "The file has problems that a run would refuse; the plan can say what to do about them:", fg="yellow"
+        )
+        click.echo(str(error))
+
+
+@main.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@writing_options
+@json_option
+def run(plan: Path, overwrite: bool, allow_unverified: bool, as_json: bool) -> None:
+    """Do what PLAN says: protect, verify, attack, measure, write and report."""
+    from tsveil.plan import run as run_plan
+
+    with shown_progress(not as_json):
+        outcome = run_plan(plan, overwrite=overwrite, allow_unverified=allow_unverified)
+    show_outcome(outcome, as_json)
+
+
+@main.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="The folder of the release.")
+@click.option("--method", "name", default="mdav", show_default=True, help="See `tsveil methods`.")
+@click.option(
+    "--format", "form", type=click.Choice(["csv", "parquet"]), help="Of the published data; the input's by default."
+)
+@click.option("--seed", type=int, help="For tests only: a seed is a secret.")
+@reading_options
+@writing_options
+@json_option
+@click.pass_context
+def protect(
+    ctx: click.Context, file: Path, out: Path, name: str, form: Any, seed: int | None, overwrite: bool, allow_unverified: bool,
+    as_json: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Protect FILE without writing a plan first.
+
+    The method's own parameters are given as options, for example: tsveil protect meters.csv --out release --k 7 --distance sts
+    """
+    from tsveil.plan import Input, Output, Plan
+    from tsveil.plan import run as run_plan
+
+    made = Plan(
+        input=Input(path=str(file.absolute()), **reading(options)),
+        method={"name": name, **method_options(ctx.args)},
+        output=Output(folder=str(out.absolute()), format=form),
+        seed=seed,
+    )
+    with shown_progress(not as_json):
+        outcome = run_plan(made, overwrite=overwrite, allow_unverified=allow_unverified)
+    show_outcome(outcome, as_json)
+
+
+@main.command()
+@click.argument("original", type=click.Path(path_type=Path))
+@click.argument("protected", type=click.Path(path_type=Path))
+@click.option(
+    "--truth", metavar="FILE", help="Links ids: CSV with the columns original, released; or the word id for equal ids."
+)
+@click.option("--ties", type=click.Choice(["expected", "first"]), default="expected", show_default=True)
+@click.option("--dr1", type=click.Choice(["max", "mean"]), default="max", show_default=True)
+@click.option("--variant", type=click.Choice(["default", "paper"]), default="default", show_default=True)
+@reading_options
+@json_option
+def evaluate(
+    original: Path, protected: Path, truth: str | None, ties: Any, dr1: Any, variant: Any, as_json: bool, **options: Any
+) -> None:
+    """Attack PROTECTED, made by any tool, as an intruder who knows ORIGINAL, and measure it."""
+    from tsveil.data.published import read_like
+    from tsveil.data.read import read
+    from tsveil.measure.scorecard import evaluate as measure
+
+    data = read(original, **reading(options))
+    with shown_progress(not as_json):
+        card = measure(data, read_like(protected, data), truth=truth, ties=ties, dr1=dr1, variant=variant)
+    if as_json:
+        click.echo(json.dumps(card.to_dict(), indent=2))
+    else:
+        show_card(card)
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--k", type=click.IntRange(min=2), required=True, help="Check that every row of values is shared by k records."
+)
+@click.option("--scope", type=click.Choice(["block", "record", "column"]), default="block", show_default=True)
+@reading_options
+@json_option
+def verify(file: Path, k: int, scope: Any, as_json: bool, **options: Any) -> None:
+    """Check k-anonymity on the published values of FILE, made by any tool."""
+    from tsveil.data.read import read
+    from tsveil.guarantee.k_anonymity import KAnonymity
+
+    data = read(file, **reading(options))
+    verdict = KAnonymity(k, scope=scope, blocks=len(data.blocks)).verify(data)
+    if as_json:
+        click.echo(
+            json.dumps({"status": verdict.status, "guarantee": verdict.guarantee, "witness": verdict.witness}, indent=2)
+        )
+    else:
+        click.echo(repr(data))
+        show_verdict(verdict)
+    sys.exit(0 if verdict.holds else 1)
+
+
+@main.command()
+@json_option
+def methods(as_json: bool) -> None:
+    """List the protection methods with their parameters and references."""
+    from tsveil.registry import METHODS
+
+    if as_json:
+        rows = [
+            {
+                "name": m.name,
+                "summary": m.summary,
+                "reference": m.reference,
+                "parameters": {
+                    p.name: {"default": p.default, "accepts": p.words, "meaning": p.doc} for p in m.parameters()
+                },
+            }
+            for m in METHODS.values()
+        ]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for m in METHODS.values():
+        click.secho(m.name, bold=True, nl=False)
+        click.echo(f"  {m.summary}\n  {m.reference}")
+        for p in m.parameters():
+            click.echo(f"    --{p.name:<15} {p.doc} ({p.words}; {p.default})")
+
+
+# -- what a person sees ------------------------------------------------------------------------------------------------------
+
+
+def method_options(arguments: list[str]) -> dict[str, str]:
+    """The options that `protect` does not know are the method's: --k 7 or --k=7."""
+    from tsveil.errors import InputError
+
+    found: dict[str, str] = {}
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("--"):
+            raise InputError(f"{word!r} is not expected here; a method's parameters are given as --name value")
+        name, equals, value = word[2:].partition("=")
+        if not equals:
+            if not rest:
+                raise InputError(f"--{name} needs a value")
+            value = rest.pop(0)
+        found[name.replace("-", "_")] = value
+    return found
+
+
+def plan_comments(plan: Any) -> dict[str, str]:
+    """Remarks for a starting plan: what each part means and what else is possible."""
+    from tsveil.registry import METHODS
+
+    chosen = METHODS[plan.method["name"]]
+    remarks = {
+        "input": "What is read. Paths count from this file. What is not said here is guessed: see `tsveil inspect`.\n"
+        "Further options: layout, id, blocks, confidential, time, variable, value, separator, decimal,\n"
+        'missing = "drop" or "interpolate", resample = points, split = parts.',
+        "input.confidential": "Carried unchanged; columns with no role are left out of the release.",
+        "input.blocks": "What is protected together: a range of columns, or a list.",
+        "method": f"How it is protected: {chosen.summary}.\n`tsveil methods` lists the methods and their parameters.",
+        "output": "published/ may leave the house, private/ must not.",
+    }
+    remarks |= {f"method.{p.name}": f"{p.doc} ({p.words})" for p in chosen.parameters()}
+    return remarks
+
+
+@contextmanager
+def shown_progress(wanted: bool) -> Iterator[None]:
+    """A progress bar on a terminal, nothing in a pipe."""
+    if not wanted or not sys.stderr.isatty():
+        yield
+        return
+    from tsveil.terminal import Bars
+
+    with Bars():
+        yield
+
+
+def show_outcome(outcome: Outcome, as_json: bool) -> None:
+    """The one-screen summary of a run."""
+    verdict = outcome.verdict
+    if as_json:
+        result = {
+            "folder": str(outcome.folder),
+            "report": str(outcome.report),
+            "status": verdict.status,
+            "guarantee": verdict.guarantee,
+            "witness": verdict.witness,
+            "scores": outcome.card.to_dict(),
+            "warnings": list(outcome.release.warnings),
+        }
+        click.echo(json.dumps(result, indent=2))
+        return
+    data: Dataset = outcome.release.original
+    click.secho(f"{data.n} records", bold=True, nl=False)
+    click.echo(
+        ", " + ", ".join(f"{b.name} ({len(b)} {'points' if b.is_series else 'columns'})" for b in data.blocks), nl=False
+    )
+    click.echo(f", protected by {outcome.release.method}")
+    for note in (*data.notes, *(f"warning: {w}" for w in outcome.release.warnings)):
+        click.secho(f"  {note}", fg="yellow")
+    show_verdict(verdict)
+    click.echo()
+    show_card(outcome.card)
+    click.echo(f"\nPublish  {outcome.folder / 'published'}")
+    click.echo(f"Keep     {outcome.folder / 'private'}")
+    click.echo(f"Report   {outcome.report}")
+
+
+def show_verdict(verdict: Verdict) -> None:
+    """The verdict; in large letters when the promise is not kept."""
+    if verdict.blocks_release:
+        click.secho(f"*** NOT SAFE TO PUBLISH: THE GUARANTEE IS {verdict.status.upper()} ***", fg="red", bold=True)
+    click.secho(str(verdict), fg="green" if verdict.holds else ("red" if verdict.blocks_release else "yellow"))
+
+
+def show_card(card: Scorecard) -> None:
+    """The score card as a table with a sentence per figure."""
+    from tsveil.terminal import card_table
+
+    card_table(card)
+
+
+if __name__ == "__main__":
+    main()

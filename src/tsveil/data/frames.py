@@ -1,0 +1,450 @@
+"""Frames to `Dataset`, from either layout.
+
+A wide frame has a row per record; a long one has a row per record and time, and is brought into records by points here.
+Everything that is wrong is told in one error: roles and cells by `table`, missing points by `gaps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tsveil._types import Array, Indices, Mask
+from tsveil.data.dataset import Block, Dataset, Layout, check_ids, check_times
+from tsveil.data.gaps import (
+    Missing,
+    Names,
+    Part,
+    Ragged,
+    check_gap_options,
+    close_gaps,
+    resample_notes,
+    resampled_block,
+    spans,
+    tell_incomplete,
+)
+from tsveil.data.table import MOST, Numbers, Table
+from tsveil.data.times import time_name, times_as_numbers, times_of_names, why_not_times
+from tsveil.errors import some
+
+#: a block's columns: names, or {"columns": [...]} or {"from": first, "to": last}; the latter with "kind" and "times"
+BlockSpec = str | Sequence[str] | Mapping[str, Any]
+#: times per block (None: attributes), or one sequence for all series
+Times = Mapping[str, Sequence[Any] | None] | Sequence[Any] | None
+
+_SUBJECT = "the frame cannot be used"
+
+
+def dataset_from_wide(
+    frame: Any,
+    *,
+    blocks: Mapping[str, BlockSpec],
+    id: str | None = None,
+    confidential: str | Sequence[str] = (),
+    times: Times = None,
+    missing: Missing = "refuse",
+    resample: int | None = None,
+    layout: Layout | None = None,
+    subject: str = _SUBJECT,
+) -> Dataset:
+    """A Dataset from a frame with a row per record; `Dataset.from_frame` says what the parameters mean."""
+    check_gap_options(missing, resample)
+    table = Table(frame, subject)
+    problems = table.problems
+    layout = replace(layout or Layout(), shape="wide", order=tuple(table.frame.columns))
+    carried = _listed(confidential)
+    chosen = _blocks(blocks, times, table)
+    table.check_roles(
+        [
+            ("the identifier", _listed(id)),
+            ("confidential", carried),
+            *((f"block {block.name!r}", block.columns) for block in chosen),
+        ]
+    )
+    ids = table.frame[id] if id is not None and id in table else None
+    if ids is not None:
+        check_ids(ids, problems, table.rows)
+    for block in chosen:
+        check_times(block, problems)
+    numbers = table.numbers(list(dict.fromkeys(c for b in chosen for c in b.columns if c in table)), layout.decimal)
+    names = Names(ids, table.rows)
+    if missing == "refuse":
+        table.tell_missing(numbers, _refused(numbers, chosen, table, resample))
+        for block in chosen if resample is None else [b for b in chosen if not b.is_series]:
+            present = ~np.isnan(numbers.of([c for c in block.columns if c in table]))
+            tell_incomplete(block, present.sum(axis=1), present.shape[1], names, problems)
+    problems.raise_if_any()
+
+    notes = list(table.notes)
+    parts = [Part(b, numbers.of(b.columns), numbers.whole.intersection(b.columns)) for b in chosen]
+    if resample is not None:
+        ragged = {p.block.name: Ragged.of(p.values, p.block.times) for p in parts if p.block.times is not None}
+        notes += resample_notes(list(ragged.values()), resample, missing) if ragged else []
+        for at, part in enumerate(parts):
+            if part.block.name in ragged:
+                block = resampled_block(part.block, resample, alone=len(parts) == 1)
+                values = ragged[block.name].resampled(resample, fill=missing == "interpolate")
+                layout = replace(layout, order=_in_place(layout.order, part.block.columns, block.columns))
+                parts[at] = Part(block, values)
+    return _finished(
+        table, parts, table.frame.select(_listed(id) + carried), id, carried, layout, missing, names, notes
+    )
+
+
+def dataset_from_long(
+    frame: Any,
+    *,
+    id: str,
+    time: str,
+    value: str | Sequence[str],
+    variable: str | None = None,
+    confidential: str | Sequence[str] = (),
+    missing: Missing = "refuse",
+    resample: int | None = None,
+    layout: Layout | None = None,
+    subject: str = _SUBJECT,
+) -> Dataset:
+    """A Dataset from a frame with a row per record and time; `Dataset.from_long` says what the parameters mean."""
+    check_gap_options(missing, resample)
+    table = Table(frame, subject)
+    problems = table.problems
+    values, carried = _listed(value), _listed(confidential)
+    shape = replace(layout or Layout(), shape="long", order=tuple(table.frame.columns))
+    layout = replace(shape, time=time, variable=variable, values=tuple(values))
+    table.check_roles(
+        [
+            ("the identifier", [id]),
+            ("time", [time]),
+            ("variable", _listed(variable)),
+            ("value", values),
+            ("confidential", carried),
+        ]
+    )
+    if not values:
+        problems.add("no column with values was named")
+    elif variable is not None and len(values) > 1:
+        problems.add(f"beside the variable column {variable!r} there is one column with values. Got {some(values)}.")
+    numbers = table.numbers([name for name in values if name in table], layout.decimal)
+    if missing == "refuse":
+        table.tell_missing(numbers, np.isnan(numbers.values))
+    for name in (id, time, *_listed(variable)):
+        if name in table:
+            table.check_filled(name)
+    if id in table:
+        _check_constant(table, id, [name for name in carried if name in table])
+    clock = _Clock.of(table, time) if time in table else None
+    if problems or clock is None:
+        problems.raise_if_any()
+        raise AssertionError
+
+    records = _Codes.of(table.frame[id])
+    series = list(_series(table, numbers, clock, records.codes, variable))
+    for one in series:
+        _check_repeated(one, table, clock, records, variable)
+    if resample is not None:
+        problems.raise_if_any()
+    names = Names(records.values, table.rows)
+    n = len(records.values)
+    notes = list(table.notes)
+    parts: list[Part] = []
+    if resample is not None:
+        ragged = [one.ragged(n) for one in series]
+        notes += resample_notes(ragged, resample, missing)
+        for one, lengths in zip(series, ragged, strict=True):
+            block = resampled_block(one.block, resample, alone=len(series) == 1)
+            parts.append(Part(block, lengths.resampled(resample, fill=missing == "interpolate")))
+    else:
+        for one in series:
+            if missing == "refuse":
+                tell_incomplete(one.block, one.lengths(n), len(one.block), names, problems)
+            elif n * len(one.block) > max(100_000_000, 20 * len(one.values)):
+                problems.add(
+                    f"the records of series {one.block.name!r} have too few times in common to fill the others"
+                )
+                problems.hint("options: resample=m brings every series to m points")
+        problems.raise_if_any()
+        parts = [Part(one.block, one.dense(n), frozenset(one.block.columns if one.whole else ())) for one in series]
+    others = table.frame.group_by(id, maintain_order=True).agg(pl.col(carried).first()).select([id, *carried])
+    return _finished(table, parts, others, id, carried, layout, missing, names, notes)
+
+
+def _finished(
+    table: Table,
+    parts: Sequence[Part],
+    others: pl.DataFrame,
+    id: str | None,
+    confidential: Sequence[str],
+    layout: Layout,
+    missing: Missing,
+    names: Names,
+    notes: Sequence[str],
+) -> Dataset:
+    closed = close_gaps(parts, missing, names, table.problems)
+    table.problems.raise_if_any()
+    matrices = [part.values for part in closed.parts]
+    values = matrices[0] if len(matrices) == 1 else np.hstack(matrices)
+    if not closed.kept.all():
+        values, others = values[closed.kept], others.filter(closed.kept)
+    return Dataset(
+        values=values,
+        blocks=tuple(part.block for part in closed.parts),
+        others=others,
+        id=id,
+        confidential=tuple(confidential),
+        dropped=table.without_role,
+        layout=layout,
+        notes=(*notes, *closed.notes),
+        missing=closed.gaps,
+        integers=frozenset().union(*(part.whole for part in closed.parts)),
+    )
+
+
+def _listed(names: str | Sequence[str] | None) -> list[str]:
+    if names is None:
+        return []
+    return [names] if isinstance(names, str) else list(names)
+
+
+# -- wide -------------------------------------------------------------------------------------------------------------
+
+
+def _blocks(blocks: Mapping[str, BlockSpec], times: Times, table: Table) -> list[Block]:
+    """The blocks as they were asked for; their columns need not exist yet."""
+    problems = table.problems
+    if not blocks:
+        problems.add("no block was named: blocks={'load': [...]} says which columns are protected together")
+        problems.hint(f"columns available: {some(table.frame.columns, 20)}")
+    if isinstance(times, Mapping):
+        for name in times:
+            if name not in blocks:
+                problems.add(f"times names the block {name!r}, which does not exist (blocks: {some(blocks)})")
+    found = []
+    for name, spec in blocks.items():
+        options: Mapping[str, Any] = spec if isinstance(spec, Mapping) else {"columns": spec}
+        columns = _block_columns(name, options, table)
+        if columns is None:
+            continue
+        kind = options.get("kind")
+        given = options.get("times")
+        if isinstance(times, Mapping):
+            kind = "attributes" if name in times and times[name] is None else kind
+            given = times.get(name, given)
+        elif times is not None and kind != "attributes":
+            given = times
+        block = _timed(name, columns, kind, given, table)
+        if block is not None:
+            found.append(block)
+    return found
+
+
+def _block_columns(name: str, options: Mapping[str, Any], table: Table) -> tuple[str, ...] | None:
+    problems, available = table.problems, table.frame.columns
+    unknown = [key for key in options if key not in ("columns", "from", "to", "kind", "times")]
+    if unknown or ("columns" in options) == ("from" in options) or ("from" in options) != ("to" in options):
+        problems.add(
+            f"block {name!r} needs its columns: a list of names, or the first ('from') and the last one ('to')"
+        )
+        return None
+    if options.get("kind") not in (None, "series", "attributes"):
+        problems.add(f"the kind of block {name!r} must be 'series' or 'attributes'. Got {options['kind']!r}.")
+        return None
+    if "columns" in options:
+        columns = tuple(str(column) for column in _listed(options["columns"]))
+        if not columns:
+            problems.add(f"block {name!r} has no columns")
+        return columns or None
+    ends = (str(options["from"]), str(options["to"]))
+    if any(end not in table for end in ends):
+        return ends  # the check of the roles says which one does not exist
+    first, last = (available.index(end) for end in ends)
+    if first > last:
+        problems.add(f"block {name!r}: column {ends[0]!r} comes after column {ends[1]!r} in the table")
+        return None
+    return tuple(available[first : last + 1])
+
+
+def _timed(
+    name: str, columns: tuple[str, ...], kind: str | None, given: Sequence[Any] | None, table: Table
+) -> Block | None:
+    """The block with its times: those given, or those that the names of its columns say."""
+    if kind == "attributes":
+        return Block(name, columns)
+    if given is not None:
+        numbers = times_as_numbers(given)
+        if numbers is None:
+            table.problems.add(f"the times of block {name!r} cannot be used: {why_not_times(given)}")
+            return None
+        return Block(name, columns, numbers, tuple(str(label) for label in given))
+    said = times_of_names(columns)
+    if said is not None:
+        labels, numbers = said
+        part = time_name(columns[0])
+        if part is not None and part.form == "number" and bool((np.diff(numbers) <= 0).any()):
+            table.problems.hint("the first line of a file must hold the names of the columns")
+        # W0, W1, ... may be weeks as well as questions: a name and a count are a time only when somebody says so.
+        if kind == "series" or (part is not None and part.form != "counter"):
+            return Block(name, columns, numbers, labels)
+    if kind == "series":
+        return Block(name, columns, np.arange(len(columns), dtype=np.float64), columns)
+    return Block(name, columns)
+
+
+def _refused(numbers: Numbers, blocks: Sequence[Block], table: Table, resample: int | None) -> Mask:
+    """The missing cells that nothing was asked to be done about."""
+    missing = np.isnan(numbers.values)
+    if resample is None or not missing.any():
+        return missing
+    place = {name: at for at, name in enumerate(numbers.columns)}
+    for block in blocks:
+        at = [place[name] for name in block.columns if name in table]
+        if block.is_series and at:
+            first, lengths = spans(numbers.values[:, at])
+            # A series that starts late or ends early is what resampling is for; one without any value is told later.
+            inside = (np.arange(len(at)) >= first[:, None]) & (np.arange(len(at)) < (first + lengths)[:, None])
+            missing[:, at] &= inside
+    return missing
+
+
+def _in_place(order: Sequence[str], old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
+    """The order of the columns with new ones where the first of the old ones was."""
+    gone = set(old)
+    return tuple(column for name in order for column in (new if name == old[0] else () if name in gone else (name,)))
+
+
+# -- long -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Codes:
+    """The distinct values of a column in the order of their first row, and which of them each row has."""
+
+    values: pl.Series
+    codes: Indices
+
+    @classmethod
+    def of(cls, column: pl.Series) -> _Codes:
+        distinct = column.unique(maintain_order=True)
+        places = pl.DataFrame({"value": distinct}).with_row_index("code")
+        rows = pl.DataFrame({"value": column}).join(places, on="value", how="left", maintain_order="left")
+        return cls(distinct, rows["code"].to_numpy().astype(np.int64))
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """The time of each row as a number, and how each number is written."""
+
+    of_row: Array
+    labels: dict[float, str]
+
+    @classmethod
+    def of(cls, table: Table, name: str) -> _Clock | None:
+        column = table.frame[name]
+        times = _Codes.of(column.drop_nulls())
+        labels = times.values.to_list()
+        if not labels:
+            return None  # the check for empty cells, or for records, has told
+        numbers = times_as_numbers(labels)
+        if numbers is None:
+            wrong = [label for label in labels if times_as_numbers([label]) is None]
+            rows = [int(table.rows[(column == label).arg_max()]) for label in wrong[:MOST]]
+            table.tell_rows(
+                [
+                    f"row {row}, column {name!r}: {str(label)!r} is neither a number nor a time stamp"
+                    for row, label in zip(rows, wrong, strict=False)
+                ],
+                len(wrong),
+                f"different texts in column {name!r} that are no times",
+            )
+            if not wrong:
+                table.problems.add(f"the times in column {name!r} cannot be used: {why_not_times(labels)}")
+            return None
+        if column.null_count():
+            return None  # told as missing values
+        written: dict[float, str] = {}
+        for number, label in zip(numbers.tolist(), labels, strict=True):
+            written.setdefault(number, label.isoformat() if hasattr(label, "isoformat") else str(label))
+        return cls(numbers[times.codes], written)
+
+
+@dataclass(frozen=True)
+class _Series:
+    """The cells of one series, ordered by record and time."""
+
+    block: Block
+    record: Indices
+    #: the place of the cell's time among the times of the block
+    place: Indices
+    times: Array
+    values: Array
+    #: the row of the table
+    row: Indices
+    whole: bool
+
+    def lengths(self, n: int) -> Indices:
+        """How many different times each record has."""
+        return np.bincount(self.record[~self.repeated()], minlength=n)
+
+    def repeated(self) -> Mask:
+        """The cells whose record has had this time before."""
+        again = (np.diff(self.record) == 0) & (np.diff(self.place) == 0)
+        return np.concatenate([np.zeros(1, dtype=np.bool_), again])
+
+    def ragged(self, n: int) -> Ragged:
+        lengths = self.lengths(n)
+        return Ragged(self.values, self.times, np.cumsum(lengths) - lengths, lengths)
+
+    def dense(self, n: int) -> Array:
+        values = np.full((n, len(self.block)), np.nan)
+        values[self.record, self.place] = self.values
+        return values
+
+
+def _series(table: Table, numbers: Numbers, clock: _Clock, record: Indices, variable: str | None) -> Iterator[_Series]:
+    """One series per value column, or per word in the variable column."""
+    if variable is None:
+        everything = np.arange(len(record), dtype=np.int64)
+        chosen = [(name, everything, at) for at, name in enumerate(numbers.columns)]
+    else:
+        words = _Codes.of(table.frame[variable])
+        chosen = [(str(word), np.flatnonzero(words.codes == at), 0) for at, word in enumerate(words.values.to_list())]
+    for name, rows, at in chosen:
+        rows = rows[np.lexsort((clock.of_row[rows], record[rows]))]
+        times, place = np.unique(clock.of_row[rows], return_inverse=True)
+        labels = tuple(clock.labels[time] for time in times.tolist())
+        columns = labels if len(chosen) == 1 else tuple(f"{name}.{label}" for label in labels)
+        block = Block(name, columns, times_as_numbers(labels), labels)
+        whole = numbers.columns[at] in numbers.whole
+        yield _Series(block, record[rows], place, clock.of_row[rows], numbers.values[rows, at], rows, whole)
+
+
+def _check_repeated(one: _Series, table: Table, clock: _Clock, records: _Codes, variable: str | None) -> None:
+    """A record has one value at a time."""
+    again = one.repeated()
+    if not again.any():
+        return
+    seconds = np.flatnonzero(again & ~np.concatenate([again[:1], again[:-1]]))
+    examples = []
+    for start in seconds[:MOST].tolist():
+        same = (one.record == one.record[start]) & (one.place == one.place[start])
+        rows = sorted(table.rows[one.row[same]].tolist())
+        of = "" if variable is None else f" for {variable} {one.block.name!r}"
+        label = clock.labels[float(one.times[start])]
+        who = some([records.values[int(one.record[start])]])
+        examples.append(f"the id {who} has the time {label!r}{of} {len(rows)} times (rows {some(rows)})")
+    table.tell_rows(examples, len(seconds), "times that a record has more than once")
+
+
+def _check_constant(table: Table, id: str, columns: Sequence[str]) -> None:
+    """A confidential column says something about the record, so it is the same in all its rows."""
+    for name in columns:
+        counts = table.frame.group_by(id, maintain_order=True).agg(pl.col(name).n_unique())
+        varying = counts.filter(pl.col(name) > 1)[id].to_list()
+        if varying:
+            table.problems.add(
+                f"confidential column {name!r} must have one value per id, but it has several for "
+                f"{len(varying)} of {len(counts)} ids (first: {some(varying[:MOST])})"
+            )

@@ -1,0 +1,206 @@
+"""Records that lack points: what is said of them, and what can be done.
+
+Gaps are refused, dropped with their records, filled by linear interpolation in time, or kept as NaN; or every series is
+brought to one length, whatever times it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from tsveil._types import Array, Indices, Mask
+from tsveil.data.dataset import Block
+from tsveil.errors import ParameterError, Problems, some
+from tsveil.transform.resample import fill_gaps, resample
+
+Missing = Literal["refuse", "drop", "interpolate", "keep"]
+
+
+def check_gap_options(missing: str, m: int | None) -> None:
+    """Refuse what the parameters `missing` and `resample` cannot be."""
+    wrong = []
+    if missing not in get_args(Missing):
+        wrong.append(f"The 'missing' parameter must be one of {some(get_args(Missing))}. Got {missing!r}.")
+    if m is not None and (isinstance(m, bool) or not isinstance(m, int) or m < 2):
+        wrong.append(f"The 'resample' parameter must be an integer of at least 2, or left out. Got {m!r}.")
+    if m is not None and missing == "keep":
+        wrong.append(
+            "The 'resample' parameter cannot go with missing='keep': there is nothing to interpolate in a gap."
+        )
+    if wrong:
+        raise ParameterError("\n".join(wrong), wrong)
+
+
+class Names:
+    """How records are called in messages: by their ids, or else by their rows."""
+
+    def __init__(self, ids: pl.Series | None, rows: Indices) -> None:
+        self.ids = ids
+        self.rows = rows
+
+    def first(self, chosen: Mask, most: int = 5) -> str:
+        """The first few of the chosen records."""
+        at = np.flatnonzero(chosen)
+        shown = at[:most].tolist()
+        if self.ids is None:
+            names = some([int(self.rows[row]) for row in shown])
+            return f"first: row {names}" if len(shown) == 1 else f"first: rows {names}"
+        return f"first: {some([self.ids[row] for row in shown])}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A block with its values before the gaps are dealt with."""
+
+    block: Block
+    values: Array
+    #: its columns of whole numbers
+    whole: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Series of different lengths, one after the other."""
+
+    values: Array
+    times: Array
+    starts: Indices
+    lengths: Indices
+
+    @classmethod
+    def of(cls, values: Array, times: Array) -> Ragged:
+        """The rows of an array, each from its first to its last value."""
+        n, length = values.shape
+        first, lengths = spans(values)
+        return cls(values.ravel(), np.tile(times, n), np.arange(n, dtype=np.int64) * length + first, lengths)
+
+    def gaps_inside(self) -> int:
+        """How many values are missing between the first and the last one of their record."""
+        outside = self.values.size - int(self.lengths.sum())
+        return int(np.isnan(self.values).sum()) - outside
+
+    def resampled(self, m: int, *, fill: bool) -> Array:
+        """Every series at m points; NaN where there is nothing to resample, or a gap that is not to be filled."""
+        result = np.full((len(self.lengths), m), np.nan)
+        for length in np.unique(self.lengths[self.lengths > 0]):
+            records = np.flatnonzero(self.lengths == length)
+            cells = self.starts[records, None] + np.arange(length)
+            values = self.values[cells]
+            gaps = _rows_with(np.isnan(values))
+            if fill:
+                for row in np.flatnonzero(gaps):
+                    values[row] = fill_gaps(values[row], self.times[cells[row]])
+                gaps[:] = False
+            # A gap that lies between two of the m places would go unseen: the whole record has to show it.
+            result[records] = np.where(gaps[:, None], np.nan, resample(values, m))
+        return result
+
+
+def _rows_with(cells: Mask) -> Mask:
+    return np.asarray(cells.any(axis=1))
+
+
+def spans(values: Array) -> tuple[Indices, Indices]:
+    """Where the first value of each row is, and how many places there are from it to the last one."""
+    present = ~np.isnan(values)
+    first = np.argmax(present, axis=1)
+    last = values.shape[1] - 1 - np.argmax(present[:, ::-1], axis=1)
+    return first, np.where(present.any(axis=1), last - first + 1, 0)
+
+
+def resampled_block(block: Block, m: int, *, alone: bool) -> Block:
+    """The block of m numbered points that takes the place of a series."""
+    labels = tuple(str(point) for point in range(1, m + 1))
+    columns = labels if alone else tuple(f"{block.name}.{label}" for label in labels)
+    return Block(block.name, columns, np.arange(1, m + 1, dtype=np.float64), labels)
+
+
+def resample_notes(series: Sequence[Ragged], m: int, missing: Missing) -> list[str]:
+    """What resampling did, for the notes of the data set."""
+    lengths = np.concatenate([one.lengths for one in series])
+    was = f"{lengths.min()}" if lengths.min() == lengths.max() else f"{lengths.min()} to {lengths.max()}"
+    notes = [f"every series was resampled to {m} points by linear interpolation (it had {was})"]
+    filled = sum(one.gaps_inside() for one in series) if missing == "interpolate" else 0
+    return [f"{filled} missing values were filled by linear interpolation in time", *notes] if filled else notes
+
+
+def tell_incomplete(block: Block, lengths: Indices, size: int, names: Names, problems: Problems) -> None:
+    """Note how many records lack points, how many points they have, and which records come first."""
+    short = lengths < size
+    if not short.any():
+        return
+    low, high = int(lengths[short].min()), int(lengths[short].max())
+    points = f"{low}" if low == high else f"{low} to {high}"
+    count = f"{int(short.sum())} of {len(lengths)} records"
+    what = "points" if block.is_series else "values"
+    kind = "series" if block.is_series else "block"
+    problems.add(
+        f"{kind} {block.name!r} is incomplete: {count} have only {points} of the {size} {what} ({names.first(short)})"
+    )
+    options = ["missing='drop' leaves incomplete records out"]
+    if block.is_series:
+        options += [
+            "missing='interpolate' fills gaps in time",
+            "resample=m brings every series to m points",
+            "split=i cuts series of one length into i shorter ones",
+        ]
+    problems.hint(f"options: {', '.join(options)}")
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The parts without the gaps they had, the records that are left, and what was done."""
+
+    parts: list[Part]
+    kept: Mask
+    notes: tuple[str, ...]
+    #: NaN is left in the values, as was asked for
+    gaps: bool
+
+
+def close_gaps(parts: Sequence[Part], missing: Missing, names: Names, problems: Problems) -> Closed:
+    """Deal with the gaps that are left; what cannot be filled is noted as a problem."""
+    gaps = [np.isnan(part.values) for part in parts]
+    n = len(parts[0].values)
+    cells = sum(int(gap.sum()) for gap in gaps)
+    having = np.logical_or.reduce([_rows_with(gap) for gap in gaps])
+    kept = np.ones(n, dtype=np.bool_)
+    if not cells:
+        return Closed(list(parts), kept, (), gaps=False)
+    records = f"{int(having.sum())} of {n} records"
+    if missing == "keep":
+        return Closed(list(parts), kept, (f"{cells} missing values in {records} were kept as gaps",), gaps=True)
+    if missing == "drop":
+        kept = ~having
+        if not kept.any():
+            problems.add(f"all {n} records have gaps, so dropping them leaves nothing")
+            problems.hint(
+                "options: missing='interpolate' fills gaps in time, resample=m brings every series to m points"
+            )
+        return Closed(list(parts), kept, (f"{records} were dropped because they have gaps",), gaps=False)
+    filled = []
+    for part, gap in zip(parts, gaps, strict=True):
+        if not gap.any():
+            filled.append(part)
+        elif part.block.times is None:
+            problems.add(
+                f"block {part.block.name!r} is no time series, so its gaps cannot be interpolated: "
+                f"{int(_rows_with(gap).sum())} of {n} records have one ({names.first(_rows_with(gap))})"
+            )
+            problems.hint("options: missing='drop' leaves incomplete records out")
+        else:
+            filled.append(replace(part, values=fill_gaps(part.values, part.block.times), whole=frozenset()))
+            empty = ~_rows_with(~gap)
+            if empty.any():
+                problems.add(
+                    f"series {part.block.name!r} has no value at all in {int(empty.sum())} of {n} records "
+                    f"({names.first(empty)})"
+                )
+                problems.hint("options: missing='drop' leaves incomplete records out")
+    note = f"{cells} missing values in {records} were filled by linear interpolation in time"
+    return Closed(filled, kept, (note,), gaps=False)

@@ -1,0 +1,27 @@
+"""Reading a file that should look like a data set at hand: a release, to be verified or evaluated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tsveil.data.dataset import Dataset
+from tsveil.data.read import read
+
+
+def read_like(path: str | Path, like: Dataset) -> Dataset:
+    """Read a file with the layout, blocks and roles of a data set at hand, instead of guessing them."""
+    layout = like.layout
+    options: dict[str, Any] = {"layout": layout.shape, "id": like.id, "confidential": list(like.confidential)}
+    if layout.shape == "long":
+        options |= {"time": layout.time, "variable": layout.variable, "value": list(layout.values)}
+    else:
+        options["blocks"] = {
+            block.name: {
+                "columns": list(block.columns),
+                "kind": "series" if block.is_series else "attributes",
+                **({"times": block.times.tolist()} if block.times is not None else {}),
+            }
+            for block in like.blocks
+        }
+    return read(path, **options)

@@ -1,0 +1,218 @@
+"""A frame on its way to a `Dataset`: roles are checked, cells become numbers, every problem is noted with its place.
+
+Rows are counted from 1 after the column names, empty rows included, so that a row can be found in the file. Of each
+kind of problem the first five are spelled out and the others counted.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tsveil._types import Array, Mask
+from tsveil.errors import InputError, Problems, some
+
+#: what stands for a missing number in text
+NOTHING = ("", "na", "n/a", "nan", "null", "none")
+#: how many problems of one kind are spelled out
+MOST = 5
+#: whole numbers up to here have a float64 of their own
+_EXACT = 2**53
+
+
+def as_polars(frame: Any) -> pl.DataFrame:
+    """A polars frame from a polars or pandas one; a named index of a pandas frame becomes a column."""
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if isinstance(frame, pl.LazyFrame):
+        return frame.collect()
+    if type(frame).__module__.split(".")[0] != "pandas" or not hasattr(frame, "columns"):
+        raise InputError(f"a polars or pandas frame is needed. Got {type(frame).__name__}.")
+    frame = frame.rename(columns=str)
+    twice = list(dict.fromkeys(frame.columns[frame.columns.duplicated()]))
+    if twice:
+        raise InputError(f"the frame cannot be used: column named more than once: {some(twice)}")
+    return pl.from_pandas(frame, include_index=any(name is not None for name in frame.index.names))
+
+
+def as_numbers(text: pl.Series, decimal: str = ".") -> tuple[pl.Series, pl.Series]:
+    """Text as numbers (whole ones when all are), null where nothing is written, and which cells hold something else.
+
+    Examples
+    --------
+    >>> numbers, wrong = as_numbers(pl.Series(["1,5", "NA", "1.5", "x"]), decimal=",")
+    >>> numbers.to_list(), wrong.to_list()
+    ([1.5, None, None, None], [False, False, True, True])
+    """
+    text = text.cast(pl.String).str.strip_chars()
+    empty = text.is_null() | text.str.to_lowercase().is_in(NOTHING).fill_null(True)
+    if decimal == ",":
+        # A point beside decimal commas groups thousands: 1.234 would be read a thousand times too small.
+        text = text.set(text.str.contains(".", literal=True), "?").str.replace(",", ".", literal=True)
+    whole = text.cast(pl.Int64, strict=False)
+    if (whole.is_null() == empty).all():
+        return whole, pl.repeat(False, len(text), eager=True)
+    numbers = text.set(empty, None).cast(pl.Float64, strict=False)
+    return numbers, numbers.is_null() & ~empty
+
+
+def tell(problems: Problems, examples: Iterable[str], total: int, rest: str) -> None:
+    """Note the first few problems of one kind, and the count of the others."""
+    shown = 0
+    for example in examples:
+        problems.add(example)
+        shown += 1
+    if total > shown:
+        problems.add(f"... and {total - shown} more {rest}")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Columns as an array, NaN where a value is missing."""
+
+    values: Array
+    columns: tuple[str, ...]
+    #: the columns of whole numbers
+    whole: frozenset[str]
+
+    def of(self, columns: Sequence[str]) -> Array:
+        """Some of the columns."""
+        place = {name: at for at, name in enumerate(self.columns)}
+        at = [place[name] for name in columns]
+        if at == list(range(len(self.columns))):
+            return self.values
+        return self.values[:, at]
+
+
+class Table:
+    """A frame without its empty rows, and what is wrong with it."""
+
+    def __init__(self, given: Any, subject: str) -> None:
+        self.problems = Problems(subject)
+        self.frame = as_polars(given)
+        self.rows = np.arange(1, self.frame.height + 1, dtype=np.int64)
+        #: what was done to the rows, for the notes of the data set
+        self.notes: tuple[str, ...] = ()
+        self._roles: dict[str, str] = {}
+        self._skip_empty_rows()
+        if not self.frame.width:
+            self.problems.add("there are no columns")
+        elif not self.frame.height:
+            self.problems.add("there are no records, only the names of columns")
+
+    def _skip_empty_rows(self) -> None:
+        if not self.frame.width or not self.frame.height or min(self.frame.null_count().row(0)) == 0:
+            return
+        empty = self.frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+        if empty.any():
+            self.notes = (f"{empty.sum()} empty rows were skipped",)
+            self.frame, self.rows = self.frame.filter(~empty), self.rows[~empty.to_numpy()]
+
+    def __contains__(self, column: object) -> bool:
+        return column in self.frame.schema
+
+    @property
+    def without_role(self) -> tuple[str, ...]:
+        """The columns that `check_roles` was not told of."""
+        return tuple(name for name in self.frame.columns if name not in self._roles)
+
+    def check_roles(self, wanted: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Every column that has a role exists and has one role only."""
+        for role, columns in wanted:
+            unknown = [name for name in dict.fromkeys(columns) if name not in self]
+            tell(self.problems, (self._unknown(role, name) for name in unknown[:MOST]), len(unknown), "such columns")
+            if unknown:
+                self.problems.hint(f"columns available: {some(self.frame.columns, 20)}")
+            seen: set[str] = set()
+            for name in columns:
+                if name in seen:
+                    self.problems.add(f"column {name!r} is named twice in {role}")
+                elif (other := self._roles.setdefault(name, role)) != role:
+                    self.problems.add(f"column {name!r} has two roles: {other} and {role}")
+                seen.add(name)
+
+    def _unknown(self, role: str, name: str) -> str:
+        close = difflib.get_close_matches(str(name), self.frame.columns, 1)
+        return f"{role} names the column {name!r}, which does not exist" + (
+            f" (did you mean {close[0]!r}?)" if close else ""
+        )
+
+    def check_filled(self, name: str) -> None:
+        """A column that says what a row is about has no empty cell."""
+        empty = np.flatnonzero(self.frame[name].is_null().to_numpy())
+        examples = [f"row {self.rows[at]}, column {name!r}: the value is missing" for at in empty[:MOST]]
+        self.tell_rows(examples, len(empty), f"missing values in column {name!r}")
+
+    def tell_rows(self, examples: Sequence[str], total: int, rest: str) -> None:
+        """Note problems that name rows."""
+        tell(self.problems, examples, total, rest)
+        if total:
+            self.problems.hint("rows are counted from 1 after the column names")
+
+    def tell_missing(self, numbers: Numbers, refused: Mask) -> None:
+        """Note the missing cells that are refused."""
+        cells = np.argwhere(refused)
+        examples = [
+            f"row {self.rows[row]}, column {numbers.columns[at]!r}: the value is missing" for row, at in cells[:MOST]
+        ]
+        self.tell_rows(examples, len(cells), "missing values")
+
+    def numbers(self, columns: Sequence[str], decimal: str) -> Numbers:
+        """The columns as an array; what is not a finite number is noted."""
+        converted: list[pl.Series] = []
+        wrong: list[tuple[int, str, str]] = []
+        count = 0
+        for name in columns:
+            column = self.frame[name]
+            if column.dtype.is_numeric() or column.dtype == pl.Null:
+                continue
+            if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+                self.problems.add(f"column {name!r} holds values of type {column.dtype}, not numbers")
+                converted.append(pl.Series(name, np.zeros(len(column))))
+                continue
+            found, bad = as_numbers(column, decimal)
+            # A placeholder, so that the cell is not told a second time, as missing; the problem stops the reading anyway.
+            converted.append(found.set(bad, 0).alias(name))
+            at = np.flatnonzero(bad.to_numpy())
+            if len(at) > 1 and found.null_count() == len(found):
+                row, text = self.rows[at[0]], column[int(at[0])]
+                self.tell_rows([f"column {name!r} holds text, not numbers (in row {row}: {text!r})"], 1, "")
+                continue
+            count += len(at)
+            wrong += [(int(self.rows[row]), name, str(column[int(row)])) for row in at[:MOST]]
+        wrong.sort(key=lambda cell: cell[0])
+        examples = [f"row {row}, column {name!r}: {text!r} is not a number" for row, name, text in wrong[:MOST]]
+        self.tell_rows(examples, count, "cells that are not numbers")
+        if decimal == "." and any("," in text for *_, text in wrong):
+            self.problems.hint("numbers with a decimal comma are read with decimal=','")
+
+        frame = self.frame.select(columns).with_columns(converted)
+        whole = [name for name, dtype in frame.schema.items() if dtype.is_integer()]
+        self._check_exact(frame, whole)
+        values = frame.cast(pl.Float64).to_numpy(order="c") if columns else np.empty((frame.height, 0))
+        self._check_finite(values, columns)
+        return Numbers(np.asarray(values, dtype=np.float64), tuple(columns), frozenset(whole))
+
+    def _check_exact(self, frame: pl.DataFrame, columns: Sequence[str]) -> None:
+        """Whole numbers beyond 2^53 would be changed without a word."""
+        if not columns:
+            return
+        highs = frame.select(pl.col(columns).max()).row(0)
+        lows = frame.select(pl.col(columns).min()).row(0)
+        examples = []
+        for name, high, low in zip(columns, highs, lows, strict=True):
+            if high is not None and max(high, -low) > _EXACT:
+                value = high if high > _EXACT else low
+                row = self.rows[(frame[name] == value).arg_max()]
+                examples.append(f"row {row}, column {name!r}: {value} is too large to be kept exactly (beyond 2^53)")
+        self.tell_rows(examples[:MOST], len(examples), "columns with numbers beyond 2^53")
+
+    def _check_finite(self, values: Array, columns: Sequence[str]) -> None:
+        cells = np.argwhere(np.isinf(values))
+        examples = [f"row {self.rows[row]}, column {columns[at]!r}: the value is infinite" for row, at in cells[:MOST]]
+        self.tell_rows(examples, len(cells), "infinite values")

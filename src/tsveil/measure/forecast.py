@@ -1,0 +1,335 @@
+"""Forecasts of the next three values of a series, by five simple models.
+
+A model takes a table of series (records by points) and gives the next three values of each (records by 3). Below,
+x_1..x_T is a series, u_t = t - (T+1)/2 the centred time and h = 1, 2, 3 the step ahead.
+
+    SES         level_1 = x_1,  level_t = level_{t-1} + alpha e_t,  e_t = x_t - level_{t-1};  forecast level_T
+    Holt        level_1 = x_1,  trend_1 = x_2 - x_1,  e_t = x_t - level_{t-1} - trend_{t-1},
+                level_t = level_{t-1} + trend_{t-1} + alpha e_t,  trend_t = trend_{t-1} + alpha beta e_t;
+                forecast level_T + h trend_T
+    Trend       least squares line through (u_t, x_t), or x_t on x_{t-1} with intercept (`on="lag"`)
+    TwoLags     least squares of x_t on x_{t-1} and x_{t-2} with intercept, applied to its own forecasts
+    Quadratic   least squares parabola through (u_t, x_t)
+
+SES, Holt, the line and the parabola are linear in the series: each forecast is a weighted sum of the values with
+weights that depend on T alone and add up to one, so they are computed once. Regressions on lags are solved record by
+record by an orthogonal method, with minimum norm where the lags are collinear (a straight line, say).
+
+Any other callable from (records, points) to (records, 3) can be used as a model, too.
+
+References
+----------
+.. [1] J. Nin, V. Torra, Towards the evaluation of time series protection methods, Information Sciences 179 (2009)
+   1663-1677, section 2.3.
+.. [2] E. S. Gardner, Exponential smoothing: the state of the art, Journal of Forecasting 4 (1985) 1-28.
+
+Examples
+--------
+>>> bread = [[106.5, 110.3, 114.9, 117.9, 119.3, 121.0, 122.2, 124.1, 129.0]]
+>>> for name, model in MODELS.items():
+...     print(f"{name:10}", model(bread)[0].round(3))
+ses        [122.633 122.633 122.633]
+holt       [133.669 136.922 140.176]
+trend      [130.781 133.266 135.751]
+two-lags   [133.391 137.673 142.064]
+quadratic  [128.612 129.796 130.743]
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from tsveil._types import Array, ArrayLike
+from tsveil.errors import InputError, ParameterError
+from tsveil.params import Check, Parameters, number, one_of, param
+from tsveil.transform.statistics import per_record, series_table
+
+#: a forecasting model: (records, points) to (records, 3)
+Forecaster = Callable[[Array], ArrayLike]
+Rate = float | Literal["optimised"]
+
+STEPS = np.arange(1.0, 4.0)
+
+
+def _rate(check: Check) -> Check:
+    """A smoothing parameter: a number, or the word that has it fitted."""
+    return Check(f"{check.words}, or 'optimised'", lambda v: v == "optimised" or check.accepts(v), float)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(Parameters):
+    """What the five models share: the check of the length, and the way through the records."""
+
+    @property
+    @abstractmethod
+    def shortest(self) -> int:
+        """The number of points a series must have."""
+
+    @abstractmethod
+    def _forecaster(self, T: int) -> Callable[[Array], Array]:
+        """What makes the forecasts for a chunk of series of T points."""
+
+    def __call__(self, X: ArrayLike) -> Array:
+        """The next three values of each series."""
+        return per_record(self._forecaster(self._length(X)), series_table(X))
+
+    def _length(self, X: ArrayLike) -> int:
+        T = int(series_table(X).shape[1])
+        if self.shortest > T:
+            raise InputError(
+                f"{self} needs series of at least {self.shortest} points to forecast. Got {T}.\n"
+                "  options: longer series, or leave this model out (models=...)"
+            )
+        return T
+
+
+def _weighted(weights: Array) -> Callable[[Array], Array]:
+    from tsveil._kernels.forecast import weighted
+
+    return lambda rows: weighted(rows, weights)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Smoothing(Model):
+    """Exponential smoothing: weighted sums with given parameters, a search when one is to be fitted."""
+
+    #: whether there is a trend beside the level
+    trended: ClassVar[bool]
+
+    @abstractmethod
+    def _rates(self) -> tuple[Rate, Rate]:
+        """Alpha and beta."""
+
+    def _forecaster(self, T: int) -> Callable[[Array], Array]:
+        alpha, beta = self._rates()
+        if isinstance(alpha, str) or isinstance(beta, str):
+            return lambda rows: self._fit(rows)[:, 2:]
+        return _weighted(_smoothing_weights(T, alpha, beta, self.trended))
+
+    def _fit(self, rows: Array) -> Array:
+        """Alpha, beta and the three forecasts of each record; each optimised parameter is searched for in 0..1."""
+        from tsveil._kernels.forecast import fitted_smoothing
+
+        bounds = np.array([(0.0, 1.0) if isinstance(rate, str) else (rate, rate) for rate in self._rates()])
+        return fitted_smoothing(rows, bounds, self.trended)
+
+    def fitted(self, X: ArrayLike) -> Array:
+        """Each record's alpha and beta: those of least one-step squared error where they are optimised."""
+        self._length(X)
+        return per_record(lambda rows: self._fit(rows)[:, :2], series_table(X))
+
+
+def _smoothing_weights(T: int, alpha: float, beta: float, trended: bool) -> Array:
+    """The weights of the values in the forecasts, (T, 3), by running the recursion backwards.
+
+    A forecast is p level_t + q trend_t + (what later values add). Put in how level_t and trend_t come about, and the
+    weight of x_t and the p and q of t-1 follow.
+    """
+    weights = np.zeros((T, 3))
+    p = np.ones(3)
+    q = STEPS if trended else np.zeros(3)
+    for t in range(T - 1, 0, -1):
+        weights[t] = alpha * p + alpha * beta * q
+        p, q = p - weights[t], p + q - weights[t]
+    weights[0] = p
+    if trended:
+        weights[0] -= q
+        weights[1] += q
+    return weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class SES(_Smoothing):
+    """Simple exponential smoothing.
+
+    Examples
+    --------
+    >>> SES(alpha=0.5)([[2.0, 4.0]])
+    array([[3., 3., 3.]])
+    """
+
+    alpha: float | Literal["optimised"] = param(
+        0.3, _rate(number(0, 1, open_low=True)), "weight of the newest value in the level"
+    )
+
+    shortest = 1
+    trended = False
+
+    def _rates(self) -> tuple[Rate, Rate]:
+        return self.alpha, 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holt(_Smoothing):
+    """Double exponential smoothing: a level and a trend.
+
+    Examples
+    --------
+    >>> Holt()([[2.0, 4.0, 6.0]])
+    array([[ 8., 10., 12.]])
+    """
+
+    alpha: float | Literal["optimised"] = param(
+        0.3, _rate(number(0, 1, open_low=True)), "weight of the newest value in the level"
+    )
+    beta: float | Literal["optimised"] = param(0.1, _rate(number(0, 1)), "weight of the newest step in the trend")
+
+    shortest = 2
+    trended = True
+
+    def _rates(self) -> tuple[Rate, Rate]:
+        return self.alpha, self.beta
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trend(Model):
+    """A straight line in time, or the regression on the value before.
+
+    Examples
+    --------
+    >>> Trend()([[1.0, 3.0, 2.0, 4.0]])
+    array([[4.5, 5.3, 6.1]])
+    >>> Trend(on="lag")([[16.0, 8.0, 4.0, 2.0]])
+    array([[1.  , 0.5 , 0.25]])
+    """
+
+    on: Literal["time", "lag"] = param("time", one_of("time", "lag"), "what the values are regressed on")
+
+    @property
+    def shortest(self) -> int:
+        """Two points make a line; two pairs of neighbours take three."""
+        return 2 if self.on == "time" else 3
+
+    def _forecaster(self, T: int) -> Callable[[Array], Array]:
+        return _weighted(_polynomial_weights(T, 1)) if self.on == "time" else _autoregressed(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoLags(Model):
+    """The regression on the two values before.
+
+    Examples
+    --------
+    >>> TwoLags()([[1.0, 1.0, 2.0, 3.0, 5.0, 8.0]]).round(6)
+    array([[13., 21., 34.]])
+    """
+
+    shortest = 5  # three equations for three coefficients
+
+    def _forecaster(self, T: int) -> Callable[[Array], Array]:
+        return _autoregressed(2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quadratic(Model):
+    """A parabola in time.
+
+    Examples
+    --------
+    >>> Quadratic()([[0.0, 1.0, 4.0, 9.0]])
+    array([[16., 25., 36.]])
+    """
+
+    shortest = 3
+
+    def _forecaster(self, T: int) -> Callable[[Array], Array]:
+        return _weighted(_polynomial_weights(T, 2))
+
+
+def _autoregressed(lags: int) -> Callable[[Array], Array]:
+    from tsveil._kernels.forecast import autoregressed
+
+    return lambda rows: autoregressed(rows, lags)
+
+
+def _polynomial_weights(T: int, degree: Literal[1, 2]) -> Array:
+    """The weights of the values in the continued least squares polynomial, (T, 3).
+
+    The polynomials 1, u and u^2 - (T^2-1)/12 are orthogonal on the centred times u, so least squares needs no
+    equations: with P the polynomials at the times and Q at the steps ahead, the weights are sum_d P_d Q_d / |P_d|^2.
+    """
+    u = np.arange(T) - (T - 1) / 2
+    ahead = (T - 1) / 2 + STEPS
+    weights = np.full((T, 3), 1.0 / T)
+    weights += np.outer(u, ahead) / (T * (T**2 - 1) / 12)
+    if degree == 2:
+        mean_square = (T**2 - 1) / 12
+        weights += np.outer(u**2 - mean_square, ahead**2 - mean_square) / (T * (T**2 - 1) * (T**2 - 4) / 180)
+    return weights
+
+
+#: the models of the source paper, by name
+MODELS: dict[str, Forecaster] = {
+    "ses": SES(),
+    "holt": Holt(),
+    "trend": Trend(),
+    "two-lags": TwoLags(),
+    "quadratic": Quadratic(),
+}
+
+
+def chosen_models(models: Mapping[str, Forecaster] | Iterable[str | Forecaster] | None = None) -> dict[str, Forecaster]:
+    """Models by name: the five by default; else a mapping, or names of the five and models of one's own.
+
+    Examples
+    --------
+    >>> list(chosen_models(["ses", Holt(alpha=0.5)]))
+    ['ses', 'Holt(alpha=0.5, beta=0.1)']
+    """
+    if models is None:
+        return dict(MODELS)
+    if isinstance(models, str):
+        raise ParameterError(f"The 'models' parameter must be a list of models or of their names. Got {models!r}.")
+    if isinstance(models, Mapping):
+        chosen = dict(models)
+    else:
+        chosen = {}
+        for model in models:
+            if isinstance(model, str):
+                if model not in MODELS:
+                    available = ", ".join(MODELS)
+                    raise ParameterError(f"there is no forecasting model {model!r}\n  models available: {available}")
+                chosen[model] = MODELS[model]
+            else:
+                name = str(model) if isinstance(model, Model) else getattr(model, "__name__", str(model))
+                while name in chosen:  # two lambdas, say
+                    name += "'"
+                chosen[name] = model
+    if not chosen:
+        raise ParameterError("The 'models' parameter must name at least one forecasting model.")
+    return chosen
+
+
+def forecasts(model: Forecaster, X: ArrayLike, name: str | None = None) -> Array:
+    """What a model, ours or not, forecasts for the series; an error unless that is three finite numbers per record.
+
+    Examples
+    --------
+    >>> forecasts(lambda X: X[:, -1:], [[1.0, 2.0]], name="last value")
+    Traceback (most recent call last):
+    tsveil.errors.InputError: the forecasting model 'last value' must give an array of the shape (1, 3). Got (1, 1).
+    """
+    X = series_table(X)
+    name = name or str(model)
+    wanted = (len(X), 3)
+    try:
+        found = np.asarray(model(X), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"the forecasting model {name!r} failed: {error}") from error
+    if found.shape != wanted:
+        raise InputError(f"the forecasting model {name!r} must give an array of the shape {wanted}. Got {found.shape}.")
+    if not (fine := np.isfinite(found).all(axis=1)).all():
+        row = int(fine.argmin())
+        raise InputError(
+            f"the forecasting model {name!r} gave {found[row].tolist()} for row {row + 1} "
+            f"({int((~fine).sum())} of {len(X)} records have such forecasts)\n"
+            "  the series may have missing values, or values too large for float64"
+        )
+    return found

@@ -1,0 +1,234 @@
+"""A plan says everything about a run in a small TOML file: what is read, how it is protected and measured, where it goes.
+
+The command line and the Python API build plans, and `run` does the work; so any run can be repeated, reviewed and
+kept under version control. A plan is private: it names the input and may carry a seed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from tsveil import progress
+from tsveil.data.dataset import Dataset
+from tsveil.data.read import read
+from tsveil.errors import OutputError, PlanError
+from tsveil.guarantee.base import Verdict
+from tsveil.measure.scorecard import Scorecard, evaluate
+from tsveil.registry import method
+from tsveil.release import Release
+
+
+class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """What is read; the options of `tsveil.read`. What is left out is guessed."""
+
+    path: str
+    layout: Literal["wide", "long"] | None = None
+    id: str | None = None
+    blocks: dict[str, list[str] | dict[str, Any]] | None = None
+    confidential: list[str] = []
+    time: str | None = None
+    variable: str | None = None
+    value: str | list[str] | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    missing: Literal["refuse", "drop", "interpolate"] = "refuse"
+    resample: int | None = None
+    split: int | None = None
+
+    def read(self, base: Path) -> Dataset:
+        """The data set; a relative path counts from `base`."""
+        options = msgspec.to_builtins(self)
+        return read(base / options.pop("path"), **options)
+
+
+class Evaluation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """How it is measured; the options of `tsveil.evaluate`."""
+
+    ties: Literal["expected", "first"] = "expected"
+    dr1: Literal["max", "mean"] = "max"
+    normalise: Literal["global", "per-record", "component", "ranging", "none"] = "global"
+    scaling: Literal["original", "own"] = "original"
+    variant: Literal["default", "paper"] = "default"
+
+
+class Output(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """Where the release goes, and how."""
+
+    folder: str
+    format: Literal["csv", "parquet"] | None = None
+    title: str = ""
+
+
+class Plan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """A whole run.
+
+    Examples
+    --------
+    >>> plan = Plan.from_toml('''
+    ... [input]
+    ... path = "meters.csv"
+    ... [method]
+    ... name = "mdav"
+    ... k = 7
+    ... [output]
+    ... folder = "release"
+    ... ''')
+    >>> plan.method["k"]
+    7
+    >>> print(plan.to_toml())
+    [input]
+    path = "meters.csv"
+    <BLANKLINE>
+    [method]
+    name = "mdav"
+    k = 7
+    <BLANKLINE>
+    [output]
+    folder = "release"
+    """
+
+    input: Input
+    #: the method's name and its parameters
+    method: dict[str, Any]
+    output: Output
+    evaluate: Evaluation = msgspec.field(default_factory=Evaluation)
+    #: a secret; leave it out and it is drawn from the operating system
+    seed: int | None = None
+
+    @classmethod
+    def from_toml(cls, text: str, source: str = "the plan") -> Plan:
+        """Read a plan from TOML text."""
+        try:
+            plan = msgspec.toml.decode(text, type=cls)
+        except (msgspec.ValidationError, msgspec.DecodeError) as error:
+            raise PlanError(
+                f"{source} cannot be used: {error}\n  options: `tsveil plan FILE` writes a plan to start from"
+            ) from error
+        if not isinstance(plan.method.get("name"), str):
+            raise PlanError(
+                f'{source} cannot be used: [method] needs a name, such as name = "mdav"\n  `tsveil methods` lists them'
+            )
+        return plan
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PlanError(f"the plan {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        return cls.from_toml(text, str(path))
+
+    def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
+        """The plan as TOML text; `comments` maps 'section' or 'section.key' to a remark put above it."""
+        remarks = comments or {}
+        content = msgspec.to_builtins(self)
+        lines = _toml_lines("", {key: v for key, v in content.items() if not isinstance(v, dict)}, remarks)
+        for section, table in content.items():
+            if isinstance(table, dict):
+                lines += [*_remark(section, remarks), f"[{section}]", *_toml_lines(section, table, remarks), ""]
+        return "\n".join(lines).strip()
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a run made."""
+
+    release: Release
+    verdict: Verdict
+    card: Scorecard
+    folder: Path
+
+    @property
+    def report(self) -> Path:
+        """The full report, which stays in the house."""
+        return self.folder / "private" / "report.html"
+
+
+def run(
+    plan: Plan | str | Path, *, base: str | Path | None = None, overwrite: bool = False, allow_unverified: bool = False
+) -> Outcome:
+    """Do what a plan says: read, protect, verify, attack, measure, write and report.
+
+    `plan` is a `Plan` or the path of a plan file; relative paths in it count from `base`, by default the plan file's folder or the
+    current one.
+
+    Examples
+    --------
+    >>> import tempfile, tsveil as tv
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "food.csv").write_text("food,1,2,3,4,5\\nbread,1,2,3,4,5\\noil,2,3,4,5,6\\nbeer,7,7,7,7,8\\ntea,8,8,7,7,8\\n")
+    >>> outcome = tv.run(Plan(input=Input(path="food.csv"), method={"name": "mdav", "k": 2}, output=Output(folder="out")), base=folder)
+    >>> outcome.verdict.holds, (outcome.folder / "published" / "data.csv").exists()
+    (True, True)
+    """
+    if not isinstance(plan, Plan):
+        base = base or Path(plan).parent
+        plan = Plan.load(plan)
+    base = Path(base or ".")
+    folder = base / plan.output.folder
+    if folder.exists() and not overwrite:
+        # Said before the work, not after it.
+        raise OutputError(
+            f"{folder} exists already\n  options: another folder, or --overwrite (overwrite=True) to replace it"
+        )
+    settings = dict(plan.method)
+    chosen = method(settings.pop("name"), settings)
+    with progress.step("Reading"):
+        data = plan.input.read(base)
+    release = chosen.protect(data, seed=plan.seed)
+    with progress.step("Verifying"):
+        verdict = release.verify()
+    card = evaluate(data, release, **msgspec.to_builtins(plan.evaluate))
+    with progress.step("Writing the reports"):
+        from tsveil.report.html import report
+
+        name = Path(plan.input.path).name
+        pages = {
+            "published/report.html": report(release, card, verdict, public=True, title=plan.output.title),
+            "private/report.html": report(release, card, verdict, public=False, title=plan.output.title, source=name),
+            "private/plan.toml": plan.to_toml() + "\n",
+        }
+    with progress.step("Writing and checking the release"):
+        release.write(
+            folder,
+            format=plan.output.format,
+            overwrite=overwrite,
+            allow_unverified=allow_unverified,
+            card=card,
+            extra=pages,
+        )
+    return Outcome(release, verdict, card, folder)
+
+
+def _toml_lines(section: str, table: Mapping[str, Any], remarks: Mapping[str, str]) -> list[str]:
+    lines = []
+    for key, value in table.items():
+        lines += [*_remark(f"{section}.{key}".lstrip("."), remarks), f"{_toml_key(key)} = {_toml_value(value)}"]
+    return lines
+
+
+def _remark(place: str, remarks: Mapping[str, str]) -> list[str]:
+    return [f"# {line}" for line in remarks[place].splitlines()] if place in remarks else []
+
+
+def _toml_key(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else _toml_value(key)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_toml_key(k)} = {_toml_value(v)}" for k, v in value.items() if v is not None) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml_value(v) for v in value) + "]"
+    if isinstance(value, float):
+        return repr(value)
+    # Texts, whole numbers and truth values are written the same way in JSON and in TOML.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,33 @@
+"""Every method by name. A new method is a new file in protect/ and one line here.
+
+The command line, plans, the docs and the contract tests all read this table, so nothing else has to be touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tsveil.errors import ParameterError
+from tsveil.protect.base import Method
+from tsveil.protect.mdav import MDAV
+
+#: name -> method
+METHODS: dict[str, type[Method]] = {method.name: method for method in (MDAV,)}
+
+
+def method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
+    """The method with this name and these parameters.
+
+    Examples
+    --------
+    >>> method("mdav", {"k": 3}).settings()["k"]
+    3
+    >>> method("mdva")
+    Traceback (most recent call last):
+    tsveil.errors.ParameterError: there is no method 'mdva'
+      methods available: mdav
+    """
+    if name not in METHODS:
+        raise ParameterError(f"there is no method {name!r}\n  methods available: {', '.join(METHODS)}")
+    return METHODS[name].from_settings(settings or {})

@@ -1,0 +1,273 @@
+"""The pictures of the report, as static SVG.
+
+Every picture is a small chart of its own, so that a page can set two side by side on a screen and one below the other on a
+telephone. Colours are the few names of `INK`: the style sheet of the page maps them to those of a light or dark page.
+
+What a picture shows depends on who reads it. For the owner: original curves under the published ones. For the public: what the
+published file shows anyway, and counts of records rounded so that no bar speaks of a few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tsveil._types import Array, Indices
+from tsveil.attack.series import distinct_rows
+from tsveil.data.dataset import Block
+from tsveil.release import Release
+
+if TYPE_CHECKING:
+    import altair as alt
+
+#: the colours that the style sheet knows, by what they paint
+INK = {"original": "#8a94a0", "published": "#1b64b0", "loss": "#2a72b8", "risk": "#c2571a", "axis": "#6b7580", "grid": "#d9dee3"}
+#: a curve is drawn with at most this many points
+POINTS = 400
+#: so many original curves are drawn under a published one
+MEMBERS = 24
+#: public counts are multiples of this
+ROUNDED = 5
+#: groups are drawn for the first few series only
+SERIES = 2
+WIDTH, HEIGHT = 380, 170
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture with its words."""
+
+    title: str
+    caption: str
+    svg: str
+
+
+# -- curves -----------------------------------------------------------------------------------------------------------
+
+
+def curves(release: Release, *, public: bool) -> list[tuple[Block, list[Figure]]]:
+    """For the first few series, pictures of a few groups: records published with the same values."""
+    return [(block, list(_block_curves(release, block, public))) for block in release.data.series[:SERIES]]
+
+
+def _block_curves(release: Release, block: Block, public: bool) -> Iterator[Figure]:
+    published, _, group, sizes = distinct_rows(release.data.block(block.name))
+    times, temporal = _times(block)
+    if public:
+        chosen = by_level(published, sizes)
+    else:
+        original = release.original.block(block.name)
+        chosen = by_spread(_spreads(original, published, group, sizes), sizes)
+    for title, number in chosen:
+        size = int(sizes[number])
+        lines = {"published": published[[number]]}
+        caption = f"published for {_records(size)}"
+        if not public:
+            members = np.flatnonzero(group == number)[:MEMBERS]
+            lines = {"original": original[members]} | lines
+            caption = _records(size) + (f", {MEMBERS} of them drawn" if size > MEMBERS else "")
+        yield Figure(title, caption, _line_chart(times, temporal, lines))
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count:,} records"
+
+
+def _spreads(original: Array, published: Array, group: Indices, sizes: Indices) -> Array:
+    """How far the members of each group are from what is published for them, against its size: 0 means they are equal."""
+    squares = ((original - published[group]) ** 2).mean(axis=1)
+    away = np.sqrt(np.bincount(group, squares) / sizes)
+    level = np.sqrt((published**2).mean(axis=1))
+    return np.divide(away, level, out=np.zeros_like(away), where=level > 0)
+
+
+def by_spread(spreads: Array, sizes: Indices) -> list[tuple[str, int]]:
+    """Up to four groups that show what protection does to its members: a typical one and the extremes.
+
+    Examples
+    --------
+    >>> by_spread(np.array([0.3, 0.1, 0.2, 0.9, 0.25]), np.array([5, 5, 5, 5, 8]))
+    [('Typical group', 4), ('Tightest group', 1), ('Widest group', 3), ('Largest group', 4)]
+    """
+    order = np.argsort(spreads, kind="stable")
+    wanted = [
+        ("Typical group", order[len(order) // 2]),
+        ("Tightest group", order[0]),
+        ("Widest group", order[-1]),
+        # When all groups have the same size, none is the largest.
+        ("Largest group", sizes.argmax()) if sizes.max() > np.median(sizes) else ("A wider group", order[3 * len(order) // 4]),
+    ]
+    return _distinct(wanted)
+
+
+def by_level(published: Array, sizes: Indices) -> list[tuple[str, int]]:
+    """Up to four groups chosen by nothing but what is published for them."""
+    order = np.argsort(published.mean(axis=1), kind="stable")
+    wanted = [
+        ("Middle level", order[len(order) // 2]),
+        ("Lowest level", order[0]),
+        ("Highest level", order[-1]),
+        ("Largest group", sizes.argmax()) if sizes.max() > np.median(sizes) else ("Higher level", order[3 * len(order) // 4]),
+    ]
+    return _distinct(wanted)
+
+
+def _distinct(wanted: Sequence[tuple[str, Any]]) -> list[tuple[str, int]]:
+    """Each group once, under the first of its titles."""
+    titles: dict[int, str] = {}
+    for title, number in wanted:
+        titles.setdefault(int(number), title)
+    return [(title, number) for number, title in titles.items()]
+
+
+def _times(block: Block) -> tuple[Array, bool]:
+    """The times of a series for an axis, and whether they are moments (in milliseconds) or plain numbers."""
+    assert block.times is not None
+    try:
+        first, last = (datetime.fromisoformat(label).replace(tzinfo=None) for label in (block.labels[0], block.labels[-1]))
+    except (ValueError, IndexError):
+        return block.times, False
+    if len(block) < 2:
+        return block.times, False
+    start = (first - datetime(1970, 1, 1)).total_seconds()
+    share = (block.times - block.times[0]) / (block.times[-1] - block.times[0])
+    return np.asarray(1000 * (start + share * (last - first).total_seconds())), True
+
+
+def thinned(rows: Array, most: int = POINTS) -> Array:
+    """Rows with at most so many columns, each the mean of neighbouring ones.
+
+    Examples
+    --------
+    >>> thinned(np.array([[1.0, 3.0, 5.0, 7.0, 9.0]]), most=3)
+    array([[2., 6., 9.]])
+    """
+    step = drawn_together(rows.shape[1], most)
+    if step == 1:
+        return rows
+    starts = np.arange(0, rows.shape[1], step)
+    lengths = np.diff(starts, append=rows.shape[1])
+    return np.asarray(np.add.reduceat(rows, starts, axis=1) / lengths)
+
+
+def drawn_together(points: int, most: int = POINTS) -> int:
+    """How many neighbouring points of a series become one point of a picture."""
+    return -(-points // most)
+
+
+def _line_chart(times: Array, temporal: bool, lines: dict[str, Array]) -> str:
+    import altair as alt
+
+    at = thinned(times[None, :])[0].tolist()
+    axis = _time_axis(at, temporal)
+    layers, datasets = [], {}
+    for name, rows in lines.items():
+        thick = name == "published"
+        layers.append(
+            alt.Chart(alt.NamedData(name))
+            .mark_line(color=INK[name], strokeWidth=2.2 if thick else 0.8, opacity=1.0 if thick else 0.65, aria=False)
+            .encode(
+                x=alt.X("t:T" if temporal else "t:Q", axis=axis, scale=_time_scale(temporal)),
+                y=alt.Y("v:Q", axis=alt.Axis(title=None, tickCount=4), scale=alt.Scale(zero=False)),
+                detail="curve:N",
+            )
+        )
+        datasets[name] = [
+            {"t": t, "v": v, "curve": number} for number, row in enumerate(thinned(rows).tolist()) for t, v in zip(at, row, strict=True)
+        ]
+    return _svg(alt.layer(*layers), datasets)
+
+
+def _time_scale(temporal: bool) -> alt.Scale:
+    import altair as alt
+
+    # Universal time draws stamps as they are written; local time would move them by the zone of this computer.
+    return alt.Scale(type="utc", nice=False) if temporal else alt.Scale(zero=False, nice=False)
+
+
+def _time_axis(at: list[float], temporal: bool) -> alt.Axis:
+    import altair as alt
+
+    days = (at[-1] - at[0]) / 86_400_000
+    if not temporal:
+        form = "d" if all(float(t).is_integer() for t in at) else "~g"
+    elif days <= 2:
+        form = "%H:%M"
+    elif days <= 180:
+        form = "%-d %b"
+    else:
+        form = "%b %Y" if days <= 1500 else "%Y"
+    return alt.Axis(title=None, format=form, tickCount=5, grid=False, labelOverlap="greedy", labelFlush=True)
+
+
+# -- distributions ----------------------------------------------------------------------------------------------------
+
+
+def histogram(values: Array, *, ink: str, title: str, caption: str, axis: str, public: bool) -> Figure | None:
+    """How many records have which percentage; None when rounding leaves nothing to show."""
+    import altair as alt
+
+    edges, counts = bars(values)
+    if public:
+        counts = counts // ROUNDED * ROUNDED
+    if not counts.any():
+        return None
+    last = int(np.flatnonzero(counts)[-1]) + 1
+    rows = [
+        {"low": low, "high": high, "count": count}
+        for low, high, count in zip(edges[:last].tolist(), edges[1 : last + 1].tolist(), counts[:last].tolist(), strict=True)
+    ]
+    chart = (
+        alt.Chart(alt.NamedData("bars"))
+        .mark_bar(color=INK[ink], binSpacing=1, aria=False)
+        .encode(
+            x=alt.X("low:Q", bin="binned", axis=alt.Axis(title=axis, tickCount=6, grid=False, format="~g"), scale=alt.Scale(nice=False)),
+            x2="high",
+            y=alt.Y("count:Q", axis=alt.Axis(title="records", tickCount=4, tickMinStep=1)),
+        )
+    )
+    if public:
+        caption += f" Counts are rounded down to multiples of {ROUNDED}."
+    return Figure(title, caption, _svg(chart, {"bars": rows}))
+
+
+def bars(values: Array) -> tuple[Array, Indices]:
+    """Edges and counts of a histogram from 0 with steps that read well.
+
+    Examples
+    --------
+    >>> edges, counts = bars(np.array([0.0, 20.0, 20.0]))
+    >>> edges.tolist()[-2:], counts.tolist()[-1]
+    ([19.0, 20.0], 2)
+    """
+    top = max(float(values.max()), 1.0)
+    rough = top / 20
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = float(next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough * (1 - 1e-9)))
+    edges = step * np.arange(int(np.ceil(top / step - 1e-9)) + 1)
+    counts, _ = np.histogram(np.minimum(values, edges[-1]), edges)
+    return edges, counts.astype(np.int64)
+
+
+# -- drawing ----------------------------------------------------------------------------------------------------------
+
+
+def _svg(chart: alt.Chart | alt.LayerChart, datasets: dict[str, list[dict[str, Any]]]) -> str:
+    """The chart as SVG text; its rows are added last, because checking each of them against the schema is slow."""
+    import altair as alt
+    import vl_convert
+
+    axis = {"labelColor": INK["axis"], "titleColor": INK["axis"], "gridColor": INK["grid"], "domainColor": INK["axis"]}
+    spec = chart.properties(width=WIDTH, height=HEIGHT, background="transparent", padding=4).to_dict()
+    spec["datasets"] = datasets
+    spec["config"] = {
+        "font": "sans-serif",
+        "view": {"stroke": None},
+        "axis": axis | {"tickColor": INK["axis"], "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"},
+    }
+    version = "_".join(alt.SCHEMA_VERSION.split(".")[:2])
+    return str(vl_convert.vegalite_to_svg(spec, vl_version=version))

@@ -1,0 +1,1 @@
+"""Small pure functions on tables of records: normalisation, statistics of series, resampling."""

@@ -1,0 +1,124 @@
+"""Normalisation: values of different files, series or attributes on one scale before they are compared.
+
+    global      (x - m) / s, one mean m and one standard deviation s over all values of all records (default)
+    per-record  the same with the mean and the standard deviation of each record
+    component   the same with those of each column
+    ranging     (x - min) / (max - min) of each column
+    none        x
+
+Standard deviations divide by the count less one. Where nothing varies the result is zero.
+
+Component-wise normalisation and ranging change the shape of a series: a price that rises every year may seem to fall.
+That is why `global` is the default for time series [1]_.
+
+References
+----------
+.. [1] J. Nin, V. Torra, Towards the evaluation of time series protection methods, Information Sciences 179 (2009)
+   1663-1677, section 5.1.
+
+Examples
+--------
+>>> import numpy as np
+>>> normalised(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]), "per-record")
+array([[-1.,  0.,  1.],
+       [-1.,  0.,  1.]])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from tsveil._types import Array
+from tsveil.errors import ParameterError
+
+How = Literal["global", "per-record", "component", "ranging", "none"]
+Scaling = Literal["original", "own"]
+
+
+def normalise(
+    original: Array, released: Array, how: How = "global", scaling: Scaling = "original"
+) -> tuple[Array, Array]:
+    """Both files of one series or block on one scale.
+
+    `scaling="original"` takes the original's mean and deviation (or range) for both files: the strongest intruder, who
+    knows them. `scaling="own"` takes each file's own, as the source papers do. `per-record` always uses each record's
+    own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = normalise(np.array([[0.0], [10.0]]), np.array([[5.0], [20.0]]), "ranging")
+    >>> b
+    array([[0.5],
+           [2. ]])
+    """
+    if scaling not in get_args(Scaling):
+        raise ParameterError(f"The 'scaling' parameter of normalise must be 'original' or 'own'. Got {scaling!r}.")
+    original, released = _table(original), _table(released)
+    if how == "none":
+        return original, released
+    ruler = _ruler(original, how)
+    own = scaling == "own" or how == "per-record"
+    return ruler.measure(original), (_ruler(released, how) if own else ruler).measure(released)
+
+
+def normalised(x: Array, how: How = "global") -> Array:
+    """One file on its own scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> normalised(np.array([[2.0, 7.0], [4.0, 7.0], [6.0, 7.0]]), "component")
+    array([[-1.,  0.],
+           [ 0.,  0.],
+           [ 1.,  0.]])
+    """
+    x = _table(x)
+    return x if how == "none" else _ruler(x, how).measure(x)
+
+
+@dataclass(frozen=True)
+class _Ruler:
+    """The scale of a table: (x - low) / width lies in 0..1 there, and `mean` and `deviation` are taken of that.
+
+    Two steps, so that neither a large offset nor huge or tiny values cost digits in the sum of squares.
+    """
+
+    low: Array
+    width: Array
+    mean: Array | float = 0.0
+    deviation: Array | float = 1.0
+
+    def measure(self, x: Array) -> Array:
+        out: Array = x - self.low
+        varies = self.width > 0
+        out /= np.where(varies, self.width, 1.0)
+        out -= self.mean
+        out /= self.deviation
+        out *= varies  # zero where nothing varies, also for another file's values
+        return out
+
+
+def _ruler(x: Array, how: How) -> _Ruler:
+    if how not in get_args(How):
+        words = ", ".join(repr(choice) for choice in get_args(How))
+        raise ParameterError(f"The 'how' parameter of normalise must be one of {words}. Got {how!r}.")
+    axis = {"global": None, "per-record": 1, "component": 0, "ranging": 0}[how]
+    low = x.min(axis=axis, keepdims=True)
+    bounds = _Ruler(low, x.max(axis=axis, keepdims=True) - low)
+    if how == "ranging":
+        return bounds
+    unit = bounds.measure(x)
+    count = x.size if axis is None else x.shape[axis]
+    mean = unit.sum(axis=axis, keepdims=True) / count
+    unit -= mean
+    np.square(unit, out=unit)
+    deviation = np.sqrt(unit.sum(axis=axis, keepdims=True) / max(count - 1, 1))
+    return _Ruler(low, bounds.width, mean, np.where(deviation > 0, deviation, 1.0))
+
+
+def _table(x: Array) -> Array:
+    return np.ascontiguousarray(x, dtype=np.float64)

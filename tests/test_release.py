@@ -1,0 +1,148 @@
+"""What is written: complete, verified, shuffled, renamed; and nothing private in what is published."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tsveil as tv
+from tsveil.data.published import read_like
+from tsveil.errors import GuaranteeError, OutputError
+
+
+def households(n: int = 30, confidential: bool = True) -> tv.Dataset:
+    rng = np.random.default_rng(2)
+    return tv.Dataset.from_arrays(
+        {"load": rng.gamma(2, 1, (n, 12)).round(3)},
+        ids=[f"marker-id-{i}" for i in range(n)],
+        confidential={"tariff": ["day", "night", "solar"] * (n // 3)} if confidential else None,
+    )
+
+
+def files_under(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_release_is_written_whole(tmp_path: Path) -> None:
+    release = tv.MDAV(k=3).protect(households())
+    folder = release.write(tmp_path / "out")
+    assert files_under(folder) == {
+        "published/data.csv",
+        "published/README.md",
+        "private/id_map.csv",
+        "private/groups.csv",
+        "private/risk.csv",
+        "private/release.json",
+    }
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+    readme = (folder / "published" / "README.md").read_text()
+    for words in ("3-anonymity", "k = 3", "mdav", "holds"):
+        assert words in readme
+
+
+def test_nothing_private_is_published(tmp_path: Path) -> None:
+    data = households()
+    release = tv.MDAV(k=3).protect(data, seed=987654321987654321)
+    folder = release.write(tmp_path / "out")
+    for path in (folder / "published").iterdir():
+        text = path.read_text()
+        assert "marker-id" not in text
+        assert "987654321987654321" not in text
+    assert "987654321987654321" in (folder / "private" / "release.json").read_text()
+
+
+def test_rows_are_shuffled_and_ids_fresh(tmp_path: Path) -> None:
+    data = households(300)
+    folder = tv.MDAV(k=3).protect(data).write(tmp_path / "out")
+    order = pl.read_csv(folder / "private" / "id_map.csv")["published_row"].to_numpy()
+    assert sorted(order) == list(range(1, 301))
+    assert abs(np.corrcoef(order, np.arange(300))[0, 1]) < 0.25
+    published = pl.read_csv(folder / "published" / "data.csv")
+    assert published["id"].n_unique() == 300
+    assert published["id"].str.contains(r"^r[0-9a-f]{16}$").all()
+    again = tv.MDAV(k=3).protect(data).write(tmp_path / "again")
+    assert set(pl.read_csv(again / "published" / "data.csv")["id"]).isdisjoint(published["id"])
+
+
+def test_the_id_map_is_the_truth(tmp_path: Path) -> None:
+    data = households()
+    release = tv.MDAV(k=3).protect(data)
+    folder = release.write(tmp_path / "out")
+    published = read_like(folder / "published" / "data.csv", release.published()[0])
+    card = tv.evaluate(data, published, truth=folder / "private" / "id_map.csv")
+    assert card.to_dict() == tv.evaluate(data, release).to_dict()
+    shuffled = tv.evaluate(data, published)  # without the truth the rows do not belong together
+    assert shuffled["IL2"] > card["IL2"]
+
+
+def test_confidential_columns_stay_with_their_record(tmp_path: Path) -> None:
+    data = households()
+    folder = tv.MDAV(k=3).protect(data).write(tmp_path / "out")
+    truth = pl.read_csv(folder / "private" / "id_map.csv")
+    published = pl.read_csv(folder / "published" / "data.csv").select(released="id", tariff="tariff")
+    joined = truth.join(published, on="released").join(data.others.rename({"id": "original"}), on="original")
+    assert (joined["tariff"] == joined["tariff_right"]).all()
+
+
+def test_an_existing_folder_is_refused_and_left_alone(tmp_path: Path) -> None:
+    release = tv.MDAV(k=3).protect(households())
+    folder = release.write(tmp_path / "out")
+    before = (folder / "published" / "data.csv").read_text()
+    with pytest.raises(OutputError, match="exists already"):
+        release.write(folder)
+    assert (folder / "published" / "data.csv").read_text() == before
+    tv.MDAV(k=5).protect(households()).write(folder, overwrite=True)
+    assert json.loads((folder / "private" / "release.json").read_text())["settings"]["k"] == 5
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_of_somebody_else_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(OutputError, match="not made by tsveil"):
+        tv.MDAV(k=3).protect(households()).write(tmp_path / "mine", overwrite=True)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_broken_promise_is_not_written(tmp_path: Path) -> None:
+    release = tv.MDAV(k=3).protect(households())
+    values = release.data.values.copy()
+    values[7, 3] += 0.5
+    broken = replace(release, data=release.data.with_values(values))
+    with pytest.raises(GuaranteeError, match="row 8"):
+        broken.write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+    folder = broken.write(tmp_path / "out", allow_unverified=True)
+    assert "NOT VERIFIED" in (folder / "published" / "README.md").read_text()
+
+
+def test_an_error_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = tv.MDAV(k=3).protect(households())
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tv.Release, "_write_private", fail)
+    with pytest.raises(OutputError, match="No space left"):
+        release.write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_carried_column_that_identifies_is_warned_of() -> None:
+    data = tv.Dataset.from_arrays(
+        {"x": np.random.default_rng(0).normal(size=(20, 3))}, confidential={"income": list(range(20))}
+    )
+    assert any("'income'" in warning and "link" in warning for warning in tv.MDAV(k=2).protect(data).warnings)
+    assert tv.MDAV(k=2).protect(households()).warnings == ()
+
+
+def test_data_without_ids_get_some(tmp_path: Path) -> None:
+    data = tv.Dataset.from_arrays({"x": np.random.default_rng(0).normal(size=(20, 6))})
+    folder = tv.MDAV(k=2).protect(data).write(tmp_path / "out")
+    assert pl.read_csv(folder / "published" / "data.csv").columns[0] == "id"
+    assert pl.read_csv(folder / "private" / "id_map.csv")["original"].to_list() == list(range(20))
