@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tsveil.measure.scorecard import Scorecard, evaluate
     from tsveil.plan import Plan, run
     from tsveil.protect.mdav import MDAV
+    from tsveil.protect.sensitive import SensitiveMDAV
+    from tsveil.protect.vmdav import VMDAV
     from tsveil.release import Release
 
 #: public name -> module that defines it; a module that is public itself stands for itself
@@ -38,7 +40,9 @@ _PLACES = {
     "MDAV": "tsveil.protect.mdav",
     "Plan": "tsveil.plan",
     "Release": "tsveil.release",
+    "SensitiveMDAV": "tsveil.protect.sensitive",
     "Scorecard": "tsveil.measure.scorecard",
+    "VMDAV": "tsveil.protect.vmdav",
     "Verdict": "tsveil.guarantee.base",
     "attack": "tsveil.attack",
     "distance": "tsveil.distance",
@@ -51,12 +55,14 @@ _PLACES = {
 
 __all__ = [
     "MDAV",
+    "VMDAV",
     "Block",
     "Dataset",
     "KAnonymity",
     "Plan",
     "Release",
     "Scorecard",
+    "SensitiveMDAV",
     "Verdict",
     "__version__",
     "attack",

@@ -8,6 +8,7 @@ input.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -153,9 +154,11 @@ def demo(folder: Path, as_json: bool) -> None:
     from tsveil.plan import Input, Output, Plan, run
 
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "load_curves.csv", example_frame("load-curves").write_csv())
+    raw = example_frame("load-curves")
+    write_text(folder / "load_curves.csv", raw.write_csv())
+    first, last = raw.columns[1], raw.columns[-2]
     plan = Plan(
-        input=Input(path="load_curves.csv", confidential=["heating"]),
+        input=Input(path="load_curves.csv", blocks={"load": {"from": first, "to": last}}, confidential=["heating"]),
         method={"name": "mdav", "k": 5},
         output=Output(folder="release", title="Demo: household load curves"),
     )
@@ -217,7 +220,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     from tsveil.data.read import looked_at
     from tsveil.data.write import write_text
     from tsveil.errors import InputError, OutputError
-    from tsveil.plan import Output, Plan
+    from tsveil.plan import Input, Output, Plan
     from tsveil.registry import method
 
     given = reading(options)
@@ -226,7 +229,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     if place.exists() and not overwrite:
         raise OutputError(f"{place} exists already\n  options: another file (--out), or --overwrite")
     made = Plan(
-        input=look.as_input(file, place.parent),
+        input=Input(path=os.path.relpath(file, place.parent), **(given | look.options())),
         method={"name": name, **method(name).settings()},
         output=Output(folder=f"{place.name.split('.')[0]}-release"),
     )

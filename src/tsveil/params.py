@@ -51,6 +51,11 @@ def one_of(*choices: str) -> Check:
     return Check(words, lambda v: isinstance(v, str) and v in choices, str, choices)
 
 
+def text() -> Check:
+    """A text that is not empty."""
+    return Check("a text", lambda v: isinstance(v, str) and bool(v.strip()), str)
+
+
 def true_or_false() -> Check:
     """A switch."""
     return Check("true or false", lambda v: isinstance(v, bool), bool)
@@ -158,8 +163,10 @@ class Parameters:
         return {p.name: getattr(self, p.name) for p in self.parameters()}
 
     def __str__(self) -> str:
-        inside = ", ".join(f"{name}={value!r}" for name, value in self.settings().items() if value is not None)
-        return f"{self._label()}({inside})"
+        # The first parameter is the one people ask for; of the others only what differs from the default is worth a word.
+        first, *rest = self.parameters()
+        shown = [first, *(p for p in rest if getattr(self, p.name) != p.default)]
+        return f"{self._label()}({', '.join(f'{p.name}={getattr(self, p.name)!r}' for p in shown)})"
 
 
 def _converted(value: Any, kind: type) -> Any:

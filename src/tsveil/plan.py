@@ -131,7 +131,7 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_on
         content = msgspec.to_builtins(self)
         lines = _toml_lines("", {key: v for key, v in content.items() if not isinstance(v, dict)}, remarks)
         for section, table in content.items():
-            if isinstance(table, dict):
+            if isinstance(table, dict) and table:
                 lines += [*_remark(section, remarks), f"[{section}]", *_toml_lines(section, table, remarks), ""]
         return "\n".join(lines).strip()
 

@@ -11,9 +11,11 @@ from typing import Any
 from tsveil.errors import ParameterError
 from tsveil.protect.base import Method
 from tsveil.protect.mdav import MDAV
+from tsveil.protect.sensitive import SensitiveMDAV
+from tsveil.protect.vmdav import VMDAV
 
 #: name -> method
-METHODS: dict[str, type[Method]] = {method.name: method for method in (MDAV,)}
+METHODS: dict[str, type[Method]] = {method.name: method for method in (MDAV, VMDAV, SensitiveMDAV)}
 
 
 def method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
@@ -26,7 +28,7 @@ def method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
     >>> method("mdva")
     Traceback (most recent call last):
     tsveil.errors.ParameterError: there is no method 'mdva'
-      methods available: mdav
+      methods available: mdav, ...
     """
     if name not in METHODS:
         raise ParameterError(f"there is no method {name!r}\n  methods available: {', '.join(METHODS)}")

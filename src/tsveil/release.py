@@ -155,11 +155,8 @@ class Release:
             for block in self.data.blocks
         )
         carried = "".join(f"- {name}: carried unchanged\n" for name in self.data.confidential)
-        unverified = (
-            ""
-            if verdict.holds
-            else f"\n**WARNING: THE GUARANTEE WAS NOT VERIFIED: {verdict.status.upper()}.** {verdict.witness}\n"
-        )
+        # The witness stays private: it names rows in the order of the original file.
+        unverified = f"\n**WARNING: THE GUARANTEE WAS NOT VERIFIED: {verdict.status.upper()}.**\n" if verdict.blocks_release else ""
         return (
             f"# Protected data\n\n`{file}` holds {self.data.n} records whose values were protected before publication. The values are not the "
             f"original ones, rows are in random order, and identifiers were replaced by random ones.\n{unverified}\n"

@@ -3,12 +3,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import naive_series as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive_series as naive
 from tsveil.distance import DISTANCES, dtw, euclidean, sts
 from tsveil.errors import InputError, ParameterError
 
@@ -20,7 +20,7 @@ radii = st.none() | st.integers(0, 10)
 
 
 def test_the_table_names_them_all() -> None:
-    assert DISTANCES == {"euclidean": euclidean, "sts": sts, "dtw": dtw}
+    assert {"euclidean": euclidean, "sts": sts, "dtw": dtw} == DISTANCES
 
 
 @given(pairs)

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import naive_series as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+import naive_series as naive
 from tsveil._types import Array
 from tsveil.errors import ParameterError
 from tsveil.transform.normalise import How, normalise, normalised

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import naive_series as naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+import naive_series as naive
 from tsveil._types import Array
 from tsveil.errors import InputError, ParameterError
 from tsveil.transform import statistics
@@ -107,5 +107,5 @@ def test_slopes_that_cannot_be_taken(X: list[list[float]], times: list[float] | 
 def test_autocorrelations_that_cannot_be_taken() -> None:
     with pytest.raises(ParameterError, match=r"must lie from 0 to 8 for 9 points. Got \[9, -1\]"):
         acf(naive.FOODS, [0, 9, -1])
-    with pytest.raises(ParameterError, match="'divisor' parameter of acf must be 'T' or 'T-j'. Got 'n'"):
+    with pytest.raises(ParameterError, match="'divisor' parameter of acf must be 'T' or 'T-j'"):
         acf(naive.FOODS, divisor="n")  # type: ignore[arg-type]

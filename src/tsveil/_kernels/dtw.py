@@ -20,8 +20,8 @@ def warping_cost(long: Array, short: Array, radius: int) -> float:
     M = len(short)
     # |b (N-1) - a (M-1)| <= reach / 2, in whole numbers
     reach = max(2 * radius, 1) * (N - 1)
-    before = np.full(M + 2, np.inf)
-    now = np.full(M + 2, np.inf)
+    before = np.full(M + 1, np.inf)
+    now = np.full(M + 1, np.inf)
     before[0] = 0.0  # the only way in is through the first pair
     low = 0
     high = -1
@@ -30,10 +30,10 @@ def warping_cost(long: Array, short: Array, radius: int) -> float:
             low += 1
         while high + 1 < M and 2 * ((high + 1) * (N - 1) - a * (M - 1)) <= reach:
             high += 1
-        now[low] = np.inf  # column b is kept at b + 1: this is the border left of the band
+        # Column b is kept at b + 1. Left of the band stand older costs; right of it nothing was ever written.
+        now[low] = np.inf
         for b in range(low, high + 1):
             difference = long[a] - short[b]
             now[b + 1] = difference * difference + min(before[b], before[b + 1], now[b])
-        now[high + 2] = np.inf
         before, now = now, before
     return float(before[M])

@@ -26,6 +26,8 @@ from tsveil._types import AnyArray, Array, Indices
 
 #: records per tile
 LANES = 64
+#: tiles that are visited out of turn, the most promising first
+WARM_UP = 16
 #: what `form_groups` asks for
 DONE, CENTRE, BOTH_LISTS, NEAR_LIST, COMPACTION = 0, 1, 2, 3, 4
 #: the entries of `state`
@@ -66,58 +68,64 @@ def compact(T: AnyArray, ids: Indices, where: Indices, boxes: AnyArray, lead: in
 
 
 @kernel
-def add_squares(T: AnyArray, tile: int, q: AnyArray, start: int, stop: int, sums: AnyArray) -> None:
-    """Add the squared differences of the coordinates start..stop (a multiple of 4 of them) for all records of a tile."""
-    for c in range(start, stop, 4):
-        q0, q1, q2, q3 = q[c], q[c + 1], q[c + 2], q[c + 3]
-        for lane in range(64):
-            total = sums[lane]
-            step = T[tile, c, lane] - q0
-            total += step * step
-            step = T[tile, c + 1, lane] - q1
-            total += step * step
-            step = T[tile, c + 2, lane] - q2
-            total += step * step
-            step = T[tile, c + 3, lane] - q3
-            total += step * step
-            sums[lane] = total
+def next_promising(
+    T: AnyArray,
+    start: int,
+    stop: int,
+    lead: int,
+    q: AnyArray,
+    lower: AnyArray,
+    upper: AnyArray,
+    below: float,
+    above: float,
+    sums: AnyArray,
+) -> int:
+    """The first tile from `start` on that may hold records near or far enough, or `stop`; `sums` has the sums of its records.
 
-
-@kernel
-def count_hits(sums: AnyArray, below: float, above: float) -> int:
-    """The number of sums that are at most `below` or at least `above`."""
-    hits = np.int32(0)
-    for lane in range(64):
-        hits += np.int32(sums[lane] <= below) | np.int32(sums[lane] >= above)
-    return hits
-
-
-@kernel
-def promising(T: AnyArray, tile: int, lead: int, q: AnyArray, below: float, above: float, sums: AnyArray) -> bool:
-    """Whether a tile may hold records near enough or far enough; then `sums` has the sums of all of its records."""
+    One long function on purpose: a call with arrays costs as much as a good part of a tile.
+    """
     rows = T.shape[1] - 1
-    for lane in range(64):
-        sums[lane] = np.float32(0.0)
-    add_squares(T, tile, q, 0, lead, sums)
-    if lead < rows:
-        norm = q[rows]
-        nears = np.int32(0)
-        fars = np.int32(0)
+    norm = q[rows]
+    for tile in range(start, stop):
+        if not (lower[tile] <= below or upper[tile] >= above):
+            continue
         for lane in range(64):
-            less = T[tile, rows, lane] - norm
-            more = T[tile, rows, lane] + norm
-            nears += np.int32(sums[lane] + less * less <= below)
-            fars += np.int32(sums[lane] + more * more >= above)
-        start = lead
-        while start < rows:
-            if nears + fars == 0:
-                return False
-            stop = min(start + 16, rows)
-            add_squares(T, tile, q, start, stop, sums)
-            if fars == 0 and stop < rows:
-                nears = count_hits(sums, below, np.float32(np.inf))
-            start = stop
-    return count_hits(sums, below, above) > 0
+            sums[lane] = np.float32(0.0)
+        c = 0
+        nears = np.int32(1)
+        fars = np.int32(0)
+        while c < rows and nears + fars > 0:
+            q0, q1, q2, q3 = q[c], q[c + 1], q[c + 2], q[c + 3]
+            for lane in range(64):
+                total = sums[lane]
+                step = T[tile, c, lane] - q0
+                total += step * step
+                step = T[tile, c + 1, lane] - q1
+                total += step * step
+                step = T[tile, c + 2, lane] - q2
+                total += step * step
+                step = T[tile, c + 3, lane] - q3
+                total += step * step
+                sums[lane] = total
+            c += 4
+            if c == lead:
+                nears = np.int32(0)
+                for lane in range(64):
+                    less = T[tile, rows, lane] - norm
+                    more = T[tile, rows, lane] + norm
+                    nears += np.int32(sums[lane] + less * less <= below)
+                    fars += np.int32(sums[lane] + more * more >= above)
+            elif (c - lead) % 16 == 0 and fars == 0:
+                nears = np.int32(0)
+                for lane in range(64):
+                    nears += np.int32(sums[lane] <= below)
+        if nears + fars > 0:
+            nears = np.int32(0)
+            for lane in range(64):
+                nears += np.int32(sums[lane] <= below) | np.int32(sums[lane] >= above)
+            if nears > 0:
+                return tile
+    return stop
 
 
 @kernel
@@ -126,6 +134,7 @@ def offer(
     ids: Indices,
     tile: int,
     record: int,
+    exact: bool,
     sums: AnyArray,
     bound: Array,
     limits: AnyArray,
@@ -135,11 +144,10 @@ def offer(
     far_id: Indices,
     size: Indices,
 ) -> None:
-    """Offer the records of a tile that the sums do not exclude to the two lists of a record.
+    """Offer the records of a tile to the two lists of a record, by their sums or by their defined distances.
 
     `limits` holds what a sum must not exceed to be near and must reach to be far; `size` the lengths of the two lists.
     """
-    scale, margin, stretch, slack = bound[0], bound[1], bound[2], bound[3]
     for lane in range(64):
         near = sums[lane] <= limits[0]
         far = sums[lane] >= limits[1]
@@ -148,17 +156,29 @@ def offer(
         other = ids[tile * 64 + lane]
         if other == record:
             continue
-        d = squared(Z, other, Z, record)
+        d = squared(Z, other, Z, record) if exact else np.float64(sums[lane])
         if near:
             size[0] = keep_smallest(near_key, near_id, size[0], near_key.shape[0], d, other)
             if size[0] == near_key.shape[0]:
-                root = np.sqrt(near_key[0]) * scale * (1.0 + stretch) + margin
-                limits[0] = np.float32(root * root * (1.0 + slack))
+                limits[0] = picture_above(near_key[0], bound) if exact else near_key[0]
         if far:
             size[1] = keep_smallest(far_key, far_id, size[1], far_key.shape[0], -d, other)
             if size[1] == far_key.shape[0]:
-                root = max(np.sqrt(-far_key[0]) * scale * (1.0 - stretch) - margin, 0.0)
-                limits[1] = np.float32(root * root * (1.0 - slack))
+                limits[1] = picture_below(-far_key[0], bound) if exact else -far_key[0]
+
+
+@kernel
+def picture_above(d: float, bound: Array) -> float:
+    """What the sums of records at a squared distance of at most d do not exceed."""
+    root = np.sqrt(d) * bound[0] * (1.0 + bound[2]) + bound[1]
+    return root * root * (1.0 + bound[3])
+
+
+@kernel
+def picture_below(d: float, bound: Array) -> float:
+    """What the sums of records at a squared distance of at least d do not fall below."""
+    root = max(np.sqrt(d) * bound[0] * (1.0 - bound[2]) - bound[1], 0.0)
+    return root * root * (1.0 - bound[3])
 
 
 @kernel
@@ -168,6 +188,58 @@ def sort_heap(keys: Array, ids: Indices, size: int) -> None:
         key, record = keys[0], ids[0]
         keep_smallest(keys, ids, last, last, keys[last], ids[last])
         keys[last], ids[last] = key, record
+
+
+@kernel
+def smallest(row: AnyArray) -> int:
+    """The place of the smallest entry of some floats of at least zero, seen as integers: these have the same order.
+
+    Unlike floats, integers have a minimum that compiles to vector instructions. NaN is larger than any number.
+    """
+    least = row[0]
+    for i in range(row.shape[0]):
+        least = min(least, row[i])
+    for i in range(row.shape[0]):
+        if row[i] == least:
+            return i
+    return 0
+
+
+@kernel
+def largest(row: AnyArray) -> int:
+    """The place of the largest entry, as `smallest`; -1.0 is smaller than any number."""
+    most = row[0]
+    for i in range(row.shape[0]):
+        most = max(most, row[i])
+    for i in range(row.shape[0]):
+        if row[i] == most:
+            return i
+    return 0
+
+
+@kernel
+def certify(
+    Z: Array, record: int, far: bool, bound: Array, keys: Array, ids: Indices, size: int, key: Array, idx: Indices
+) -> int:
+    """Measure the records of a list made by sums, sort them, and keep those that surely come before all that are not in it.
+
+    A full list tells how small (large) the sums of all others can be: hence, how near (far) these can be. Gives the length.
+    """
+    sign = -1.0 if far else 1.0
+    last = keys[0]
+    full = size == keys.shape[0]
+    for p in range(size):
+        key[p] = sign * squared(Z, ids[p], Z, record)
+        idx[p] = ids[p]
+    kept = 0
+    for p in range(size):
+        if full and far and not picture_below(-key[p], bound) > -last:
+            continue
+        if full and not far and not picture_above(key[p], bound) < last:
+            continue
+        kept = keep_smallest(keys, ids, kept, size, key[p], idx[p])
+    sort_heap(keys, ids, kept)
+    return kept
 
 
 @kernel
@@ -183,13 +255,17 @@ def make_lists(
     records: Indices,
     slots: Indices,
     with_far: bool,
+    exact: bool,
     near_key: Array,
     near_id: Indices,
     far_key: Array,
     far_id: Indices,
     size: Indices,
 ) -> None:
-    """For each of some records that are left: its nearest and, if asked, its farthest records, in order, into its slot."""
+    """For each of some records that are left: its nearest and, if asked, its farthest records, in order, into its slot.
+
+    Lists by sums (not `exact`) are quicker, but shorter where many records are as good as equally far.
+    """
     count = records.shape[0]
     rows = T.shape[1] - 1
     sums = np.empty(64, dtype=np.float32)
@@ -198,18 +274,17 @@ def make_lists(
     lower = np.zeros((count, tiles), dtype=np.float32)
     upper = np.zeros((count, tiles), dtype=np.float32)
     zero = np.float32(0.0)
-    never = np.float32(np.nan)  # no comparison with it holds: a bound of a tile that need not be visited (again)
 
     for a in range(count):
         home = where[records[a]]
         for c in range(rows + 1):
             q[a, c] = T[home // 64, c, home % 64]
         limits[a, 0] = np.inf
-        limits[a, 1] = -1.0 if with_far else np.nan
+        limits[a, 1] = 0.0 if with_far else np.inf
         size[slots[a], 0] = 0
         size[slots[a], 1] = 0
         if not with_far:
-            upper[a, :] = never
+            upper[a, :] = -1.0
         for c in range(lead + 1):
             x = q[a, rows] if c == lead else q[a, c]
             for tile in range(tiles):
@@ -224,34 +299,23 @@ def make_lists(
                     reach = boxes[1, c, tile] + x
                     upper[a, tile] += reach * reach
 
-        # Good limits early save work: the record's own tile first, then a few that may hold the very near and very far.
+        # Good limits early save work: first the tiles that may hold the nearest, in turn with those that may hold the farthest.
         slot = slots[a]
         mine = q[a]
-        visited = 0
-        for sweep in range(5):
-            if sweep == 0:
-                near_cut, far_cut = zero, never
-            elif sweep == 1:
-                near_cut, far_cut = limits[a, 0] / np.float32(16.0), zero
-                for tile in range(tiles):
-                    if upper[a, tile] > far_cut:
-                        far_cut = upper[a, tile]
-            else:
-                near_cut = limits[a, 0] / np.float32(8.0 if sweep == 2 else 4.0 if sweep == 3 else 2.0)
-                far_cut = (limits[a, 1] + far_cut) / np.float32(2.0)
-            for tile in range(tiles):
-                if (
-                    (sweep == 0 and tile == home // 64)
-                    or (sweep > 0 and (lower[a, tile] <= near_cut or upper[a, tile] >= far_cut))
-                ) and visited < 24:
-                    if promising(T, tile, lead, mine, limits[a, 0], limits[a, 1], sums):
-                        offer(
-                            Z, ids, tile, records[a], sums, bound, limits[a],
-                            near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
-                        )  # fmt: skip
-                    lower[a, tile] = never
-                    upper[a, tile] = never
-                    visited += 1
+        for turn in range(WARM_UP):
+            far = turn % 2 == 1
+            if far and not with_far:
+                continue
+            tile = largest(upper[a].view(np.int32)) if far else smallest(lower[a].view(np.int32))
+            if tile == next_promising(
+                T, tile, tile + 1, lead, mine, lower[a], upper[a], limits[a, 0], limits[a, 1], sums
+            ):
+                offer(
+                    Z, ids, tile, records[a], exact, sums, bound, limits[a],
+                    near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
+                )  # fmt: skip
+            lower[a, tile] = np.nan
+            upper[a, tile] = -1.0
 
     # A block of tiles stays in the cache while all records look at it.
     block = max(1, (1 << 18) // (64 * (rows + 1)))
@@ -259,16 +323,33 @@ def make_lists(
         for a in range(count):
             slot = slots[a]
             mine = q[a]
-            for tile in range(start, min(start + block, tiles)):
-                if lower[a, tile] <= limits[a, 0] or upper[a, tile] >= limits[a, 1]:
-                    if promising(T, tile, lead, mine, limits[a, 0], limits[a, 1], sums):
-                        offer(
-                            Z, ids, tile, records[a], sums, bound, limits[a],
-                            near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
-                        )  # fmt: skip
+            stop = min(start + block, tiles)
+            tile = start
+            while True:
+                tile = next_promising(
+                    T, tile, stop, lead, mine, lower[a], upper[a], limits[a, 0], limits[a, 1], sums
+                )
+                if tile == stop:
+                    break
+                offer(
+                    Z, ids, tile, records[a], exact, sums, bound, limits[a],
+                    near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
+                )  # fmt: skip
+                tile += 1
+
+    longest = max(near_key.shape[1], far_key.shape[1])
+    key = np.empty(longest)
+    idx = np.empty(longest, dtype=np.int64)
     for a in range(count):
-        sort_heap(near_key[slots[a]], near_id[slots[a]], size[slots[a], 0])
-        sort_heap(far_key[slots[a]], far_id[slots[a]], size[slots[a], 1])
+        slot = slots[a]
+        if exact:
+            sort_heap(near_key[slot], near_id[slot], size[slot, 0])
+            sort_heap(far_key[slot], far_id[slot], size[slot, 1])
+        else:
+            size[slot, 0] = certify(
+                Z, records[a], False, bound, near_key[slot], near_id[slot], size[slot, 0], key, idx
+            )
+            size[slot, 1] = certify(Z, records[a], True, bound, far_key[slot], far_id[slot], size[slot, 1], key, idx)
 
 
 @kernel

@@ -29,7 +29,7 @@ from tsveil.data.gaps import (
 )
 from tsveil.data.table import MOST, Numbers, Table
 from tsveil.data.times import time_name, times_as_numbers, times_of_names, why_not_times
-from tsveil.errors import some
+from tsveil.errors import Problems, some
 
 #: a block's columns: names, or {"columns": [...]} or {"from": first, "to": last}; the latter with "kind" and "times"
 BlockSpec = str | Sequence[str] | Mapping[str, Any]
@@ -67,7 +67,9 @@ def dataset_from_wide(
     )
     ids = table.frame[id] if id is not None and id in table else None
     if ids is not None:
-        check_ids(ids, problems, table.rows)
+        repeated = Problems(subject)
+        check_ids(ids, repeated, table.rows)
+        table.tell_rows(repeated.found, len(repeated.found), "")
     for block in chosen:
         check_times(block, problems)
     numbers = table.numbers(list(dict.fromkeys(c for b in chosen for c in b.columns if c in table)), layout.decimal)
@@ -144,7 +146,7 @@ def dataset_from_long(
     records = _Codes.of(table.frame[id])
     series = list(_series(table, numbers, clock, records.codes, variable))
     for one in series:
-        _check_repeated(one, table, clock, records, variable)
+        _check_repeated(one, table, records, variable)
     if resample is not None:
         problems.raise_if_any()
     names = Names(records.values, table.rows)
@@ -188,7 +190,7 @@ def _finished(
     matrices = [part.values for part in closed.parts]
     values = matrices[0] if len(matrices) == 1 else np.hstack(matrices)
     if not closed.kept.all():
-        values, others = values[closed.kept], others.filter(closed.kept)
+        values, others = values[closed.kept], others.filter(closed.kept) if others.width else others
     return Dataset(
         values=values,
         blocks=tuple(part.block for part in closed.parts),
@@ -335,10 +337,11 @@ class _Codes:
 
 @dataclass(frozen=True)
 class _Clock:
-    """The time of each row as a number, and how each number is written."""
+    """The different times of a table in their order, how they are written, and which of them each row has."""
 
-    of_row: Array
-    labels: dict[float, str]
+    times: Array
+    labels: tuple[str, ...]
+    of_row: Indices
 
     @classmethod
     def of(cls, table: Table, name: str) -> _Clock | None:
@@ -364,10 +367,11 @@ class _Clock:
             return None
         if column.null_count():
             return None  # told as missing values
-        written: dict[float, str] = {}
-        for number, label in zip(numbers.tolist(), labels, strict=True):
-            written.setdefault(number, label.isoformat() if hasattr(label, "isoformat") else str(label))
-        return cls(numbers[times.codes], written)
+        # The same moment may be written in two ways: the first one is kept.
+        different, first, place = np.unique(numbers, return_index=True, return_inverse=True)
+        written = [labels[at] for at in first.tolist()]
+        texts = tuple(label.isoformat() if hasattr(label, "isoformat") else str(label) for label in written)
+        return cls(different, texts, place[times.codes])
 
 
 @dataclass(frozen=True)
@@ -412,16 +416,24 @@ def _series(table: Table, numbers: Numbers, clock: _Clock, record: Indices, vari
         words = _Codes.of(table.frame[variable])
         chosen = [(str(word), np.flatnonzero(words.codes == at), 0) for at, word in enumerate(words.values.to_list())]
     for name, rows, at in chosen:
-        rows = rows[np.lexsort((clock.of_row[rows], record[rows]))]
-        times, place = np.unique(clock.of_row[rows], return_inverse=True)
-        labels = tuple(clock.labels[time] for time in times.tolist())
+        rows = rows[np.argsort(record[rows] * len(clock.times) + clock.of_row[rows], kind="stable")]
+        times = clock.of_row[rows]
+        used = np.bincount(times, minlength=len(clock.times)) > 0
+        labels = tuple(clock.labels[time] for time in np.flatnonzero(used).tolist())
         columns = labels if len(chosen) == 1 else tuple(f"{name}.{label}" for label in labels)
         block = Block(name, columns, times_as_numbers(labels), labels)
-        whole = numbers.columns[at] in numbers.whole
-        yield _Series(block, record[rows], place, clock.of_row[rows], numbers.values[rows, at], rows, whole)
+        yield _Series(
+            block=block,
+            record=record[rows],
+            place=(np.cumsum(used) - 1)[times],
+            times=clock.times[times],
+            values=numbers.values[rows, at],
+            row=rows,
+            whole=numbers.columns[at] in numbers.whole,
+        )
 
 
-def _check_repeated(one: _Series, table: Table, clock: _Clock, records: _Codes, variable: str | None) -> None:
+def _check_repeated(one: _Series, table: Table, records: _Codes, variable: str | None) -> None:
     """A record has one value at a time."""
     again = one.repeated()
     if not again.any():
@@ -432,7 +444,7 @@ def _check_repeated(one: _Series, table: Table, clock: _Clock, records: _Codes, 
         same = (one.record == one.record[start]) & (one.place == one.place[start])
         rows = sorted(table.rows[one.row[same]].tolist())
         of = "" if variable is None else f" for {variable} {one.block.name!r}"
-        label = clock.labels[float(one.times[start])]
+        label = one.block.labels[one.place[start]]
         who = some([records.values[int(one.record[start])]])
         examples.append(f"the id {who} has the time {label!r}{of} {len(rows)} times (rows {some(rows)})")
     table.tell_rows(examples, len(seconds), "times that a record has more than once")

@@ -124,7 +124,7 @@ def resample_notes(series: Sequence[Ragged], m: int, missing: Missing) -> list[s
     """What resampling did, for the notes of the data set."""
     lengths = np.concatenate([one.lengths for one in series])
     was = f"{lengths.min()}" if lengths.min() == lengths.max() else f"{lengths.min()} to {lengths.max()}"
-    notes = [f"every series was resampled to {m} points by linear interpolation (it had {was})"]
+    notes = [f"every series was resampled by linear interpolation to {m} points (before: {was})"]
     filled = sum(one.gaps_inside() for one in series) if missing == "interpolate" else 0
     return [f"{filled} missing values were filled by linear interpolation in time", *notes] if filled else notes
 

@@ -99,6 +99,7 @@ class Table:
         #: what was done to the rows, for the notes of the data set
         self.notes: tuple[str, ...] = ()
         self._roles: dict[str, str] = {}
+        self._names = frozenset(self.frame.columns)
         self._skip_empty_rows()
         if not self.frame.width:
             self.problems.add("there are no columns")
@@ -114,7 +115,7 @@ class Table:
             self.frame, self.rows = self.frame.filter(~empty), self.rows[~empty.to_numpy()]
 
     def __contains__(self, column: object) -> bool:
-        return column in self.frame.schema
+        return column in self._names
 
     @property
     def without_role(self) -> tuple[str, ...]:
@@ -156,6 +157,8 @@ class Table:
 
     def tell_missing(self, numbers: Numbers, refused: Mask) -> None:
         """Note the missing cells that are refused."""
+        if not refused.any():
+            return
         cells = np.argwhere(refused)
         examples = [
             f"row {self.rows[row]}, column {numbers.columns[at]!r}: the value is missing" for row, at in cells[:MOST]
@@ -213,6 +216,9 @@ class Table:
         self.tell_rows(examples[:MOST], len(examples), "columns with numbers beyond 2^53")
 
     def _check_finite(self, values: Array, columns: Sequence[str]) -> None:
-        cells = np.argwhere(np.isinf(values))
+        infinite = np.isinf(values)
+        if not infinite.any():
+            return
+        cells = np.argwhere(infinite)
         examples = [f"row {self.rows[row]}, column {columns[at]!r}: the value is infinite" for row, at in cells[:MOST]]
         self.tell_rows(examples, len(cells), "infinite values")

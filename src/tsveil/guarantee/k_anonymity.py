@@ -87,7 +87,7 @@ class KAnonymity(Guarantee):
         """Count how many records share each row of values."""
         smallest = published.n
         witnesses = []
-        for what, rows in self._parts(published):
+        for what, rows in rows_by_scope(published, self.scope):
             shared = shared_by(rows)
             smallest = min(smallest, int(shared.min()))
             few = np.flatnonzero(shared < self.k)
@@ -102,9 +102,11 @@ class KAnonymity(Guarantee):
             return Verdict(Status.VIOLATED, self.words, "\n  ".join(witnesses[:5]))
         return Verdict(Status.HOLDS, self.words, details=(f"the smallest group has {smallest} records",))
 
-    def _parts(self, data: Dataset) -> list[tuple[str, Array]]:
-        if self.scope == "record":
-            return [("whole records", data.values)]
-        if self.scope == "block":
-            return [(f"block {block.name!r}", data.block(block.name)) for block in data.blocks]
-        return [(f"column {name!r}", data.values[:, [at]]) for at, name in enumerate(data.columns)]
+
+def rows_by_scope(data: Dataset, scope: Scope) -> list[tuple[str, Array]]:
+    """The tables whose rows must be shared: one per block, one per column, or one for whole records, each with a name for messages."""
+    if scope == "record":
+        return [("whole records", data.values)]
+    if scope == "block":
+        return [(f"block {block.name!r}", data.block(block.name)) for block in data.blocks]
+    return [(f"column {name!r}", data.values[:, [at]]) for at, name in enumerate(data.columns)]

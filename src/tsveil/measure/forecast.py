@@ -82,7 +82,7 @@ class Model(Parameters):
         T = int(series_table(X).shape[1])
         if self.shortest > T:
             raise InputError(
-                f"{self} needs series of at least {self.shortest} points to forecast. Got {T}.\n"
+                f"{self!r} needs series of at least {self.shortest} points to forecast. Got {T}.\n"
                 "  options: longer series, or leave this model out (models=...)"
             )
         return T
@@ -296,13 +296,18 @@ def chosen_models(models: Mapping[str, Forecaster] | Iterable[str | Forecaster] 
                     raise ParameterError(f"there is no forecasting model {model!r}\n  models available: {available}")
                 chosen[model] = MODELS[model]
             else:
-                name = str(model) if isinstance(model, Model) else getattr(model, "__name__", str(model))
+                name = _name(model)
                 while name in chosen:  # two lambdas, say
                     name += "'"
                 chosen[name] = model
     if not chosen:
         raise ParameterError("The 'models' parameter must name at least one forecasting model.")
     return chosen
+
+
+def _name(model: Forecaster) -> str:
+    """A model of ours with its parameters, a function by its name."""
+    return repr(model) if isinstance(model, Model) else getattr(model, "__name__", repr(model))
 
 
 def forecasts(model: Forecaster, X: ArrayLike, name: str | None = None) -> Array:
@@ -315,7 +320,7 @@ def forecasts(model: Forecaster, X: ArrayLike, name: str | None = None) -> Array
     tsveil.errors.InputError: the forecasting model 'last value' must give an array of the shape (1, 3). Got (1, 1).
     """
     X = series_table(X)
-    name = name or str(model)
+    name = name or _name(model)
     wanted = (len(X), 3)
     try:
         found = np.asarray(model(X), dtype=np.float64)

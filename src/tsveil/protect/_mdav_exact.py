@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tsveil._types import AnyArray, Array, Indices
-from tsveil.engine.local import cores, map_chunks
+from tsveil.engine.crew import Crew
 
 #: with fewer records left than this the fused loop is as fast
 FEW = 3000
@@ -63,7 +63,8 @@ def exact_groups(
     if len(Z) >= stop and k > 1:
         picture = draw(Z)
         if picture is not None:
-            label = groups_from_lists(Z, k, stop, picture, total, labels, counter)
+            with Crew() as crew:
+                label = groups_from_lists(Z, k, stop, picture, total, labels, counter, crew)
     fused_groups(Z, k, variant == "paper", np.flatnonzero(labels < 0), total, label, labels, counter)
     return labels
 
@@ -172,7 +173,7 @@ def nearby_order(Y: AnyArray) -> Indices:
 
 
 def groups_from_lists(
-    Z: Array, k: int, stop: int, picture: Picture, total: Array, labels: Indices, counter: Indices
+    Z: Array, k: int, stop: int, picture: Picture, total: Array, labels: Indices, counter: Indices, crew: Crew
 ) -> int:
     """Form pairs of groups while at least `stop` records are left; gives the number of groups."""
     from tsveil._kernels import mdav_lists as lists
@@ -196,7 +197,7 @@ def groups_from_lists(
     made = ahead = 8
     tiles = lists.compact(T, ids, where, boxes, lead)
     state[lists.STORED] = n
-    outer, outer_distance, outside, centre = outermost(Z, np.arange(n), total / n)
+    outer, outer_distance, outside, centre = outermost(Z, np.arange(n), total / n, crew)
 
     turn = 0
 
@@ -211,13 +212,16 @@ def groups_from_lists(
         owner[slots] = records
         slot_of[records] = slots
 
-        def work(start: int, stop: int) -> None:
+        def work(start: int, stop: int, exact: bool = False) -> None:
             lists.make_lists(
                 Z, T, ids, where, boxes, tiles, lead, picture.bound, records[start:stop], slots[start:stop], with_far,
-                near_key, near_id, far_key, far_id, size,
+                exact, near_key, near_id, far_key, far_id, size,
             )  # fmt: skip
 
-        map_chunks(work, len(records), -(-len(records) // cores()))
+        crew.share(work, len(records))
+        # The list of the seed that is wanted now must last: where ties make it too short, all its distances are measured.
+        if size[slots[0], 0] < k - 1 or (with_far and size[slots[0], 1] < k):
+            work(0, 1, exact=True)
 
     while True:
         need = lists.form_groups(
@@ -231,7 +235,7 @@ def groups_from_lists(
             state[lists.STORED] = state[lists.LEFT]
         elif need == lists.CENTRE:
             left = np.flatnonzero(labels < 0)
-            outer, outer_distance, outside, centre = outermost(Z, left, total / len(left))
+            outer, outer_distance, outside, centre = outermost(Z, left, total / len(left), crew)
             state[lists.FIRST] = state[lists.EVALUATED] = 0
         elif need == lists.NEAR_LIST:
             make(state[lists.WANTED : lists.WANTED + 1].copy(), False)
@@ -249,13 +253,13 @@ def groups_from_lists(
             ahead=int(os.environ.get("AHEAD","32"))
 
 
-def outermost(Z: Array, left: Indices, centre: Array) -> tuple[Indices, Array, float, Array]:
+def outermost(Z: Array, left: Indices, centre: Array, crew: Crew) -> tuple[Indices, Array, float, Array]:
     """The records left that are farthest from a centre and their distances, descending; what bounds all others' (-1: none)."""
     from tsveil._kernels.mdav_lists import distances
 
     away = np.empty(len(left))
     row = centre.reshape(1, -1)
-    map_chunks(lambda a, b: distances(Z, left[a:b], row, away[a:b]), len(left), max(1, -(-len(left) // cores())))
+    crew.share(lambda a, b: distances(Z, left[a:b], row, away[a:b]), len(left))
     most = max(1024, len(left) // 16)
     cut = 0.0 if most >= len(left) else float(np.partition(away, -most)[-most])
     # Those just below the cut belong in as well: the first of the list must be clearly farther than all that are not in it.

@@ -15,6 +15,11 @@ values or on slopes, and the published values are means of the raw values in eit
 The printed loop of [2] and [3] (`variant="paper"`) goes on while more than k records remain; its last group may then hold
 fewer than k records. It is offered to reproduce published figures, warns, and its releases fail verification when that happens.
 
+Exact MDAV compares records with records, and its time grows with the square of their number. The **partitioned** mode is for more
+than that can bear: it cuts the records into parts of some thousand along their principal directions and runs exact MDAV in
+each part. Groups still have at least k members; they are a little less tight, because a group cannot cross the border of a part.
+`mode="auto"` takes it for more than 200,000 records, and the release says which mode was used.
+
 Guarantee: k-anonymity of each block by itself, or of whole records with `grouping="joint"`.
 
 References
@@ -42,118 +47,50 @@ HOLDS: 2-anonymity: in each block, every published row of values is shared by at
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tsveil import progress
 from tsveil._types import Array, Indices
-from tsveil.data.dataset import Block, Dataset
-from tsveil.errors import InputError
-from tsveil.guarantee.k_anonymity import KAnonymity
+from tsveil.data.dataset import Dataset
 from tsveil.params import at_least, one_of, param
-from tsveil.protect.base import Method, Protected, check_k
-from tsveil.protect.representative import Representative, represent
-from tsveil.transform.normalise import normalised
-from tsveil.transform.statistics import slopes
+from tsveil.protect.microaggregation import Microaggregation
 
-#: squares of larger values leave the range of float64
-LARGEST = 1e150
+#: `mode="auto"` runs exact MDAV up to this many records
+EXACT_REACH = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class MDAV(Method):
-    """Groups of at least k similar records, each value replaced by its group's mean or median."""
+class MDAV(Microaggregation):
+    """Groups of at least k similar records by maximum distance to the average vector."""
 
     name: ClassVar[str] = "mdav"
-    summary: ClassVar[str] = (
-        "groups of at least k similar records (by value or by shape), each value replaced by the group's mean"
-    )
+    summary: ClassVar[str] = "groups of at least k similar records (by value or by shape), each value replaced by the group's mean"
     reference: ClassVar[str] = "Domingo-Ferrer and Torra 2005; for time series Nin and Torra 2006, 2009"
 
-    k: int = param(5, at_least(2), "smallest group: every published row is shared by at least k records")
-    distance: Literal["euclidean", "sts"] = param(
-        "euclidean",
-        one_of("euclidean", "sts"),
-        "what makes series similar: their values (euclidean) or their shape (sts)",
-    )
     variant: Literal["standard", "paper"] = param(
         "standard", one_of("standard", "paper"), "paper follows the printed loop, whose last group may be too small"
     )
-    grouping: Literal["per-block", "joint"] = param(
-        "per-block", one_of("per-block", "joint"), "protect each block by itself, or whole records together"
+    mode: Literal["auto", "exact", "partitioned"] = param(
+        "auto", one_of("auto", "exact", "partitioned"), "partitioned: MDAV in parts along principal directions, for very many records"
     )
-    representative: Representative = param("mean", one_of("mean", "median"), "what replaces the values of a group")
-    scale: Literal["auto", "standardise", "none"] = param(
-        "auto",
-        one_of("auto", "standardise", "none"),
-        "standardise columns before grouping; auto: attributes yes, series no",
-    )
+    part: int = param(8000, at_least(100), "partitioned mode: about how many records a part holds")
 
-    def guarantee(self, data: Dataset) -> KAnonymity:
-        """k-anonymity of blocks, or of whole records when they were grouped together."""
-        return KAnonymity(self.k, scope="record" if self.grouping == "joint" else "block", blocks=len(data.blocks))
-
-    def check(self, data: Dataset) -> None:
-        """There must be k records, STS needs series of two points, and squares must be finite."""
-        check_k("MDAV", self.k, data.n)
-        if self.distance == "sts" and (short := [b.name for b in data.blocks if not b.is_series or len(b) < 2]):
-            raise InputError(
-                f"distance='sts' compares the slopes of time series and needs at least two points, but {', '.join(map(repr, short))} "
-                "is not such a series\n  options: distance='euclidean', or leave that block out"
-            )
-        if float(np.abs(data.values).max()) > LARGEST:
-            raise InputError(
-                f"values beyond {LARGEST:g} cannot be compared by squared distances\n  options: rescale the data first"
-            )
-
-    def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
-        """Group every block, or all of them at once, and replace values by those of their group."""
-        if self.grouping == "joint":
-            # Blocks are made comparable first: each series by its one mean and sd, attributes column by column.
-            spaces = [self._space(_comparable(data.block(b.name), b), b) for b in data.blocks]
-            groups = self._groups(np.hstack(spaces), "all blocks together")
-            return {b.name: self._protected(data.block(b.name), groups) for b in data.blocks}
-        parts = {}
-        for block in data.blocks:
-            values = data.block(block.name)
-            parts[block.name] = self._protected(
-                values, self._groups(self._space(self._scaled(values, block), block), block.name)
-            )
-        return parts
-
-    def _scaled(self, values: Array, block: Block) -> Array:
-        """Attributes of different units are standardised for grouping; points of one series share their unit."""
-        wanted = self.scale == "standardise" or (self.scale == "auto" and not block.is_series)
-        return normalised(values, "component") if wanted else values
-
-    def _space(self, values: Array, block: Block) -> Array:
-        """The space in which records are compared."""
-        if self.distance == "sts" and block.times is not None:
-            return slopes(values, block.times)
-        return values
-
-    def _groups(self, space: Array, what: str) -> Indices:
+    def group(self, space: Array, data: Dataset, counter: Indices) -> tuple[Indices, dict[str, Any]]:
+        """Exact MDAV, whole or in parts."""
         from tsveil.protect._mdav_exact import exact_groups
 
-        with progress.step(f"Grouping {what}", total=len(space)) as counter:
-            return exact_groups(np.ascontiguousarray(space), self.k, variant=self.variant, counter=counter)
+        if self.mode == "exact" or (self.mode == "auto" and len(space) <= EXACT_REACH):
+            return exact_groups(space, self.k, variant=self.variant, counter=counter), {"mode": "exact"}
+        from tsveil.protect._mdav_parts import partitioned_groups
 
-    def _protected(self, values: Array, groups: Indices) -> Protected:
-        sizes = np.bincount(groups)
-        warnings: tuple[str, ...] = ()
-        if sizes.min() < self.k:
-            last = int(sizes.argmin())
-            warnings = (
-                f"the printed loop (variant='paper') left group {last} with {sizes[last]} of the {self.k} records that k-anonymity needs",
-            )
-        return Protected(
-            values=represent(values, groups, self.representative),
-            groups=groups,
-            warnings=warnings,
-            facts={"groups": len(sizes), "smallest group": int(sizes.min()), "largest group": int(sizes.max())},
+        groups, parts = partitioned_groups(space, self.k, self.part, variant=self.variant, counter=counter)
+        return groups, {"mode": f"partitioned into {parts} parts"}
+
+    def warnings(self, sizes: Indices) -> tuple[str, ...]:
+        """The printed loop may leave a group too small."""
+        small = np.flatnonzero(sizes < self.k)
+        return tuple(
+            f"the printed loop (variant='paper') left group {group} with {sizes[group]} of the {self.k} records that k-anonymity needs"
+            for group in small[:5].tolist()
         )
-
-
-def _comparable(values: Array, block: Block) -> Array:
-    return normalised(values, "global" if block.is_series else "component")

@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     import altair as alt
 
 #: the colours that the style sheet knows, by what they paint
-INK = {"original": "#8a94a0", "published": "#1b64b0", "loss": "#2a72b8", "risk": "#c2571a", "axis": "#6b7580", "grid": "#d9dee3"}
+INK = {
+    "original": "#8a94a0",
+    "published": "#1b64b0",
+    "loss": "#2a72b8",
+    "risk": "#c2571a",
+    "axis": "#6b7580",
+    "grid": "#d9dee3",
+}
 #: a curve is drawn with at most this many points
 POINTS = 400
 #: so many original curves are drawn under a published one
@@ -82,7 +89,7 @@ def _spreads(original: Array, published: Array, group: Indices, sizes: Indices) 
     squares = ((original - published[group]) ** 2).mean(axis=1)
     away = np.sqrt(np.bincount(group, squares) / sizes)
     level = np.sqrt((published**2).mean(axis=1))
-    return np.divide(away, level, out=np.zeros_like(away), where=level > 0)
+    return np.asarray(np.divide(away, level, out=np.zeros_like(away), where=level > 0))
 
 
 def by_spread(spreads: Array, sizes: Indices) -> list[tuple[str, int]]:
@@ -91,7 +98,7 @@ def by_spread(spreads: Array, sizes: Indices) -> list[tuple[str, int]]:
     Examples
     --------
     >>> by_spread(np.array([0.3, 0.1, 0.2, 0.9, 0.25]), np.array([5, 5, 5, 5, 8]))
-    [('Typical group', 4), ('Tightest group', 1), ('Widest group', 3), ('Largest group', 4)]
+    [('Typical group', 4), ('Tightest group', 1), ('Widest group', 3)]
     """
     order = np.argsort(spreads, kind="stable")
     wanted = [
@@ -99,7 +106,9 @@ def by_spread(spreads: Array, sizes: Indices) -> list[tuple[str, int]]:
         ("Tightest group", order[0]),
         ("Widest group", order[-1]),
         # When all groups have the same size, none is the largest.
-        ("Largest group", sizes.argmax()) if sizes.max() > np.median(sizes) else ("A wider group", order[3 * len(order) // 4]),
+        ("Largest group", sizes.argmax())
+        if sizes.max() > np.median(sizes)
+        else ("A wider group", order[3 * len(order) // 4]),
     ]
     return _distinct(wanted)
 
@@ -108,10 +117,12 @@ def by_level(published: Array, sizes: Indices) -> list[tuple[str, int]]:
     """Up to four groups chosen by nothing but what is published for them."""
     order = np.argsort(published.mean(axis=1), kind="stable")
     wanted = [
-        ("Middle level", order[len(order) // 2]),
         ("Lowest level", order[0]),
+        ("Middle level", order[len(order) // 2]),
         ("Highest level", order[-1]),
-        ("Largest group", sizes.argmax()) if sizes.max() > np.median(sizes) else ("Higher level", order[3 * len(order) // 4]),
+        ("Largest group", sizes.argmax())
+        if sizes.max() > np.median(sizes)
+        else ("A higher level", order[3 * len(order) // 4]),
     ]
     return _distinct(wanted)
 
@@ -128,7 +139,9 @@ def _times(block: Block) -> tuple[Array, bool]:
     """The times of a series for an axis, and whether they are moments (in milliseconds) or plain numbers."""
     assert block.times is not None
     try:
-        first, last = (datetime.fromisoformat(label).replace(tzinfo=None) for label in (block.labels[0], block.labels[-1]))
+        first, last = (
+            datetime.fromisoformat(label).replace(tzinfo=None) for label in (block.labels[0], block.labels[-1])
+        )
     except (ValueError, IndexError):
         return block.times, False
     if len(block) < 2:
@@ -164,12 +177,19 @@ def _line_chart(times: Array, temporal: bool, lines: dict[str, Array]) -> str:
 
     at = thinned(times[None, :])[0].tolist()
     axis = _time_axis(at, temporal)
+    thin = 0.8 if len(at) > 100 else 1.3  # many thin lines stay apart, few may be seen
     layers, datasets = [], {}
     for name, rows in lines.items():
         thick = name == "published"
         layers.append(
             alt.Chart(alt.NamedData(name))
-            .mark_line(color=INK[name], strokeWidth=2.2 if thick else 0.8, opacity=1.0 if thick else 0.65, aria=False)
+            .mark_line(
+                color=INK[name],
+                strokeWidth=1.8 if thick else thin,
+                opacity=1.0 if thick else 0.65,
+                aria=False,
+                strokeJoin="round",
+            )
             .encode(
                 x=alt.X("t:T" if temporal else "t:Q", axis=axis, scale=_time_scale(temporal)),
                 y=alt.Y("v:Q", axis=alt.Axis(title=None, tickCount=4), scale=alt.Scale(zero=False)),
@@ -177,7 +197,9 @@ def _line_chart(times: Array, temporal: bool, lines: dict[str, Array]) -> str:
             )
         )
         datasets[name] = [
-            {"t": t, "v": v, "curve": number} for number, row in enumerate(thinned(rows).tolist()) for t, v in zip(at, row, strict=True)
+            {"t": t, "v": v, "curve": number}
+            for number, row in enumerate(thinned(rows).tolist())
+            for t, v in zip(at, row, strict=True)
         ]
     return _svg(alt.layer(*layers), datasets)
 
@@ -194,7 +216,7 @@ def _time_axis(at: list[float], temporal: bool) -> alt.Axis:
 
     days = (at[-1] - at[0]) / 86_400_000
     if not temporal:
-        form = "d" if all(float(t).is_integer() for t in at) else "~g"
+        form = "d" if all(float(t).is_integer() for t in at) else "~f"
     elif days <= 2:
         form = "%H:%M"
     elif days <= 180:
@@ -219,13 +241,17 @@ def histogram(values: Array, *, ink: str, title: str, caption: str, axis: str, p
     last = int(np.flatnonzero(counts)[-1]) + 1
     rows = [
         {"low": low, "high": high, "count": count}
-        for low, high, count in zip(edges[:last].tolist(), edges[1 : last + 1].tolist(), counts[:last].tolist(), strict=True)
+        for low, high, count in zip(
+            edges[:last].tolist(), edges[1 : last + 1].tolist(), counts[:last].tolist(), strict=True
+        )
     ]
     chart = (
         alt.Chart(alt.NamedData("bars"))
         .mark_bar(color=INK[ink], binSpacing=1, aria=False)
         .encode(
-            x=alt.X("low:Q", bin="binned", axis=alt.Axis(title=axis, tickCount=6, grid=False, format="~g"), scale=alt.Scale(nice=False)),
+            x=alt.X(
+                "low:Q", bin="binned", axis=alt.Axis(title=axis, tickCount=6, grid=False), scale=alt.Scale(nice=False)
+            ),
             x2="high",
             y=alt.Y("count:Q", axis=alt.Axis(title="records", tickCount=4, tickMinStep=1)),
         )
@@ -248,7 +274,7 @@ def bars(values: Array) -> tuple[Array, Indices]:
     rough = top / 20
     power = 10.0 ** np.floor(np.log10(rough))
     step = float(next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough * (1 - 1e-9)))
-    edges = step * np.arange(int(np.ceil(top / step - 1e-9)) + 1)
+    edges = step * np.arange(int(np.ceil(top / step - 1e-9)) + 1, dtype=np.float64)
     counts, _ = np.histogram(np.minimum(values, edges[-1]), edges)
     return edges, counts.astype(np.int64)
 
@@ -256,7 +282,7 @@ def bars(values: Array) -> tuple[Array, Indices]:
 # -- drawing ----------------------------------------------------------------------------------------------------------
 
 
-def _svg(chart: alt.Chart | alt.LayerChart, datasets: dict[str, list[dict[str, Any]]]) -> str:
+def _svg(chart: alt.Chart | alt.LayerChart | alt.FacetChart, datasets: dict[str, list[dict[str, Any]]]) -> str:
     """The chart as SVG text; its rows are added last, because checking each of them against the schema is slow."""
     import altair as alt
     import vl_convert
@@ -267,7 +293,8 @@ def _svg(chart: alt.Chart | alt.LayerChart, datasets: dict[str, list[dict[str, A
     spec["config"] = {
         "font": "sans-serif",
         "view": {"stroke": None},
-        "axis": axis | {"tickColor": INK["axis"], "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"},
+        "axis": axis
+        | {"tickColor": INK["axis"], "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"},
     }
     version = "_".join(alt.SCHEMA_VERSION.split(".")[:2])
     return str(vl_convert.vegalite_to_svg(spec, vl_version=version))

@@ -1,0 +1,119 @@
+"""Nearest released records by known attributes, with ties counted, for every number of known attributes in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tsveil._kernels.compiling import kernel
+from tsveil._types import Array, Indices
+
+#: distinct released records that are compared at a time: their running sums stay in the first-level cache
+TILE = 512
+
+
+@kernel
+def nearest_by_columns(
+    known: Array,
+    candidates: Array,
+    factor: Array,
+    absolute: bool,
+    wanted: Indices,
+    copies: Indices,
+    first: Indices,
+    own: Indices,
+    counter: Indices,
+) -> tuple[Indices, Indices, Indices]:
+    """For each known record and each wanted number of known columns: size of the tie, lowest row tied, own row tied or not.
+
+    `candidates` is (columns, distinct released records), `wanted` holds increasing numbers of columns. The distance is the
+    sum over columns, in their order, of the squared (or absolute) differences times `factor`. `copies` and `first` give
+    each candidate's number of records and lowest row, `own` each known record's candidate (-1: none).
+    """
+    n = known.shape[0]
+    m = candidates.shape[1]
+    best = np.full((n, len(wanted)), np.inf)
+    tied = np.zeros((n, len(wanted)), np.int64)
+    link = np.full((n, len(wanted)), -1, np.int64)
+    hit = np.zeros((n, len(wanted)), np.int64)
+    total = np.empty(TILE)
+    for low in range(0, m, TILE):
+        width = min(TILE, m - low)
+        for i in range(n):
+            total[:width] = 0.0
+            done = 0
+            for w in range(len(wanted)):
+                for j in range(done, wanted[w]):
+                    value = known[i, j]
+                    scale = factor[j]
+                    if absolute:
+                        for u in range(width):
+                            total[u] += abs(value - candidates[j, low + u]) * scale
+                    else:
+                        for u in range(width):
+                            difference = (value - candidates[j, low + u]) * scale
+                            total[u] += difference * difference
+                done = wanted[w]
+                least = np.inf
+                for u in range(width):
+                    least = min(least, total[u])
+                if least > best[i, w]:
+                    continue
+                if least < best[i, w]:
+                    best[i, w] = least
+                    tied[i, w] = 0
+                    hit[i, w] = 0
+                    link[i, w] = -1
+                for u in range(width):
+                    if total[u] == least:
+                        at = low + u
+                        tied[i, w] += copies[at]
+                        if link[i, w] < 0 or first[at] < link[i, w]:
+                            link[i, w] = first[at]
+                        if at == own[i]:
+                            hit[i, w] = 1
+            if low + TILE >= m:
+                counter[0] += 1
+    return tied, link, hit
+
+
+@kernel
+def nearest_in_window(
+    known: Array,
+    candidates: Array,
+    factor: Array,
+    absolute: bool,
+    start: Indices,
+    width: int,
+    copies: Indices,
+    first: Indices,
+    own: Indices,
+    counter: Indices,
+) -> tuple[Indices, Indices, Indices]:
+    """As above over all columns, but record i is compared with `width` candidates from start[i] on only.
+
+    `candidates` is (distinct released records, columns) here.
+    """
+    n, columns = known.shape
+    tied = np.zeros(n, np.int64)
+    link = np.full(n, -1, np.int64)
+    hit = np.zeros(n, np.int64)
+    for i in range(n):
+        best = np.inf
+        for at in range(start[i], min(start[i] + width, len(candidates))):
+            total = 0.0
+            for j in range(columns):
+                difference = abs(known[i, j] - candidates[at, j]) * factor[j]
+                total += difference if absolute else difference * difference
+            if total > best:
+                continue
+            if total < best:
+                best = total
+                tied[i] = 0
+                hit[i] = 0
+                link[i] = first[at]
+            tied[i] += copies[at]
+            link[i] = min(link[i], first[at])
+            if at == own[i]:
+                hit[i] = 1
+        counter[0] += 1
+    return tied, link, hit

@@ -1,0 +1,167 @@
+"""The two files of an attack, brought to the same columns: what the intruder knows, and what was released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+
+from tsveil._types import Array, Indices
+from tsveil.attack.series import HasData, released_data
+from tsveil.data.align import Truth, _as_mapping
+from tsveil.data.dataset import Dataset
+from tsveil.errors import InputError, ParameterError, Problems, some
+from tsveil.transform.normalise import Scaling
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """The known columns of both files."""
+
+    names: tuple[str, ...]
+    #: original records by known columns
+    a: Array
+    #: released records by known columns
+    b: Array
+    #: the released row of each original record's person; -1: not released
+    own: Indices
+    #: the released data
+    released: Dataset
+
+    def told(self, attack: str, count: int | None = None) -> str:
+        """The attack and what was known, in words."""
+        known = len(self.names) if count is None else count
+        return f"{attack}, {known} attribute{'s' * (known != 1)} known"
+
+
+def files(
+    original: Dataset, released: Dataset | HasData, known: Sequence[str] | None = None, truth: Truth = None
+) -> Files:
+    """The columns that the intruder knows (columns or whole blocks by name; all by default) in both files."""
+    protected = released_data(released)
+    names = known_columns(original, known)
+    problems = Problems("the attack cannot run")
+    theirs = {name: at for at, name in enumerate(protected.columns)}
+    absent = [name for name in names if name not in theirs]
+    if absent:
+        problems.add(f"the release has no column {some(absent)}")
+        problems.hint(f"columns of the release: {some(protected.columns, 20)}")
+    problems.raise_if_any()
+    ours = {name: at for at, name in enumerate(original.columns)}
+    a = np.ascontiguousarray(original.values[:, [ours[name] for name in names]])
+    b = np.ascontiguousarray(protected.values[:, [theirs[name] for name in names]])
+    for table, whose in ((a, "the original"), (b, "the release")):
+        gaps = np.isnan(table).any(axis=0)
+        if gaps.any():
+            problems.add(f"{whose} has missing values in {some([n for n, g in zip(names, gaps, strict=True) if g])}")
+            problems.hint("options: read the data with missing='drop', or leave these columns out of known=...")
+    problems.raise_if_any()
+    return Files(names, a, b, own_rows(original, protected, truth), protected)
+
+
+def known_columns(data: Dataset, known: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that are meant by names of columns and blocks, in the order given; all when left out."""
+    if known is None:
+        return data.columns
+    if isinstance(known, str):
+        raise ParameterError(f"The 'known' parameter of an attack must be a list of names. Got {known!r}.")
+    columns = set(data.columns)
+    blocks = {block.name: block.columns for block in data.blocks}
+    problems = Problems("the attack cannot run", ParameterError)
+    names: list[str] = []
+    for name in known:
+        if name in columns:
+            names.append(name)
+        elif name in blocks:
+            names.extend(blocks[name])
+        else:
+            problems.add(f"there is no column or block {name!r}")
+            problems.hint(f"columns available: {some(data.columns, 20)}")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        problems.add(f"known more than once: {some(twice)}")
+    if not names and not problems:
+        problems.add("the intruder must know at least one attribute")
+    problems.raise_if_any()
+    return tuple(names)
+
+
+def own_rows(original: Dataset, released: Dataset, truth: Truth) -> Indices:
+    """The released row of each original record; -1 where the truth names none that was released.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> original = tv.Dataset.from_arrays({"x": [[1.0], [2.0]]}, ids=["a", "b"])
+    >>> released = tv.Dataset.from_arrays({"x": [[2.5]]}, ids=["r2"])
+    >>> own_rows(original, released, {"b": "r2"})
+    array([-1,  0])
+    """
+    if truth is None:
+        if original.n != released.n:
+            raise InputError(
+                f"the original has {original.n} records and the release {released.n}, so rows cannot be aligned by position\n"
+                "  options: give the truth (truth=... or --truth FILE), which links original and released ids"
+            )
+        return np.arange(original.n, dtype=np.int64)
+    names = _as_mapping(original, truth)
+    places = {str(name): row for row, name in enumerate(released.ids.to_list())}
+    own = np.array([places.get(names.get(str(name), ""), -1) for name in original.ids.to_list()], dtype=np.int64)
+    if (own < 0).all():
+        raise InputError(
+            "none of the original records has a released record in the truth\n"
+            "  options: check that the truth belongs to these two files and that both have their id columns"
+        )
+    return own
+
+
+# -- scales -----------------------------------------------------------------------------------------------------------
+
+
+def on_one_scale(a: Array, b: Array, scaling: Scaling = "original") -> tuple[Array, Array, Array]:
+    """Both files and a factor per column, so that (a - b) * factor is the standardised difference.
+
+    With the original's mean and deviation for both files the mean cancels, and differences are taken between raw values: 5
+    is then exactly as far from 4 as from 6, and no tie depends on rounding. The factor is 0 where the original is constant.
+    With `scaling="own"` each file is standardised by itself first. Sums run over sorted values, so the order of the
+    records changes nothing, and columns are multiplied by a power of two, so huge and tiny values do no harm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> on_one_scale(np.array([[4.0], [5.0], [6.0]]), np.array([[4.0], [4.0], [6.0]]))[2]
+    array([8.])
+    """
+    if scaling not in get_args(Scaling):
+        raise ParameterError(f"The 'scaling' parameter of an attack must be 'original' or 'own'. Got {scaling!r}.")
+    if scaling == "own":
+        return standardised(a, a), standardised(b, b), np.ones(a.shape[1])
+    widest = np.abs(np.vstack([a, b])).max(axis=0)
+    power = np.where(widest > 0, -np.frexp(widest)[1], 0)
+    a, b = np.ldexp(a, power), np.ldexp(b, power)
+    _, deviation = mean_and_deviation(a)
+    factor = np.zeros(a.shape[1])
+    np.divide(1.0, deviation, out=factor, where=deviation > 0)
+    return a, b, factor
+
+
+def standardised(x: Array, by: Array) -> Array:
+    """The columns of x with the mean and the deviation of another table; zeros where that is constant."""
+    mean, deviation = mean_and_deviation(by)
+    out: Array = np.zeros_like(x)
+    np.divide(x - mean, deviation, out=out, where=deviation > 0)
+    return out
+
+
+def mean_and_deviation(x: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation (ddof 1) of each column; the order of the records changes no bit."""
+    ordered = np.sort(x, axis=0)
+    low = ordered[0]
+    width = ordered[-1] - low
+    unit = np.zeros_like(ordered)
+    np.divide(ordered - low, width, out=unit, where=width > 0)
+    mean = unit.sum(axis=0) / len(x)
+    deviation = np.sqrt(np.square(unit - mean).sum(axis=0) / max(len(x) - 1, 1))
+    return low + width * mean, width * deviation

@@ -1,0 +1,380 @@
+"""What the columns of a table are, guessed from their names and values, with the reasons in words.
+
+A guess saves typing; it is never silent. Rules, in this order:
+
+1. Columns whose names are numbers or time stamps, or a word and a time stamp (load.2018-01-01), or a word and consecutive
+   numbers (W0, W1, ...; at least eight), are time series: the table is wide.
+2. A column whose values repeat (who), a column of times (when) and numbers make a long table, when no record has a time
+   twice; if there is one column of numbers only, a column of words may say which series a row belongs to.
+3. Otherwise the table is wide and its numeric columns are one block of attributes, without whole numbers that are named
+   like an identifier, a code or a part of a date.
+
+The identifier of a wide table has a different value in every row and is text, or whole numbers that are named like an
+identifier, count the rows, or stand first before series. What is left has no role: it is dropped unless somebody asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from typing import Any, Literal
+
+import polars as pl
+
+from tsveil.data.table import as_numbers, as_polars
+from tsveil.data.times import time_name, times_as_numbers
+from tsveil.errors import some
+
+Kind = Literal["series", "attributes"]
+
+#: a word and a count are a series from this many columns on
+_COUNTED_FROM = 8
+#: names that programs give to columns that have none: their numbers say nothing about time
+_UNNAMED = {"v", "var", "column", "col", "field", "feature", "attribute", "attr", "unnamed"}
+_SUBJECTS = (
+    "household|meter|customer|client|person|patient|user|subject|device|sensor|station|product|item|company|firm|utility|"
+    "account|record|series|unit|team|case"
+)
+_ID = re.compile(
+    rf"(.*[^a-z])?(id|key|uuid|nr|no|code|index|identifier|number|name)|({_SUBJECTS})[^a-z]?(id|nr|no|key|code|name)?",
+    re.IGNORECASE,
+)
+_CAMEL_ID = re.compile(r".*[a-z]I[dD]")
+_CALENDAR = re.compile(
+    r"(.*[^a-z])?(t|time|timestamp|datetime|date|day|week|month|quarter|season|year|hour|minute|second|period|weekday)",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(r"variable|series|measure|measurement|indicator|item|attribute|parameter|quantity|metric", re.I)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a table seems to be."""
+
+    layout: Literal["wide", "long"]
+    id: str | None = None
+    #: wide: the columns of each block
+    blocks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: wide: whether a block is a series or attributes
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    confidential: tuple[str, ...] = ()
+    #: long: the columns with the times, the names of the series, and the values
+    time: str | None = None
+    variable: str | None = None
+    values: tuple[str, ...] = ()
+    #: the columns without a role
+    dropped: tuple[str, ...] = ()
+    #: why, in sentences
+    reasons: tuple[str, ...] = ()
+
+
+def guess(
+    frame: Any,
+    *,
+    layout: Literal["wide", "long"] | None = None,
+    id: str | None = None,
+    confidential: Sequence[str] = (),
+    time: str | None = None,
+    variable: str | None = None,
+    value: Sequence[str] = (),
+) -> Guess:
+    """What a polars or pandas frame seems to be; what is given is taken as it is, the rest is guessed.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"meter": ["a", "b"], "2018-01-01": [1.5, 2.0], "2018-01-02": [2.5, 3.0]})
+    >>> found = guess(frame)
+    >>> found.layout, found.id, dict(found.blocks)
+    ('wide', 'meter', {'series': ('2018-01-01', '2018-01-02')})
+    >>> print(*found.reasons, sep="\\n")
+    wide layout: the names of 2 columns are times, so each row is a record with the series 'series' (2 points)
+    identifier 'meter': its values are all different
+    """
+    look = _Look(as_polars(frame))
+    carried = tuple(confidential)
+    asked = {name for name in (id, time, variable, *value, *carried) if name is not None}
+    free = [name for name in look.frame.columns if name not in asked]
+    long_asked = layout == "long" or time is not None or variable is not None or bool(value)
+    series = [] if long_asked else _series(look, free)
+    if layout != "wide" and not series:
+        found = _long(look, free, carried, id, time, variable, tuple(value), insist=long_asked)
+        if found is not None:
+            return found
+    return _wide(look, free, carried, id, series)
+
+
+# -- looking at columns -----------------------------------------------------------------------------------------------
+
+
+class _Look:
+    """A frame, and what its columns hold."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.frame = frame
+        self.types = dict(frame.schema)
+        self.numeric = cache(self._numeric)
+        self.distinct = cache(lambda name: frame[name].n_unique())
+
+    def _numeric(self, name: str) -> bool:
+        """Numbers; or text of which four in five cells are numbers, so that a stray word is told and not overlooked."""
+        column = self.frame[name]
+        if column.dtype.is_numeric():
+            return True
+        if column.dtype != pl.String or _like_id(name):
+            return False
+        text = column.drop_nulls()
+        numbers, _ = as_numbers(text.str.replace(",", ".", literal=True))
+        return len(text) > 0 and len(numbers) - numbers.null_count() >= 0.8 * len(text)
+
+    def whole(self, name: str) -> bool:
+        return bool(self.types[name].is_integer())
+
+    def text(self, name: str) -> bool:
+        return self.types[name] in (pl.String, pl.Categorical, pl.Enum) and not self.numeric(name)
+
+    def has(self, names: Sequence[str]) -> bool:
+        return all(name in self.types for name in names)
+
+    def unique(self, *names: str) -> bool:
+        """Whether the rows differ in these columns, save for a few that may be mistakes."""
+        rows = self.frame.height
+        return rows - self.frame.select(names).hash_rows().n_unique() <= max(1, rows // 20)
+
+    def times(self, name: str) -> bool:
+        """Whether a column holds times: dates, texts that are time stamps, or numbers with a fitting name."""
+        column = self.frame[name]
+        if column.dtype.is_temporal():
+            return True
+        if column.dtype.is_numeric():
+            return _CALENDAR.fullmatch(name) is not None
+        if column.dtype != pl.String:
+            return False
+        sample = column.drop_nulls().unique(maintain_order=True).head(50).to_list()
+        # A few labels that are no times are told when the table is used; they do not make the column something else.
+        readable = sum(times_as_numbers([label]) is not None for label in sample)
+        return bool(sample) and readable >= 0.8 * len(sample)
+
+
+def _like_id(name: str) -> bool:
+    return _ID.fullmatch(name) is not None or _CAMEL_ID.fullmatch(name) is not None
+
+
+# -- wide -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Columns whose names differ in the time only."""
+
+    head: str
+    joint: str
+    form: Literal["stamp", "number", "counter"]
+    columns: tuple[str, ...]
+    labels: tuple[str, ...]
+
+    def is_series(self, look: _Look) -> bool:
+        if len(self.columns) < 2 or sum(map(look.numeric, self.columns)) < len(self.columns) / 2:
+            return False
+        if self.form != "counter":
+            return True
+        counts = [int(label) for label in self.labels]
+        consecutive = all(b - a == 1 for a, b in pairwise(counts))
+        return len(counts) >= _COUNTED_FROM and consecutive and self.head.lower() not in _UNNAMED
+
+
+def _series(look: _Look, free: Sequence[str]) -> list[_Family]:
+    members: dict[tuple[str, str, Literal["stamp", "number", "counter"]], list[tuple[str, str]]] = {}
+    for name in free:
+        said = time_name(name)
+        if said is not None:
+            members.setdefault((said.head, said.joint, said.form), []).append((name, said.label))
+    families = [_Family(*key, *zip(*found, strict=True)) for key, found in members.items()]
+    return [family for family in families if family.is_series(look)]
+
+
+def _wide(look: _Look, free: Sequence[str], carried: tuple[str, ...], id: str | None, series: list[_Family]) -> Guess:
+    reasons: list[str] = []
+    blocks: dict[str, tuple[str, ...]] = {}
+    kinds: dict[str, Kind] = {}
+    for family in series:
+        # The word of W0, W1, ... is an abbreviation; with a joint, as in load.1, or beside others it is a name.
+        name = family.head if family.head and (family.joint or len(series) > 1) else "series"
+        name = f"{name} {len(blocks) + 1}" if name in blocks else name
+        blocks[name], kinds[name] = family.columns, "series"
+    taken = {column for columns in blocks.values() for column in columns}
+    rest = [name for name in free if name not in taken]
+    if series:
+        listed = ", ".join(f"{name!r} ({len(columns)} points)" for name, columns in blocks.items())
+        reasons.append(
+            f"wide layout: the names of {len(taken)} columns are times, so each row is a record with the series {listed}"
+        )
+    if id is None:
+        id = _wide_id(look, rest, bool(series), reasons)
+    rest = [name for name in rest if name != id]
+    if not series:
+        chosen = _attributes(look, rest, reasons)
+        if chosen:
+            blocks["attributes"], kinds["attributes"] = chosen, "attributes"
+            rest = [name for name in rest if name not in chosen]
+    if series and any(look.numeric(name) for name in rest):
+        numeric = [name for name in rest if look.numeric(name)]
+        reasons.append(
+            f"{some(numeric)}: numbers beside the series; left out unless named in a block or as confidential"
+        )
+        rest_text = [name for name in rest if name not in numeric]
+    else:
+        rest_text = [name for name in rest if not look.numeric(name)]
+    if rest_text:
+        reasons.append(f"{some(rest_text)}: not numbers; left out unless named as confidential")
+    return Guess("wide", id, blocks, kinds, carried, dropped=tuple(rest), reasons=tuple(reasons))
+
+
+def _wide_id(look: _Look, rest: Sequence[str], before_series: bool, reasons: list[str]) -> str | None:
+    """The column that names the records: all different, and text or whole numbers that look like names."""
+    found: list[tuple[bool, bool, str]] = []
+    for name in rest:
+        column = look.frame[name]
+        named, first = _like_id(name), name == look.frame.columns[0]
+        # An identifier with a few repeated values is still one: the mistake is told when the table is used.
+        spare = max(1, len(column) // 20) if named else len(column) // 20 if first else 0
+        if column.null_count() == len(column) or look.distinct(name) + spare < len(column):
+            continue
+        like_names = look.text(name) and (named or not look.times(name))
+        if like_names or (look.whole(name) and (named or (first and (before_series or _counts_rows(column))))):
+            found.append((named, first, name))
+    if not found:
+        repeated = [name for name in rest if (look.text(name) or look.whole(name)) and _like_id(name)]
+        why = f": {some(repeated)} is named like one, but its values repeat" if len(repeated) == 1 else ""
+        reasons.append(f"no identifier{why}; records are numbered by row")
+        return None
+    name = max(found, key=lambda candidate: candidate[:2])[2]
+    differ = "are all different" if look.distinct(name) == look.frame.height else "hardly repeat"
+    reasons.append(f"identifier {name!r}: its values {differ}")
+    return name
+
+
+def _counts_rows(column: pl.Series) -> bool:
+    low = column.min()
+    return low in (0, 1) and column.is_sorted() and column.max() == len(column) - 1 + int(str(low))
+
+
+def _attributes(look: _Look, rest: Sequence[str], reasons: list[str]) -> tuple[str, ...]:
+    numeric = [name for name in rest if look.numeric(name)]
+    odd = [name for name in numeric if look.whole(name) and (_like_id(name) or _CALENDAR.fullmatch(name))]
+    chosen = tuple(name for name in numeric if name not in odd)
+    if chosen:
+        reasons.insert(
+            0,
+            f"wide layout: no times found, so each row is a record and its {len(chosen)} numeric columns are attributes",
+        )
+    if odd:
+        reasons.append(
+            f"{some(odd)}: whole numbers named like an identifier, a code or a part of a date; left out unless named in a "
+            "block or as confidential"
+        )
+    return chosen
+
+
+# -- long -------------------------------------------------------------------------------------------------------------
+
+
+def _long(
+    look: _Look,
+    free: Sequence[str],
+    carried: tuple[str, ...],
+    id: str | None,
+    time: str | None,
+    variable: str | None,
+    values: tuple[str, ...],
+    *,
+    insist: bool,
+) -> Guess | None:
+    """The roles of a long table, or None; when somebody insists on the layout, as many roles as are found."""
+    times = [time] if time is not None else _long_times(look, free)
+    ids = [id] if id is not None else _long_ids(look, free)
+    for when in times:
+        for who in ids:
+            if who == when or not look.has([who, when]):
+                continue
+            words = [variable] if variable is not None else [None, *_long_variables(look, free, who, when)]
+            for word in words:
+                found = values or _long_values(look, free, who, when, word)
+                key = [name for name in (who, when, word) if name is not None]
+                if not found or (word is not None and len(found) > 1) or not look.has(key):
+                    continue
+                if look.unique(*key):
+                    return _long_guess(look, free, carried, who, when, word, found)
+    if not insist:
+        return None
+    likely_id = ids[0] if ids else None
+    likely_time = next((name for name in times if name != likely_id), None)
+    found = values or _long_values(look, free, likely_id, likely_time, variable)
+    return _long_guess(look, free, carried, likely_id, likely_time, variable, found)
+
+
+def _long_guess(
+    look: _Look,
+    free: Sequence[str],
+    carried: tuple[str, ...],
+    id: str | None,
+    time: str | None,
+    variable: str | None,
+    values: tuple[str, ...],
+) -> Guess:
+    dropped = tuple(name for name in free if name not in {id, time, variable, *values})
+    reasons = []
+    if id is not None and time is not None and look.has([id, time]):
+        what = f"one series per word in {variable!r}" if variable is not None else "one series per column of values"
+        reasons.append(f"long layout: each row is one time of a record, with {what}")
+        reasons.append(f"identifier {id!r} ({look.distinct(id)} records), time {time!r}, value {some(values)}")
+    fixed = [name for name in dropped if look.numeric(name)]
+    if fixed:
+        reasons.append(
+            f"{some(fixed)}: numbers that do not change with time, or that have no part in the series; left out"
+        )
+    rest = [name for name in dropped if name not in fixed]
+    if rest:
+        reasons.append(f"{some(rest)}: not numbers; left out unless named as confidential")
+    return Guess("long", id, {}, {}, carried, time, variable, values, dropped, tuple(reasons))
+
+
+def _long_times(look: _Look, free: Sequence[str]) -> list[str]:
+    found = [name for name in free if look.times(name) and look.distinct(name) > 1]
+    return sorted(found, key=lambda name: _CALENDAR.fullmatch(name) is None)
+
+
+def _long_ids(look: _Look, free: Sequence[str]) -> list[str]:
+    """Columns of text or whole numbers whose values repeat, those that look most like an identifier first."""
+    found = [
+        name
+        for name in free
+        if (look.text(name) or (look.whole(name) and (_like_id(name) or name == look.frame.columns[0])))
+        and 2 * look.distinct(name) <= look.frame.height
+    ]
+    return sorted(found, key=lambda name: (_VARIABLE.fullmatch(name) is not None, not _like_id(name)))
+
+
+def _long_variables(look: _Look, free: Sequence[str], id: str, time: str) -> list[str]:
+    """Columns of words that may name the series: few different ones."""
+    found = [
+        name
+        for name in free
+        if name not in (id, time)
+        and look.text(name)
+        and (_VARIABLE.fullmatch(name) is not None or look.distinct(name) <= look.distinct(id))
+    ]
+    return sorted(found, key=lambda name: _VARIABLE.fullmatch(name) is None)
+
+
+def _long_values(
+    look: _Look, free: Sequence[str], id: str | None, time: str | None, variable: str | None
+) -> tuple[str, ...]:
+    """The numeric columns that change with time within the records."""
+    numeric = [name for name in free if name not in (id, time, variable) and look.numeric(name)]
+    if len(numeric) < 2 or id not in look.types:
+        return tuple(numeric)
+    counts = look.frame.group_by(id).agg(pl.col(numeric).n_unique()).max().row(0, named=True)
+    return tuple(name for name in numeric if counts[name] > 1)

@@ -1,0 +1,483 @@
+"""Files to `Dataset`: CSV (plain or gzip) and Parquet, wide and long.
+
+A CSV file is parsed by polars with types inferred from its first rows. When a later row does not fit, all cells are read as
+text, so that a message can quote what stands there. Identifiers, times, words and confidential columns are kept as they are
+written: 007 stays 007. What the caller does not say is detected (separator, decimal comma) or guessed (`guess`).
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from tsveil.data.dataset import Dataset, Layout
+from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
+from tsveil.data.gaps import Missing, check_gap_options
+from tsveil.data.guess import Guess, guess
+from tsveil.data.table import MOST, as_numbers, tell
+from tsveil.errors import InputError, ParameterError, Problems, some
+from tsveil.transform.resample import split as split_series
+
+#: in this order: a tab, semicolon or bar that cuts every line alike is never an accident, a comma may be decimal
+_SEPARATORS = ("\t", ";", "|", ",")
+_WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+_WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+#: rows whose types are inferred, and lines that are looked at to find the separator
+_SAMPLE = 1000
+_LINES = 200
+
+
+def read(
+    path: str | Path,
+    *,
+    layout: Literal["wide", "long"] | None = None,
+    id: str | None = None,
+    blocks: Mapping[str, BlockSpec] | None = None,
+    confidential: str | Sequence[str] = (),
+    time: str | None = None,
+    variable: str | None = None,
+    value: str | Sequence[str] | None = None,
+    times: Times = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    missing: Missing = "refuse",
+    resample: int | None = None,
+    split: int | None = None,
+) -> Dataset:
+    """Read a CSV or Parquet file.
+
+    Parameters
+    ----------
+    path
+        A CSV file (also .tsv or .txt, also compressed by gzip; UTF-8) or a Parquet file.
+    layout
+        "wide", a row per record, or "long", a row per record and time.
+    id, confidential
+        The columns with the identifier and with what is carried through unchanged.
+    blocks, times
+        Wide: the columns that are protected together, by the block's name: a list, {"from": first, "to": last} or
+        {"columns": [...]}, the latter two optionally with "kind" ("series" or "attributes") and "times"; and the times
+        of the series where the columns' names do not say them.
+    time, variable, value
+        Long: the columns with the time, with the name of the series, and with the values (several columns: a series
+        each).
+    separator, decimal
+        CSV: one of , ; | and tab, and . or ,
+    missing
+        What to do with records that lack points: "refuse", "drop" them, "interpolate" in time, "keep" NaN.
+    resample, split
+        Bring every series to this many points; then cut it into this many series of equal length.
+
+    What is not given is detected or guessed; `tsveil.data.guess` says by which rules.
+
+    Examples
+    --------
+    >>> import tempfile, tsveil as tv
+    >>> path = Path(tempfile.mkdtemp()) / "meters.csv"
+    >>> _ = path.write_text("meter;2018-01-01;2018-01-02\\na;1,5;2,5\\nb;3,5;4,0\\n")
+    >>> data = tv.read(path)
+    >>> data
+    Dataset: 2 records; series 'series' (2 points); identifier 'meter'
+    >>> data.block("series")
+    array([[1.5, 2.5],
+           [3.5, 4. ]])
+    """
+    check_gap_options(missing, resample)
+    _check_options(layout, separator, decimal, split)
+    look = _looked_at(path, layout, id, blocks, confidential, time, variable, value, separator, decimal)
+    data = _dataset(look, times, missing, resample)
+    return data if split is None else split_series(data, split)
+
+
+def looked_at(path: str | Path, **options: Any) -> Look:
+    """What `read` with these options would take a file for, whatever is wrong with its cells.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "meters.csv"
+    >>> _ = path.write_text("meter,1,2\\na,1,?\\nb,3,4\\n")
+    >>> look = looked_at(path, missing="drop")
+    >>> look.rows, look.columns
+    (2, ('meter', '1', '2'))
+    >>> look.options()
+    {'layout': 'wide', 'id': 'meter', 'blocks': {'series': {'from': '1', 'to': '2', 'kind': 'series'}}}
+    """
+    names = ("layout", "id", "blocks", "confidential", "time", "variable", "value", "separator", "decimal")
+    given = {name: options.get(name) for name in names}
+    _check_options(given["layout"], given["separator"], given["decimal"], options.get("split"))
+    return _looked_at(path, **given)
+
+
+@dataclass(frozen=True)
+class Look:
+    """A file that was opened, and the roles of its columns: those given, and those guessed."""
+
+    path: Path
+    source: _Source
+    guess: Guess
+    #: wide: the blocks that were given, instead of those guessed
+    blocks: Mapping[str, BlockSpec] | None = None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows in the file, without the column names."""
+        return self.source.frame.height
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns in the order of the file."""
+        return tuple(self.source.frame.columns)
+
+    def options(self) -> dict[str, Any]:
+        """The roles as options for `read`, in plain values; consecutive columns by the first and the last."""
+        found = self.guess
+        options: dict[str, Any] = {"layout": found.layout, "id": found.id}
+        if found.layout == "long":
+            options |= {"time": found.time, "variable": found.variable, "value": list(found.values)}
+        else:
+            options["blocks"] = self.blocks or {
+                name: {**_columns_in_short(columns, self.columns), "kind": found.kinds[name]}
+                for name, columns in found.blocks.items()
+            }
+        options["confidential"] = list(found.confidential)
+        return {name: value for name, value in options.items() if value}
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was found, for a machine."""
+        return {
+            "rows": self.rows,
+            "columns": list(self.columns),
+            "format": self.source.format,
+            "separator": self.source.separator,
+            "decimal": self.source.decimal,
+            **self.options(),
+            "dropped": list(self.guess.dropped),
+            "reasons": list(self.guess.reasons),
+        }
+
+
+def _columns_in_short(columns: Sequence[str], available: Sequence[str]) -> dict[str, Any]:
+    first, last = available.index(columns[0]), available.index(columns[-1])
+    if tuple(available[first : last + 1]) == tuple(columns):
+        return {"from": columns[0], "to": columns[-1]}
+    return {"columns": list(columns)}
+
+
+def _check_options(layout: str | None, separator: str | None, decimal: str | None, split: int | None) -> None:
+    wrong = []
+    if layout not in (None, "wide", "long"):
+        wrong.append(f"The 'layout' parameter of read must be 'wide' or 'long', or left out. Got {layout!r}.")
+    if separator is not None and separator not in (*_SEPARATORS, "tab"):
+        wrong.append(
+            f"The 'separator' parameter of read must be ',', ';', '|' or 'tab', or left out. Got {separator!r}."
+        )
+    if decimal not in (None, ".", ","):
+        wrong.append(f"The 'decimal' parameter of read must be '.' or ',', or left out. Got {decimal!r}.")
+    if separator == decimal == ",":
+        wrong.append("The 'separator' and the 'decimal' parameter of read cannot both be ','.")
+    if split is not None and (isinstance(split, bool) or not isinstance(split, int) or split < 2):
+        wrong.append(f"The 'split' parameter of read must be an integer of at least 2, or left out. Got {split!r}.")
+    if wrong:
+        raise ParameterError("\n".join(wrong), wrong)
+
+
+def _looked_at(
+    path: str | Path,
+    layout: Literal["wide", "long"] | None,
+    id: str | None,
+    blocks: Mapping[str, BlockSpec] | None,
+    confidential: str | Sequence[str] | None,
+    time: str | None,
+    variable: str | None,
+    value: str | Sequence[str] | None,
+    separator: str | None,
+    decimal: str | None,
+) -> Look:
+    place = Path(path)
+    problems = Problems(f"{place.name} cannot be read")
+    if blocks and (layout == "long" or time or variable or value):
+        problems.add("blocks= is for the wide layout; time=, variable= and value= are for the long one")
+        problems.raise_if_any()
+    source = _opened(place, separator, decimal, problems)
+    found = guess(
+        source.frame,
+        layout="wide" if blocks else layout,
+        id=id,
+        confidential=[confidential] if isinstance(confidential, str) else list(confidential or ()),
+        time=time,
+        variable=variable,
+        value=[value] if isinstance(value, str) else list(value or ()),
+    )
+    if blocks and id is None and found.id in _columns_of(blocks, source.frame.columns):
+        found = replace(found, id=None)
+    return Look(place, source, found, blocks or None)
+
+
+def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -> Dataset:
+    found, source = look.guess, look.source
+    subject = f"{look.path.name} cannot be used"
+    problems = Problems(subject)
+    layout = Layout(format=source.format, separator=source.separator, decimal=source.decimal)
+    if found.layout == "wide":
+        blocks: Mapping[str, BlockSpec] = look.blocks or {
+            name: {"columns": columns, "kind": found.kinds[name]} for name, columns in found.blocks.items()
+        }
+        if not blocks:
+            rows = source.frame.height
+            none = "no column holds numbers that could be protected"
+            problems.add(none if rows else "there are no records, only the names of columns")
+            problems.hint(f"columns available: {some(look.columns, 20)}")
+            problems.raise_if_any()
+        return dataset_from_wide(
+            source.as_written(found.id, found.confidential),
+            blocks=blocks,
+            id=found.id,
+            confidential=found.confidential,
+            times=times,
+            missing=missing,
+            resample=resample,
+            layout=layout,
+            subject=subject,
+        )
+    for role, column in (("id", found.id), ("time", found.time), ("value", found.values or None)):
+        if column is None:
+            problems.add(f"the long layout needs {role}=, and no column looks like it")
+            problems.hint(f"columns available: {some(look.columns, 20)}")
+    if times is not None:
+        problems.add("times= is for the wide layout; a long table has a column of times")
+    problems.raise_if_any()
+    assert found.id is not None
+    assert found.time is not None
+    return dataset_from_long(
+        source.as_written(found.id, found.confidential, found.time, found.variable),
+        id=found.id,
+        time=found.time,
+        variable=found.variable,
+        value=found.values,
+        confidential=found.confidential,
+        missing=missing,
+        resample=resample,
+        layout=layout,
+        subject=subject,
+    )
+
+
+def _columns_of(blocks: Mapping[str, BlockSpec], available: Sequence[str]) -> set[str]:
+    """The columns of the blocks, as far as they are named rightly."""
+    found: set[str] = set()
+    for spec in blocks.values():
+        if isinstance(spec, Mapping) and spec.get("from") in available and spec.get("to") in available:
+            found.update(available[available.index(spec["from"]) : available.index(spec["to"]) + 1])
+        else:
+            columns = spec.get("columns", ()) if isinstance(spec, Mapping) else spec
+            found.update([columns] if isinstance(columns, str) else columns)
+    return found
+
+
+# -- opening ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The table of a file."""
+
+    frame: pl.DataFrame
+    format: Literal["csv", "parquet"]
+    separator: str = ","
+    decimal: str = "."
+    #: some columns as they are written in the file; None when the frame has them so
+    texts: Callable[[list[str]], pl.DataFrame] | None = None
+
+    def as_written(self, id: str | None, confidential: Sequence[str], *words: str | None) -> pl.DataFrame:
+        """The frame with the columns that are not protected kept as text where a number would look different."""
+        kept = [name for name in (id, *words) if name is not None]
+        types = self.frame.schema
+        names = [name for name in dict.fromkeys([*kept, *confidential]) if types.get(name, pl.String) != pl.String]
+        if self.texts is None or not names:
+            return self.frame
+        texts = self.texts(names)
+        changed = [texts[name] for name in names if not self._same(texts[name], self.frame[name], name in kept)]
+        return self.frame.with_columns(changed)
+
+    def _same(self, text: pl.Series, typed: pl.Series, exactly: bool) -> bool:
+        """Whether a typed column stands for its text: 7 does not for 007, and in names 1.5 does not for 1.50."""
+        if (typed.is_null() != text.is_null()).any():
+            return False  # a word for nothing, such as NA
+        if typed.dtype.is_float() and (not exactly or self.decimal == ","):
+            return not text.str.contains(r"^\s*[+-]?0\d").any()
+        return bool((typed.cast(pl.String) == text).all())
+
+
+def _opened(path: Path, separator: str | None, decimal: str | None, problems: Problems) -> _Source:
+    data = _bytes(path, problems)
+    if data[:4] == b"PAR1":
+        try:
+            return _Source(pl.read_parquet(io.BytesIO(data)), "parquet")
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise InputError(f"{problems.subject}: it is not a complete Parquet file ({_first_line(error)})") from error
+    if data[:4] == b"PK\x03\x04":
+        problems.add("it is a zip archive or an Excel workbook")
+        problems.hint("options: save the table as CSV (UTF-8) or Parquet")
+        problems.raise_if_any()
+    return _csv(data, "\t" if separator == "tab" else separator, decimal, problems)
+
+
+def _bytes(path: Path, problems: Problems) -> bytes:
+    """The whole file, unpacked; read once, so that a file that changes meanwhile cannot be read half and half."""
+    try:
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path} is a folder; one CSV or Parquet file is needed") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{problems.subject}: the compressed file is damaged ({error})") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{problems.subject}: {getattr(error, 'strerror', None) or error}") from error
+    if not data or data.isspace():
+        raise InputError(f"{problems.subject}: the file is empty")
+    return data
+
+
+def _csv(data: bytes, separator: str | None, decimal: str | None, problems: Problems) -> _Source:
+    data = _as_utf8(data, problems)
+    lines = list(_first_lines(data))
+    separator = separator or _separator(lines)
+    rows = _cells(lines, separator)
+    header = rows[0]
+    decimal = decimal or _decimal(rows[1:], separator)
+    twice = list(dict.fromkeys(name for at, name in enumerate(header) if name in header[:at]))
+    if twice:
+        problems.add(f"column named more than once: {some(twice)}")
+        problems.hint("the first line must hold the names of the columns, each a different one")
+        problems.raise_if_any()
+
+    def parsed(**options: Any) -> pl.DataFrame:
+        return pl.read_csv(io.BytesIO(data), separator=separator, **options)
+
+    # Beside decimal commas a point groups thousands, and polars would take 1.234 for a number a thousand times too small.
+    if decimal == "." or data.find(b".", data.find(b"\n")) < 0:
+        try:
+            frame = parsed(infer_schema_length=_SAMPLE, decimal_comma=decimal == ",")
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            pass  # a cell far down does not fit; as text every cell fits
+        else:
+            return _Source(frame, "csv", separator, decimal, lambda names: parsed(columns=names, infer_schema=False))
+    try:
+        texts = parsed(infer_schema=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        _tell_uneven(data, separator, len(header), problems)
+        problems.raise_if_any()
+        raise InputError(f"{problems.subject}: it is not well-formed CSV ({_first_line(error)})") from error
+    frame = texts.select(_typed(texts[name], decimal) for name in texts.columns)
+    return _Source(frame, "csv", separator, decimal, lambda names: texts.select(names))
+
+
+def _typed(text: pl.Series, decimal: str) -> pl.Series:
+    """A column of text as numbers, if all of it is."""
+    if text.null_count() == len(text):
+        return text
+    plain = text if decimal == "." else text.str.replace(",", ".", literal=True)
+    if decimal == "." or not text.str.contains(".", literal=True).any():
+        for kind in (pl.Int64, pl.Float64):
+            numbers = plain.cast(kind, strict=False)
+            if numbers.null_count() == text.null_count():
+                return numbers
+    numbers, wrong = as_numbers(text, decimal)
+    return text if wrong.any() else numbers
+
+
+def _as_utf8(data: bytes, problems: Problems) -> bytes:
+    """The text without a byte-order mark and with line ends that polars knows."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        problems.add("the text is encoded as UTF-16, not as UTF-8")
+        problems.hint("options: save the file as 'CSV UTF-8', or convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW")
+        problems.raise_if_any()
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            problems.add(
+                f"the text is not encoded as UTF-8 (line {line} of the file has the byte {data[error.start]:#x})"
+            )
+            problems.hint(
+                "options: save the file as 'CSV UTF-8', or convert it: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"
+            )
+            problems.raise_if_any()
+    data = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    if b"\n" not in data and b"\r" in data:
+        return data.replace(b"\r", b"\n")
+    return data
+
+
+def _first_lines(data: bytes) -> Iterator[str]:
+    start = 0
+    for _ in range(_LINES):
+        end = data.find(b"\n", start)
+        yield data[start : end if end >= 0 else len(data)].decode("utf-8").rstrip("\r")
+        start = end + 1
+        if end < 0 or start == len(data):
+            return
+
+
+def _cells(lines: Sequence[str], separator: str) -> list[list[str]]:
+    """The cells of some lines; a line break inside a quoted cell joins two of them."""
+    try:
+        return [row for row in csv.reader(lines, delimiter=separator) if row] or [[""]]
+    except csv.Error:  # a cell of more than 100,000 characters
+        return [line.split(separator) for line in lines]
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """The separator that cuts all lines into the same number of cells; else the one that cuts the first line most."""
+    for separator in _SEPARATORS:
+        widths = {len(row) for row in _cells(lines, separator)}
+        if len(widths) == 1 and widths.pop() > 1:
+            return separator
+    return max(reversed(_SEPARATORS), key=lines[0].count)
+
+
+def _decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
+    """A decimal comma, when the cells show it and nothing speaks against it."""
+    cells = [cell.strip() for row in rows for cell in row]
+    commas = [cell for cell in cells if _WITH_COMMA.fullmatch(cell)]
+    if separator == "," or not commas or any(_WITH_POINT.fullmatch(cell) for cell in cells):
+        return "."
+    # 1,234 may be a thousand; files cut by semicolons come from places where it is not.
+    return "," if separator == ";" or not all(_THOUSANDS.fullmatch(cell) for cell in commas) else "."
+
+
+def _tell_uneven(data: bytes, separator: str, width: int, problems: Problems) -> None:
+    """Rows with more or fewer cells than there are columns."""
+    examples, count = [], 0
+    try:
+        reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), delimiter=separator)
+        for row, cells in enumerate(reader):
+            if cells and len(cells) != width:
+                count += 1
+                if count <= MOST:
+                    examples.append(f"row {row} has {len(cells)} cells, but there are {width} columns")
+    except csv.Error:
+        pass  # what was found so far is told
+    tell(problems, examples, count, "rows with too many or too few cells")
+    if count:
+        problems.hint("rows are counted from 1 after the column names")
+        problems.hint(f"the cells are separated by {separator!r}; if that is wrong, give separator=")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0]

@@ -1,0 +1,119 @@
+"""Mic1D: one-dimension microaggregation, which mixes the values of all attributes before it averages them.
+
+All values of all columns form one vector, column after column; what a value means no longer matters. Then:
+
+    1. sort the vector and cut it into chunks of kappa values (the last one may be shorter);
+    2. bring each chunk to 0..1:   u = (x - min) / (max - min),   0.5 where all values of the chunk are equal;
+    3. sort the u of all chunks together and cut them into chunks of kappa again, so that values of different size and meaning meet;
+    4. replace every u by the mean of its chunk, bring it back by the minimum and maximum of its first chunk, and put it in its place.
+
+Sorting is stable. (The source normalises a second time after the second sort; averaging and undoing it changes nothing.) The loss
+does not grow evenly with kappa: it depends on where the borders of the chunks fall. Blocks play no role: all columns are mixed.
+
+Guarantee: none. A published value depends on the two chunks of a value; records get equal values only where their values share both
+chunks, and nothing makes k records do so. Real anonymity (`measure.real_anonymity`) and the linkage attacks tell what was achieved.
+
+References
+----------
+.. [1] J. Nin i Guerrero, Contributions to record linkage for disclosure risk assessment, PhD thesis, Universitat Autonoma de
+   Barcelona (2008), section 3.3.
+
+Examples
+--------
+>>> import numpy as np, tsveil as tv
+>>> from tsveil.protect.mic1d import Mic1D
+>>> data = tv.Dataset.from_arrays({"x": np.array([[1.0, 100.0], [2.0, 300.0], [3.0, 200.0], [4.0, 400.0]])})
+>>> Mic1D(kappa=4).protect(data).data.block("x")
+array([[  1.5, 150. ],
+       [  1.5, 350. ],
+       [  3.5, 150. ],
+       [  3.5, 350. ]])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tsveil._types import Array
+from tsveil.data.dataset import Dataset
+from tsveil.errors import ParameterError
+from tsveil.guarantee.base import NoGuarantee
+from tsveil.params import at_least, param
+from tsveil.protect.base import Method, Protected
+from tsveil.protect.representative import represent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mic1D(Method):
+    """The values of all columns mixed, sorted and averaged in chunks of kappa."""
+
+    name: ClassVar[str] = "mic1d"
+    summary: ClassVar[str] = (
+        "the values of all columns in one vector, averaged in chunks of kappa values of similar place; no guarantee"
+    )
+    reference: ClassVar[str] = "Nin 2008"
+
+    kappa: int = param(100, at_least(2), "values per chunk, counted over all columns together")
+
+    def guarantee(self, data: Dataset) -> NoGuarantee:
+        """None: equal records are a matter of chance."""
+        return NoGuarantee(
+            "Mic1D averages values of different attributes together; records come out equal only by chance, so a published row may be "
+            "that of a single person. How many records share a row, and how many can be linked, has to be measured."
+        )
+
+    def check(self, data: Dataset) -> None:
+        """A chunk cannot hold more values than there are."""
+        if self.kappa > data.values.size:
+            raise ParameterError(
+                f"The 'kappa' parameter of Mic1D must be at most the number of values ({data.values.size}). Got {self.kappa}."
+            )
+
+    def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
+        """Mix all columns of all blocks."""
+        values = mixed_means(data.values, self.kappa)
+        last = data.values.size % self.kappa
+        warnings = (
+            ("the last chunk holds a single value, which is published unchanged; another kappa avoids that",)
+            if last == 1
+            else ()
+        )
+        facts = {"chunks": -(-data.values.size // self.kappa), "values in the last chunk": last or self.kappa}
+        return {
+            block.name: Protected(values=values[:, data.span(block.name)], warnings=warnings, facts=facts)
+            for block in data.blocks
+        }
+
+
+def mixed_means(values: Array, kappa: int) -> Array:
+    """The table after Mic1D.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mixed_means(np.array([[1.0, 7.0], [3.0, 5.0]]), 2)
+    array([[1., 7.],
+           [3., 5.]])
+    """
+    v = values.ravel(order="F")
+    chunk = np.arange(len(v)) // kappa
+    starts = np.arange(0, len(v), kappa)
+
+    order = np.argsort(v, kind="stable")
+    ordered = v[order]
+    low = ordered[starts][chunk]
+    width = ordered[np.append(starts[1:], len(v)) - 1][chunk] - low
+    units = np.full(len(v), 0.5)
+    np.divide(ordered - low, width, out=units, where=width > 0)
+
+    again = np.argsort(units, kind="stable")
+    groups = np.empty(len(v), dtype=np.int64)
+    groups[again] = chunk
+    means = represent(units[:, None], groups, "mean").ravel()
+
+    out = np.empty(len(v))
+    out[order] = low + means * width
+    return out.reshape(values.shape, order="F")

@@ -1,0 +1,100 @@
+"""Rank swapping p-distribution: the distance of a swap is drawn from a normal distribution, so no window is closed.
+
+As in `RankSwap` a column is sorted stably and ranks are visited in ascending order, with the same
+
+    w = max(1, floor(n p / 100 + 1/2)),    p a percentage
+
+but the value at rank i, unless it was swapped before, is swapped with
+
+    rank l = i + round(r),   r drawn from N(w/2, (w/2)^2)
+
+The draw is repeated when l was swapped before, is i itself or lies outside the file. After 200 draws the nearest free higher
+rank is taken; where there is none (the last value of an odd number) the value keeps its place, and these are counted. The
+source does not say what happens to a partner that is taken: it is drawn again here, so every value is swapped once.
+
+Each published column is a permutation of the original one, as in `RankSwap`.
+
+Guarantee: none. Most values move by less than 3w/2 ranks, but any distance is possible, so an intruder cannot rule out records
+with certainty, as he can for `RankSwap`. Records that agree with his knowledge on most attributes are still likely, and
+the nearest record often is the right one.
+
+References
+----------
+.. [1] J. Nin, J. Herranz, V. Torra, Rethinking rank swapping to decrease disclosure risk, Data and Knowledge Engineering 64
+   (2008) 346-364.
+
+Examples
+--------
+>>> import polars as pl
+>>> from tsveil.data.dataset import Dataset
+>>> frame = pl.DataFrame({"age": [31, 44, 52, 27, 60], "pay": [20, 35, 30, 18, 50]})
+>>> data = Dataset.from_frame(frame, blocks={"person": ["age", "pay"]})
+>>> release = RankSwapDistribution(p=50).protect(data, seed=1)
+>>> release.facts["person"]["kept their place"]  # one in each column of five
+2
+>>> sorted(release.data.block("person")[:, 0].tolist())
+[27.0, 31.0, 44.0, 52.0, 60.0]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tsveil._types import Array, Indices
+from tsveil.data.dataset import Block, Dataset
+from tsveil.guarantee.base import NoGuarantee
+from tsveil.params import number, param
+from tsveil.protect.base import Method, Protected
+from tsveil.protect.rank_swap import check_partners, swapped, window, window_warnings
+
+#: normal draws at a time; a value may need several
+BATCH = 1 << 14
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankSwapDistribution(Method):
+    """Every value swapped once with one at a normally distributed distance in rank."""
+
+    name: ClassVar[str] = "rank-swap-distribution"
+    summary: ClassVar[str] = "every value trades places with one of its column at a random distance in rank, p/2 percent on average"
+    reference: ClassVar[str] = "Nin, Herranz and Torra 2008"
+
+    p: float = param(
+        10.0, number(0, 100, open_low=True), "twice the mean distance, as a percentage of the records: 5 means 5 %"
+    )
+
+    def check(self, data: Dataset) -> None:
+        """A swap takes two."""
+        check_partners(self._label(), data)
+
+    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
+        """Swap every column by itself."""
+        width = window(len(values), self.p)
+        return swapped(
+            values,
+            rng,
+            lambda n, draw: _partners(n, width / 2, draw),
+            facts={"mean distance": width / 2},
+            warnings=window_warnings(self.p, len(values), block),
+        )
+
+    def guarantee(self, data: Dataset) -> NoGuarantee:
+        """Nothing is promised."""
+        return NoGuarantee(
+            "Every published value is the true value of some record, and most are within "
+            f"{3 * window(data.n, self.p) // 2} of {data.n} ranks from their owner. No record can be ruled out for certain, but "
+            "the one that is nearest to what is known of a person often is the right one; attacks measure how often."
+        )
+
+
+def _partners(n: int, mean: float, rng: np.random.Generator) -> Indices:
+    from tsveil._kernels.rank_swap import normal_partners
+
+    partner = np.full(n, -1)
+    rank = 0
+    while rank < n:
+        rank = normal_partners(partner, rank, mean, rng.standard_normal(BATCH))
+    return partner

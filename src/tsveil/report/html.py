@@ -1,0 +1,393 @@
+"""The report of a release as one HTML page: no scripts, no network, pictures inside.
+
+There are two versions. The private one is for the owner of the data: it shows original curves, identifiers and the records at
+highest risk. The public one goes out with the data. It is put together from a list of things that may be known (the
+published values, the method, the figures of the score card, counts rounded), not by crossing out from the private one; texts
+that a method or a reader wrote for the owner (warnings, notes, witnesses of a violation) may name records and are left out.
+
+Examples
+--------
+>>> import tsveil as tv
+>>> data = tv.example("ibex")
+>>> release = tv.MDAV(k=5).protect(data)
+>>> page = report(release, tv.evaluate(data, release), release.verify(), public=True, title="Share prices")
+>>> page.startswith("<!doctype html>"), "Telecinco" in page
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import tsveil
+from tsveil._types import Array
+from tsveil.attack.series import distinct_rows
+from tsveil.data.dataset import Block
+from tsveil.errors import some
+from tsveil.guarantee.base import Status, Verdict
+from tsveil.measure.scorecard import MEANINGS, Scorecard
+from tsveil.params import Parameters
+from tsveil.release import Release
+from tsveil.report import figures
+
+#: the parts of the score card: what was lost, what still leaks, and both together; the last of each is its sum
+PARTS = {
+    "loss": ("Information loss", "What users of the data lose.", ("IL1", "IL2", "IL3", "IL")),
+    "risk": ("Disclosure risk", "What an intruder may still learn.", ("EULD", "STSLD", "DR1", "ID", "DR")),
+    "both": ("Both together", "Every gain on one side has its price on the other.", ("score",)),
+}
+#: so many records at highest risk are listed
+LISTED = 10
+#: so many series have a row of their own in tables
+SERIES_LISTED = 20
+
+#: option of the evaluation -> value -> what it means
+OPTIONS: dict[str, dict[str, str]] = {
+    "ties": {
+        "expected": "When several published records fit equally well, the intruder picks one of them at random.",
+        "first": "When several published records fit equally well, the intruder takes the first; the result depends on the order of rows.",
+    },
+    "dr1": {
+        "max": "Of the two linkages the better one counts as re-identification.",
+        "mean": "The mean of the two linkages counts as re-identification.",
+    },
+    "normalise": {
+        "global": "Before linking, each series is normalised by one mean and one standard deviation over all records.",
+        "per-record": "Before linking, each record is normalised by its own mean and standard deviation.",
+        "component": "Before linking, each time point is normalised by its own mean and standard deviation.",
+        "ranging": "Before linking, each time point is mapped to its range from 0 to 1.",
+        "none": "Series are linked without normalising them.",
+    },
+    "scaling": {
+        "original": "The intruder normalises both files by the original's figures: the strongest assumption.",
+        "own": "The intruder normalises each file by its own figures.",
+    },
+    "variant": {
+        "default": "Losses are mean absolute differences.",
+        "paper": "Losses are differences of absolute statistics as printed in the source paper, which hides changes of sign.",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A key figure."""
+
+    label: str
+    value: str
+    note: str
+    kind: str = ""
+
+
+def report(
+    release: Release, card: Scorecard, verdict: Verdict, *, public: bool, title: str = "", source: str = ""
+) -> str:
+    """The report as the text of an HTML page; `source` names the input and is shown to its owner only."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    pages = Environment(
+        loader=PackageLoader("tsveil.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters["count"] = lambda number: f"{number:,}"
+    pages.filters["percent"] = percent
+    shown = _for_all(release, card, verdict, public, title)
+    shown |= _for_the_public(release) if public else _for_the_owner(release, card, verdict, source)
+    return pages.get_template("report.html.j2").render(shown)
+
+
+def percent(value: float) -> str:
+    """A percentage with the digits that matter.
+
+    Examples
+    --------
+    >>> [percent(value).split() for value in (34.5678, 0.0, 0.004)]
+    [['34.6', '%'], ['0', '%'], ['<', '0.1', '%']]
+    """
+    digits = "0" if value == 0 else "< 0.1" if 0 < value < 0.05 else f"{value:.1f}"
+    return f"{digits}\N{NO-BREAK SPACE}%"
+
+
+# -- what both versions show ------------------------------------------------------------------------------------------
+
+
+def _for_all(release: Release, card: Scorecard, verdict: Verdict, public: bool, title: str) -> dict[str, Any]:
+    data = release.data
+    settings = {name: value for name, value in release.method.settings().items() if value is not None}
+    charts = figures.curves(release, public=public)
+    today = datetime.now(UTC)
+    return {
+        "public": public,
+        "title": title or "Protected data: " + some([block.name for block in data.blocks], 3).replace("'", ""),
+        "version": tsveil.__version__,
+        "date": f"{today.day} {today:%B %Y}",
+        "n": data.n,
+        "verdict": verdict,
+        "banner": _banner(verdict, release),
+        "summary": _summary(release, card),
+        "tiles": _tiles(release, card, verdict),
+        "method": release.method,
+        "settings": [(name, value, _docs(release.method).get(name, "")) for name, value in settings.items()],
+        "guarantee": release.guarantee,
+        "blocks": [_block_row(release, block) for block in data.blocks[:SERIES_LISTED]],
+        "more_blocks": max(len(data.blocks) - SERIES_LISTED, 0),
+        "identifier": data.id,
+        "carried": list(data.confidential),
+        "dropped_count": len(data.dropped),
+        "parts": _parts(card),
+        "per_series": _per_series(card),
+        "more_series": max(len(card.per_series) - SERIES_LISTED, 0),
+        "series_count": len(data.series),
+        "curves": charts,
+        "drawn_together": [
+            (block.name, figures.drawn_together(len(block)))
+            for block, _ in charts
+            if figures.drawn_together(len(block)) > 1
+        ],
+        "loss_figure": _loss_figure(card, public),
+        "risk_figure": _risk_figure(card, public),
+        "options": [OPTIONS[name][value] for name, value in card.options.items() if value in OPTIONS.get(name, {})],
+        "untested": _untested(release),
+    }
+
+
+def _banner(verdict: Verdict, release: Release) -> tuple[str, str]:
+    """The kind of the banner and its words."""
+    return {
+        Status.HOLDS: ("holds", f"Verified: {release.guarantee.short}"),
+        Status.VIOLATED: ("fails", "NOT VERIFIED: the guarantee is violated"),
+        Status.UNKNOWN: ("fails", "NOT VERIFIED: whether the guarantee holds could not be decided"),
+        Status.NONE_CLAIMED: ("none", "No guarantee is claimed"),
+    }[verdict.status]
+
+
+def _summary(release: Release, card: Scorecard) -> list[str]:
+    """The release in a few sentences."""
+    data = release.data
+    series = [f"{block.name} ({len(block):,} points)" for block in data.series]
+    attributes = sum(len(block) for block in data.blocks if not block.is_series)
+    holding = [f"the time series {series[0]}"] if len(series) == 1 else []
+    if len(series) > 1:
+        holding = [f"{len(series)} time series: {', '.join(series[:3])}{' and others' if len(series) > 3 else ''}"]
+    holding += [f"{attributes:,} attributes"] if attributes else []
+    known = f", on average over 1 to {len(series)} known series" if len(series) > 1 else ""
+    return [
+        f"{data.n:,} records were protected, each with {' and '.join(holding)}.",
+        f"An intruder who knows the true curve of a record picks the right published record in {percent(_best(card)[1])} of the cases{known}.",
+        f"Published values differ from the original ones by {percent(card['IL2'])} on average, forecasts made from them by {percent(card['IL3'])}.",
+    ]
+
+
+def _best(card: Scorecard) -> tuple[str, float]:
+    """The attack that re-identifies most records, and its rate."""
+    name = max(("EULD", "STSLD"), key=lambda name: card[name])
+    return MEANINGS[name][0], card[name]
+
+
+def _tiles(release: Release, card: Scorecard, verdict: Verdict) -> list[Tile]:
+    data = release.data
+    attack, rate = _best(card)
+    right = rate * data.n / 100
+    tiles = [Tile("Records", f"{data.n:,}", _size(release))]
+    if "k" in (settings := release.method.settings()):
+        kept = {Status.HOLDS: "verified", Status.NONE_CLAIMED: "nothing is promised"}.get(
+            verdict.status, "NOT VERIFIED"
+        )
+        tiles.append(Tile("Smallest group", f"k = {settings['k']}", kept, "bad" if verdict.blocks_release else ""))
+    average = ", on average over the number of series known" if len(data.series) > 1 else ""
+    few = "fewer than 1" if 0 < right < 1 else f"{round(right):,}"
+    return [
+        *tiles,
+        Tile("Information loss", percent(card["IL"]), "0 % is no loss", "loss"),
+        Tile("Disclosure risk", percent(card["DR"]), "0 % is no leak", "risk"),
+        Tile("Score", f"{card['score']:.1f}", "lower is better; raw data: 50"),
+        Tile("Re-identified", f"{few} of {data.n:,}", f"by the best attack, {attack}{average}", "risk"),
+    ]
+
+
+def _size(release: Release) -> str:
+    blocks = release.data.blocks
+    lengths = {len(block) for block in blocks}
+    if len(blocks) == 1:
+        return f"{len(blocks[0]):,} {'points' if blocks[0].is_series else 'attributes'} each"
+    return f"{len(blocks)} blocks" + (f" of {lengths.pop():,}" if len(lengths) == 1 else "")
+
+
+def _docs(method: object) -> Mapping[str, str]:
+    """What the parameters of a method mean."""
+    return (
+        {parameter.name: parameter.doc for parameter in method.parameters()} if isinstance(method, Parameters) else {}
+    )
+
+
+def _block_row(release: Release, block: Block) -> dict[str, Any]:
+    """A block as its published values show it."""
+    _, _, _, sizes = distinct_rows(release.data.block(block.name))
+    low, high = int(sizes.min()), int(sizes.max())
+    return {
+        "name": block.name,
+        "kind": "time series" if block.is_series else "attributes",
+        "length": len(block),
+        "range": f"{block.labels[0]} to {block.labels[-1]}"
+        if block.labels
+        else f"{block.columns[0]} to {block.columns[-1]}",
+        "distinct": len(sizes),
+        "shared": f"{low:,}" if low == high else f"{low:,} to {high:,}",
+    }
+
+
+def _parts(card: Scorecard) -> list[dict[str, Any]]:
+    """The score card in its parts."""
+    meanings = dict(MEANINGS)
+    if card.options.get("dr1") == "mean":
+        meanings["DR1"] = (
+            meanings["DR1"][0],
+            "The re-identification risk that counts: here the mean of the two linkages.",
+        )
+    return [
+        {
+            "key": key,
+            "title": title,
+            "note": note,
+            "figures": [
+                {
+                    "name": name,
+                    "title": meanings[name][0],
+                    "meaning": meanings[name][1],
+                    "value": card[name],
+                    "bar": round(min(max(card[name], 0.0), 100.0), 2),
+                    "total": name == names[-1],
+                }
+                for name in names
+                if name in card
+            ],
+        }
+        for key, (title, note, names) in PARTS.items()
+    ]
+
+
+def _per_series(card: Scorecard) -> dict[str, Any] | None:
+    """The figures of each series, where there are several."""
+    if len(card.per_series) < 2:
+        return None
+    shown = dict(list(card.per_series.items())[:SERIES_LISTED])
+    names = [name for name in MEANINGS if any(name in row for row in shown.values())]
+    rows = [(series, [own.get(name) for name in names]) for series, own in shown.items()]
+    return {"names": [(name, MEANINGS[name][0]) for name in names], "rows": rows}
+
+
+def _loss_figure(card: Scorecard, public: bool) -> figures.Figure | None:
+    loss = _column(card, "loss")
+    middle, most = np.quantile(loss, [0.5, 0.9])
+    return figures.histogram(
+        loss,
+        ink="loss",
+        title="Loss of each record",
+        caption=f"Half of the records lose less than {middle:.0f} %, nine in ten less than {most:.0f} %.",
+        axis="information loss of a record, %",
+        public=public,
+    )
+
+
+def _risk_figure(card: Scorecard, public: bool) -> figures.Figure | None:
+    risk = _column(card, "risk")
+    never = 100 * float((risk == 0).mean())
+    return figures.histogram(
+        risk,
+        ink="risk",
+        title="Risk of each record",
+        caption=f"The chance that the better linkage picks the right published record. {never:.0f} % of the records are never linked to their own.",
+        axis="chance of being re-identified, %",
+        public=public,
+    )
+
+
+def _column(card: Scorecard, name: str) -> Array:
+    return card.per_record[name].to_numpy()
+
+
+def _untested(release: Release) -> list[str]:
+    """What the attacks and measures of this report leave open."""
+    open_ends = [
+        "Intruders who know only a part of a curve, know it inexactly, or compare curves shifted or stretched in time.",
+        "Intruders who hold another release of the same or of overlapping data.",
+        "Whether the presence of a person in the data can be found out, and what can be inferred about groups of people.",
+    ]
+    if release.data.confidential:
+        open_ends.insert(
+            0,
+            "The carried columns: whether they identify records when combined, or are the same for all members of a group.",
+        )
+    if any(not block.is_series for block in release.data.blocks):
+        open_ends.insert(0, "The attributes: the measures of this report look at the time series only.")
+    return open_ends
+
+
+# -- what only the owner sees -----------------------------------------------------------------------------------------
+
+
+def _for_the_owner(release: Release, card: Scorecard, verdict: Verdict, source: str) -> dict[str, Any]:
+    risk = _column(card, "risk")
+    highest = float(risk.max())
+    return {
+        "source": source,
+        "notes": list(release.original.notes),
+        "warnings": list(release.warnings),
+        "witness": [line.strip() for line in verdict.witness.splitlines()],
+        "details": list(verdict.details),
+        "dropped": list(release.original.dropped),
+        "facts": _facts(release),
+        "riskiest": _riskiest(card.per_record) if highest > 0 else [],
+        "highest": highest,
+        "as_high": int((risk >= highest * (1 - 1e-9)).sum()),
+    }
+
+
+def _facts(release: Release) -> list[tuple[str, str]]:
+    """Figures of the run that the table of blocks does not show already."""
+    known = {"groups", "smallest group", "largest group"}
+    own = {
+        block: {name: value for name, value in facts.items() if name not in known}
+        for block, facts in release.facts.items()
+    }
+    return [
+        (block, ", ".join(f"{name}: {value}" for name, value in facts.items())) for block, facts in own.items() if facts
+    ]
+
+
+def _riskiest(per_record: pl.DataFrame) -> list[dict[str, Any]]:
+    """The records at highest risk; among equals those whose values are given away most."""
+    first = per_record.sort(["risk", "values_disclosed"], descending=True, maintain_order=True).head(LISTED)
+    return [row | {"why": _why(row)} for row in first.iter_rows(named=True)]
+
+
+def _why(row: Mapping[str, Any]) -> str:
+    ways = [words for words, name in (("values", "linked_by_values"), ("shape", "linked_by_shape")) if row[name] > 0]
+    return "linked by " + " and ".join(ways)
+
+
+def _for_the_public(release: Release) -> dict[str, Any]:
+    """The same names as for the owner, with nothing in them."""
+    return {
+        "source": "",
+        "notes": ["The data were prepared before they were protected; their publisher knows how."]
+        if release.original.notes
+        else [],
+        "warnings": [],
+        "witness": [],
+        "details": [],
+        "dropped": [],
+        "facts": [],
+        "riskiest": [],
+        "highest": None,
+        "as_high": None,
+    }

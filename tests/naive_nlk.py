@@ -1,0 +1,142 @@
+"""(n,l,k)-anonymity by its definition, and the paper's stage 1 and splitting, slow and obvious."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from tsveil._types import AnyArray, Array, Indices
+
+
+def clusters(Y: AnyArray) -> list[list[frozenset[int]]]:
+    """cluster(f, t): the series with the same published value at t."""
+    rows = np.asarray(Y).tolist()
+    points = range(len(rows[0]))
+    by_value: list[dict[object, set[int]]] = [{} for _ in points]
+    for f, row in enumerate(rows):
+        for t in points:
+            by_value[t].setdefault(row[t], set()).add(f)
+    sets = [{value: frozenset(members) for value, members in at.items()} for at in by_value]
+    return [[sets[t][row[t]] for t in points] for row in rows]
+
+
+def inferred(cluster: list[list[frozenset[int]]], f: int, known: tuple[int, ...], k: int) -> tuple[int, ...]:
+    """The points that an intruder infers who knows the values of f at some points."""
+    candidates = frozenset.intersection(*(cluster[f][t] for t in known))
+    points = (t for t in range(len(cluster[f])) if t not in known)
+    return tuple(t for t in points if len(frozenset().union(*(cluster[g][t] for g in candidates))) < k)
+
+
+def attack(Y: AnyArray, n: int, l: int, k: int) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
+    """The first series, known points and inferred points that violate (n,l,k)-anonymity, or None."""
+    cluster = clusters(Y)
+    for f in range(len(cluster)):
+        # Points are inferred only where f's own cluster is small; with too few of them no knowledge helps.
+        if sum(len(members) < k for members in cluster[f]) < l - n:
+            continue
+        for known in combinations(range(len(cluster[f])), n):
+            found = inferred(cluster, f, known, k)
+            if len(found) >= l - n:
+                return f, known, found
+    return None
+
+
+def stage1(x: Array, k: int) -> list[list[int]]:
+    """The groups of one time point: gaps in descending order, leftmost first, cut where both sides keep k."""
+    order = sorted(range(len(x)), key=lambda i: (x[i], i))
+    gaps = sorted(range(1, len(x)), key=lambda p: (-(x[order[p]] - x[order[p - 1]]), p))
+    segments = [(0, len(x))]
+    for p in gaps:
+        a, b = next((a, b) for a, b in segments if a <= p < b)
+        if x[order[p]] > x[order[p - 1]] and p - a >= k and b - p >= k:
+            segments.remove((a, b))
+            segments += [(a, p), (p, b)]
+    return [order[a:b] for a, b in sorted(segments)]
+
+
+def cost(x: Array, representative: str = "mean") -> float:
+    """What a cluster loses: the sum of the distances to what is published instead."""
+    centre = np.mean(x) if representative == "mean" else np.median(x)
+    return float(np.abs(x - centre).sum())
+
+
+def split(X: Array, n: int, l: int, k: int, heuristic: str) -> tuple[Indices, list[tuple[int, int, bool]]]:
+    """Stage 1 and stage 2: the cluster of each cell, and every cut tried as (time, position, accepted)."""
+    N, T = X.shape
+    order = [sorted(range(N), key=lambda i, t=t: (X[i, t], i)) for t in range(T)]  # type: ignore[misc]
+    segments = [[(g, len(group)) for g, group in enumerate(stage1(X[:, t], k))] for t in range(T)]
+    found: list[tuple[int, int, int]] = []
+    for t in range(T):
+        at = 0
+        for _, size in segments[t]:
+            found.append((t, at, at + size))
+            at += size
+
+    def values(t: int, a: int, b: int) -> Array:
+        return X[order[t][a:b], t]
+
+    loss = {(t, a, b): cost(values(t, a, b)) for t, a, b in found}
+    if heuristic == "mth":
+        found.sort(key=lambda s: (-(np.ptp(values(*s)) * (s[2] - s[1])), s))
+    else:
+        of_point = {t: sum(v for s, v in loss.items() if s[0] == t) for t in range(T)}
+        found.sort(key=lambda s: (-of_point[s[0]], s[0], -loss[s], s))
+
+    labels = np.empty((N, T), dtype=np.int64)
+    for t, a, b in found:
+        labels[order[t][a:b], t] = a
+    tried = []
+    for t, a, b in found:
+        x = values(t, a, b)
+        for p in sorted(range(1, b - a), key=lambda p, x=x: (-(x[p] - x[p - 1]), p)):  # type: ignore[misc]
+            if x[p] == x[p - 1]:
+                continue
+            after = labels.copy()
+            right = [g for g in order[t][a + p : b] if labels[g, t] == labels[order[t][a + p], t]]
+            after[right, t] = a + p
+            accepted = attack(after, n, l, k) is None
+            tried.append((t, a + p, accepted))
+            if accepted:
+                labels = after
+    return labels, tried
+
+
+def least_loss_groups(x: Array, k: int, representative: str = "mean") -> float:
+    """The least loss of cutting sorted values into runs of k to 2k-1: every way is tried."""
+    x = np.sort(x)
+    if len(x) == 0:
+        return 0.0
+    ways = [
+        cost(x[:size], representative) + least_loss_groups(x[size:], k, representative)
+        for size in range(k, min(2 * k - 1, len(x)) + 1)
+        if len(x) - size == 0 or len(x) - size >= k
+    ]
+    return min(ways, default=float("inf"))
+
+
+def singled_out(Y: AnyArray, f: int, known: tuple[int, ...]) -> bool:
+    """Whether these known points leave no other series than f."""
+    Y = np.asarray(Y)
+    return int((Y[:, list(known)] == Y[f, list(known)]).all(axis=1).sum()) == 1
+
+
+def digits(text: str) -> Indices:
+    """A table from one word per series, a digit per point."""
+    return np.array([[int(c) for c in word] for word in text.split()], dtype=np.int64)
+
+
+#: table, (n, l, k), the attack or None
+VECTORS: list[tuple[str, tuple[int, int, int], bool]] = [
+    ("000 000 001 001 100 101", (2, 3, 6), True),
+    ("000 000 000 000 101 101", (2, 3, 6), False),
+    ("000 000 001 001 110 111", (2, 3, 6), False),
+    ("110 010 010", (1, 2, 2), True),
+    ("102 002 002 000", (1, 3, 2), True),
+    ("011 001 010 000", (1, 3, 3), True),
+    ("00 01 12 13", (1, 2, 3), False),
+    ("00 01 10 11", (1, 2, 3), True),
+    ("410 112 411 402 312", (2, 3, 2), False),
+    ("00210 13020 00230 10000 03030 10220", (2, 3, 2), False),
+    ("0010 1200 2201 1212 2011 0100 1000 0211 1101 1112 2112 2102", (2, 4, 4), False),
+]

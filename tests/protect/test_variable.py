@@ -1,0 +1,91 @@
+"""V-MDAV, p-sensitive MDAV and MDAV in parts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive_variable
+import tsveil as tv
+from tsveil.errors import InputError, ParameterError
+from tsveil.transform.parts import principal_parts
+
+seeds = st.integers(0, 10**6)
+
+
+def table(seed: int, n: int, coarse: bool) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 4))
+    return rng.integers(0, 4, (n, d)).astype(float) if coarse else rng.normal(size=(n, d))
+
+
+@given(seeds, st.integers(2, 40), st.integers(2, 6), st.sampled_from([0.0, 0.2, 1.0, 3.0]), st.booleans())
+def test_vmdav_follows_its_definition(seed: int, n: int, k: int, gamma: float, coarse: bool) -> None:
+    z = table(seed, n, coarse)
+    k = min(k, n)
+    release = tv.VMDAV(k=k, gamma=gamma).protect(tv.Dataset.from_arrays({"x": z}))
+    assert np.array_equal(release.groups["x"], naive_variable.vmdav(z, k, gamma))
+    assert release.verify().holds
+
+
+def test_vmdav_groups_grow_with_gamma() -> None:
+    data = tv.example("load-curves")
+    sizes = [np.bincount(tv.VMDAV(k=5, gamma=g).protect(data).groups["load"]) for g in (0.0, 1.2)]
+    assert len(sizes[1]) < len(sizes[0])
+    assert sizes[0].min() >= 5
+
+
+@given(seeds, st.integers(4, 40), st.integers(2, 6), st.integers(2, 3), st.booleans(), st.integers(1, 2))
+def test_p_sensitive_follows_its_definition(seed: int, n: int, k: int, p: int, coarse: bool, columns: int) -> None:
+    z = table(seed, n, coarse)
+    rng = np.random.default_rng(seed)
+    k = min(k, n)
+    values = {f"c{c}": rng.choice(["a", "b", "c"], n, p=[0.7, 0.2, 0.1]).tolist() for c in range(columns)}
+    data = tv.Dataset.from_arrays({"x": z}, confidential=values)
+    if any(len(set(column)) < p for column in values.values()):
+        with pytest.raises(ParameterError, match="different values"):
+            tv.SensitiveMDAV(k=k, p=p).protect(data)
+        return
+    release = tv.SensitiveMDAV(k=k, p=p).protect(data)
+    codes = np.array([[ord(v) for v in row] for row in zip(*values.values(), strict=True)])
+    assert np.array_equal(release.groups["x"], naive_variable.sensitive_mdav(z, k, p, codes))
+    assert release.verify().holds
+
+
+@given(seeds, st.integers(6, 40), st.integers(2, 5))
+def test_p_sensitive_equals_mdav_when_every_group_is_various_anyway(seed: int, n: int, k: int) -> None:
+    z = table(seed, n, False)
+    data = tv.Dataset.from_arrays({"x": z}, confidential={"c": list(range(n))})  # all values differ
+    assert np.array_equal(tv.SensitiveMDAV(k=k, p=2).protect(data).groups["x"], tv.MDAV(k=k).protect(data).groups["x"])
+
+
+def test_p_sensitive_needs_a_confidential_column() -> None:
+    data = tv.Dataset.from_arrays({"x": np.ones((9, 2))})
+    with pytest.raises(InputError, match="needs a confidential column"):
+        tv.SensitiveMDAV(k=2).protect(data)
+    carried = tv.Dataset.from_arrays({"x": np.ones((9, 2))}, confidential={"a": list("xyzxyzxyz")})
+    with pytest.raises(InputError, match="'b' is not a confidential column"):
+        tv.SensitiveMDAV(k=2, columns="b").protect(carried)
+
+
+@given(seeds, st.integers(1, 400), st.integers(10, 60), st.integers(1, 6), st.booleans())
+def test_parts_cover_all_records_once_and_are_neither_large_nor_small(seed: int, n: int, size: int, k: int, coarse: bool) -> None:
+    parts = principal_parts(table(seed, n, coarse), size, multiple=k)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(n))
+    assert max(map(len, parts)) <= size + k
+    assert min(map(len, parts)) >= min(n, size // 4)
+
+
+def test_partitioned_mode_keeps_k_and_says_so() -> None:
+    rng = np.random.default_rng(0)
+    data = tv.Dataset.from_arrays({"x": rng.normal(size=(3000, 12)).cumsum(1)})
+    exact = tv.MDAV(k=7, mode="exact").protect(data)
+    parts = tv.MDAV(k=7, mode="partitioned", part=500).protect(data)
+    assert parts.verify().holds
+    assert np.bincount(parts.groups["x"]).max() <= 13
+    assert parts.facts["x"]["mode"].startswith("partitioned into")
+    assert exact.facts["x"]["mode"] == "exact"
+    sse = [float(((data.values - r.data.values) ** 2).sum()) for r in (exact, parts)]
+    assert sse[0] <= sse[1] <= 1.15 * sse[0]

@@ -1,0 +1,145 @@
+"""The command line as a person meets it: what it prints, its exit codes, and that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+from tsveil.cli import main
+
+
+def tsveil(*words: object) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words], catch_exceptions=False)
+
+
+@pytest.fixture
+def meters(tmp_path: Path) -> Path:
+    """A small file of 24 households by 12 hours with a tariff."""
+    rng = np.random.default_rng(4)
+    hours = [f"2024-01-01T{hour:02}:00" for hour in range(12)]
+    frame = pl.DataFrame({"household": [f"h{i}" for i in range(24)]} | {hour: rng.gamma(2, 1, 24).round(3) for hour in hours})
+    frame.with_columns(tariff=pl.Series(["day", "night"] * 12)).write_csv(tmp_path / "meters.csv")
+    return tmp_path / "meters.csv"
+
+
+def test_demo_ends_with_a_report(tmp_path: Path) -> None:
+    for _ in range(2):  # twice in a row
+        result = tsveil("demo", "--folder", tmp_path / "demo")
+        assert result.exit_code == 0
+        assert "HOLDS: 5-anonymity" in result.output
+        assert "score" in result.output
+        assert len(result.output.splitlines()) < 40
+    assert (tmp_path / "demo" / "release" / "private" / "report.html").stat().st_size > 10_000
+    assert (tmp_path / "demo" / "release" / "published" / "report.html").exists()
+
+
+def test_the_plan_of_the_demo_runs(tmp_path: Path) -> None:
+    tsveil("demo", "--folder", tmp_path / "demo")
+    plan = tmp_path / "demo" / "plan.toml"
+    refused = tsveil("run", plan)
+    assert refused.exit_code == 2
+    assert "exists already" in refused.output
+    assert tsveil("run", plan, "--overwrite").exit_code == 0
+
+
+def test_inspect_plan_run_verify_evaluate(meters: Path) -> None:
+    seen = tsveil("inspect", meters)
+    assert seen.exit_code == 0
+    assert "household" in seen.output
+    assert "24 records" in seen.output
+
+    assert tsveil("plan", meters, "--confidential", "tariff").exit_code == 0
+    plan = meters.with_name("meters.plan.toml")
+    assert "# smallest group" in plan.read_text()
+    assert tsveil("plan", meters).exit_code == 2  # not overwritten without being asked
+
+    result = tsveil("run", plan, "--json")
+    assert result.exit_code == 0
+    outcome = json.loads(result.output)
+    assert outcome["status"] == "holds"
+
+    folder = Path(outcome["folder"])
+    published = folder / "published" / "data.csv"
+    assert pl.read_csv(published).columns == pl.read_csv(meters).columns
+    assert tsveil("verify", published, "--k", 5).exit_code == 0
+    broken = tsveil("verify", published, "--k", 13)
+    assert broken.exit_code == 1
+    assert "NOT SAFE TO PUBLISH" in broken.output
+
+    scored = tsveil("evaluate", meters, published, "--truth", folder / "private" / "id_map.csv", "--json")
+    assert json.loads(scored.output) == pytest.approx(outcome["scores"])
+    shown = tsveil("evaluate", meters, published, "--truth", folder / "private" / "id_map.csv")
+    assert "information loss" in shown.output
+
+
+def test_protect_takes_the_methods_own_options(meters: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = tsveil("protect", meters, "--out", out, "--k", 7, "--distance=sts", "--format", "parquet", "--json")
+    assert result.exit_code == 0
+    assert json.loads((out / "private" / "release.json").read_text())["settings"]["distance"] == "sts"
+    assert tsveil("verify", out / "published" / "data.parquet", "--k", 7).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--k", "1"), "The 'k' parameter of MDAV must be an integer of at least 2. Got 1."),
+        (("--k", "many"), "the 'k' parameter must be an integer of at least 2. Got 'many'."),
+        (("--k", "99"), "The 'k' parameter of MDAV must be at most the number of records (24). Got 99."),
+        (("--kk", "5"), "it has no parameter 'kk'"),
+        (("--method", "magic"), "there is no method 'magic'"),
+        (("--confidential", "nothing"), "nothing"),
+        (("--k",), "--k needs a value"),
+    ],
+)
+def test_bad_words_are_told_and_write_nothing(meters: Path, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    result = tsveil("protect", meters, "--out", tmp_path / "out", *words)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert [p.name for p in tmp_path.iterdir()] == ["meters.csv"]
+
+
+def test_an_unsafe_release_is_refused_with_exit_code_1(meters: Path, tmp_path: Path) -> None:
+    words = ("protect", meters, "--out", tmp_path / "out", "--k", 7, "--variant", "paper")  # 24 = 3 * 7 + 3
+    refused = tsveil(*words)
+    assert refused.exit_code == 1
+    assert "was not written" in refused.output
+    assert not (tmp_path / "out").exists()
+    allowed = tsveil(*words, "--allow-unverified")
+    assert allowed.exit_code == 0
+    assert "NOT SAFE TO PUBLISH: THE GUARANTEE IS VIOLATED" in allowed.output
+    assert "NOT VERIFIED" in (tmp_path / "out" / "published" / "README.md").read_text()
+
+
+def test_a_bad_plan_is_told(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    assert "cannot be read" in tsveil("run", plan).output
+    plan.write_text('[input]\npath = "x.csv"\ncolour = "red"\n[method]\nname = "mdav"\n[output]\nfolder = "o"\n')
+    result = tsveil("run", plan)
+    assert result.exit_code == 2
+    assert "colour" in result.output
+    plan.write_text('[input]\npath = "x.csv"\n[method]\nk = 3\n[output]\nfolder = "o"\n')
+    assert "[method] needs a name" in tsveil("run", plan).output
+
+
+def test_inspect_tells_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("id,1,2,3\na,1,2,x\nb,4,,6\n")
+    result = tsveil("inspect", tmp_path / "bad.csv")
+    assert result.exit_code == 2
+    assert "'x'" in result.output
+
+
+def test_methods_lists_the_registry() -> None:
+    assert "--k" in tsveil("methods").output
+    assert {row["name"] for row in json.loads(tsveil("methods", "--json").output)} >= {"mdav"}
+
+
+def test_nothing_but_results_in_a_pipe(meters: Path, tmp_path: Path) -> None:
+    result = tsveil("protect", meters, "--out", tmp_path / "out", "--k", 3)
+    assert result.stderr == ""
+    assert "\x1b" not in result.output
