@@ -83,6 +83,7 @@ class Parameter:
     doc: str
     kind: type
     choices: tuple[str, ...]
+    accepts: Callable[[Any], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +129,7 @@ class Parameters:
                 f.metadata["doc"],
                 f.metadata["check"].kind,
                 f.metadata["check"].choices,
+                f.metadata["check"].accepts,
             )
             for f in dataclasses.fields(cls)
             if "check" in f.metadata
@@ -152,7 +154,7 @@ class Parameters:
                 problems.hint(f"its parameters: {', '.join(known)}")
                 continue
             try:
-                values[name] = _converted(value, known[name].kind)
+                values[name] = value if known[name].accepts(value) else _converted(value, known[name].kind)
             except ValueError:
                 problems.add(f"the {name!r} parameter must be {known[name].words}. Got {value!r}.")
         problems.raise_if_any()
@@ -164,8 +166,7 @@ class Parameters:
 
     def __str__(self) -> str:
         # The first parameter is the one people ask for; of the others only what differs from the default is worth a word.
-        first, *rest = self.parameters()
-        shown = [first, *(p for p in rest if getattr(self, p.name) != p.default)]
+        shown = [p for at, p in enumerate(self.parameters()) if at == 0 or getattr(self, p.name) != p.default]
         return f"{self._label()}({', '.join(f'{p.name}={getattr(self, p.name)!r}' for p in shown)})"
 
 

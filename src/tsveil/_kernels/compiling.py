@@ -7,7 +7,7 @@ would let the compiler assume that there is no NaN and reorder sums, and sums in
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from numba import njit
 
@@ -16,5 +16,4 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def kernel(function: F) -> F:
     """Compile a function at its first call, or load it from the cache."""
-    compiled: F = njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    return cast(F, njit(cache=True, nogil=True, error_model="numpy")(function))

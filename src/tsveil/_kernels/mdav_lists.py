@@ -35,11 +35,25 @@ LEFT, LABEL, OTHER_SEED, EVALUATED, FIRST, WANTED, STORED, USED = 0, 1, 2, 3, 4,
 
 
 @kernel
-def compact(T: AnyArray, ids: Indices, where: Indices, boxes: AnyArray, lead: int) -> int:
-    """Close the gaps that removed records left in the tiles and measure the boxes anew; gives the number of tiles.
+def measure_box(T: AnyArray, ids: Indices, tile: int, boxes: AnyArray, lead: int) -> None:
+    """The smallest and largest leading coordinates of the records left in a tile.
 
     Row `lead` of the boxes is for the norm of the coordinates that are not leading, which is the last row of a tile.
     """
+    for c in range(lead + 1):
+        row = T.shape[1] - 1 if c == lead else c
+        low, high = np.float32(np.inf), np.float32(-np.inf)
+        for lane in range(64):
+            if ids[tile * 64 + lane] >= 0:
+                low = min(low, T[tile, row, lane])
+                high = max(high, T[tile, row, lane])
+        boxes[0, c, tile] = low
+        boxes[1, c, tile] = high
+
+
+@kernel
+def compact(T: AnyArray, ids: Indices, where: Indices, alive: Indices, boxes: AnyArray, lead: int) -> int:
+    """Close the gaps that removed records left in the tiles and measure the boxes anew; gives the number of tiles."""
     rows = T.shape[1]
     to = 0
     for at in range(ids.shape[0]):
@@ -55,15 +69,8 @@ def compact(T: AnyArray, ids: Indices, where: Indices, boxes: AnyArray, lead: in
     for at in range(to, min(tiles * 64, ids.shape[0])):
         T[at // 64, 0, at % 64] = np.nan
     for tile in range(tiles):
-        last = min(to - tile * 64, 64)
-        for c in range(lead + 1):
-            row = rows - 1 if c == lead else c
-            low = high = T[tile, row, 0]
-            for lane in range(1, last):
-                low = min(low, T[tile, row, lane])
-                high = max(high, T[tile, row, lane])
-            boxes[0, c, tile] = low
-            boxes[1, c, tile] = high
+        alive[tile] = min(to - tile * 64, 64)
+        measure_box(T, ids, tile, boxes, lead)
     return tiles
 
 
@@ -248,6 +255,7 @@ def make_lists(
     T: AnyArray,
     ids: Indices,
     where: Indices,
+    alive: Indices,
     boxes: AnyArray,
     tiles: int,
     lead: int,
@@ -299,6 +307,10 @@ def make_lists(
                     reach = boxes[1, c, tile] + x
                     upper[a, tile] += reach * reach
 
+        for tile in range(tiles):
+            if alive[tile] == 0:
+                lower[a, tile] = np.nan
+                upper[a, tile] = -1.0
         # Good limits early save work: first the tiles that may hold the nearest, in turn with those that may hold the farthest.
         slot = slots[a]
         mine = q[a]
@@ -367,12 +379,18 @@ def gather(seed: int, near_id: Indices, size: int, labels: Indices, group: Indic
 
 
 @kernel
-def remove(T: AnyArray, ids: Indices, where: Indices, group: Indices) -> None:
-    """Take records out of the picture: no comparison with NaN holds."""
+def remove(
+    T: AnyArray, ids: Indices, where: Indices, alive: Indices, boxes: AnyArray, lead: int, group: Indices
+) -> None:
+    """Take records out of the picture: no comparison with NaN holds. A box is measured anew each time its tile has halved."""
     for member in group:
         at = where[member]
-        T[at // 64, 0, at % 64] = np.nan
+        tile = at // 64
+        T[tile, 0, at % 64] = np.nan
         ids[at] = -1
+        alive[tile] -= 1
+        if alive[tile] & (alive[tile] - 1) == 0:
+            measure_box(T, ids, tile, boxes, lead)
 
 
 @kernel
@@ -383,6 +401,9 @@ def form_groups(
     T: AnyArray,
     ids: Indices,
     where: Indices,
+    alive: Indices,
+    boxes: AnyArray,
+    lead: int,
     slot_of: Indices,
     near_key: Array,
     near_id: Indices,
@@ -461,7 +482,7 @@ def form_groups(
                 return NEAR_LIST
             state[OTHER_SEED] = -1
         slot_of[seed] = -1
-        remove(T, ids, where, group)
+        remove(T, ids, where, alive, boxes, lead, group)
         assign(Z, group, total, state[LABEL], labels)
         state[LABEL] += 1
         state[LEFT] -= k

@@ -138,10 +138,16 @@ def find_attack(
     listed = np.empty(points, dtype=np.int64)
     used = np.empty(span, dtype=np.uint64)
 
+    small_points = np.zeros(span, dtype=np.uint64)
     for g in range(series):
         alive[0, g >> 6] |= ONE << np.uint64(g & 63)
     for p in range(points):
         open_points[0, p >> 6] |= ONE << np.uint64(p & 63)
+        if small[p] >= 0:
+            small_points[p >> 6] |= ONE << np.uint64(p & 63)
+    if spare == 0:
+        for w in range(span):
+            open_points[0, w] &= ~small_points[w]
     depth, nodes, fresh = 0, 0, True
     while True:
         if fresh:
@@ -156,7 +162,8 @@ def find_attack(
             if count > 0:
                 # Branch on the series with the fewest points that exclude it, unless the picks left cannot exclude all of them.
                 fewest, separate = points + 1, 0
-                used[:] = ZERO
+                for w in range(span):
+                    used[w] = ZERO
                 for i in range(count):
                     options, apart = 0, True
                     for w in range(span):
@@ -171,7 +178,8 @@ def find_attack(
                         for w in range(span):
                             used[w] |= differs[who[i], w] & open_points[depth, w]
                 if fewest > 0 and separate <= left:
-                    used[:] = differs[target] & open_points[depth]
+                    for w in range(span):
+                        used[w] = differs[target, w] & open_points[depth, w]
                     branches[depth] = members(used, 0, points, branch[depth])
             else:
                 count = members(alive[depth], must, series, who)
@@ -179,15 +187,17 @@ def find_attack(
                     return FOUND, depth, nodes
                 if left > 0:
                     count = conflict(who, count, m, code, size, need, spent, stamp, clock)
-                    used[:] = ZERO
-                    for i in range(count):
-                        used |= differs[who[i]]
-                    used &= open_points[depth]
+                    for w in range(span):
+                        used[w] = ZERO
+                        for i in range(count):
+                            used[w] |= differs[who[i], w]
+                        used[w] &= open_points[depth, w]
                     branches[depth] = members(used, 0, points, branch[depth])
                 count = 0
             if branches[depth] > 0 and count > 0:
                 # How many of the series that must go does each point exclude? The best `left` of them must suffice for all.
-                best[:left] = 0
+                for i in range(left):
+                    best[i] = 0
                 for i in range(members(open_points[depth], 0, points, listed)):
                     p = listed[i]
                     covered = 0
@@ -203,7 +213,10 @@ def find_attack(
                             best[at] = best[at - 1]
                             at -= 1
                         best[at] = covered
-                if best[:left].sum() < count:
+                covered = 0
+                for i in range(left):
+                    covered += best[i]
+                if covered < count:
                     branches[depth] = 0
                 # The widest points first; with one pick left only those that exclude everything that must go.
                 kept = 0
@@ -225,13 +238,15 @@ def find_attack(
             # Whatever comes later in this branch need not try p again: with it, everything was searched.
             open_points[depth, p >> 6] &= ~(ONE << np.uint64(p & 63))
             if small[p] >= 0:
-                if spare == 0:
-                    continue
                 spare -= 1
                 spent[small[p]] = True
             picks[depth] = p
-            alive[depth + 1] = alive[depth] & ~excludes[p]
-            open_points[depth + 1] = open_points[depth]
+            for w in range(width):
+                alive[depth + 1, w] = alive[depth, w] & ~excludes[p, w]
+            for w in range(span):
+                open_points[depth + 1, w] = open_points[depth, w]
+                if spare == 0:
+                    open_points[depth + 1, w] &= ~small_points[w]
             depth += 1
             fresh = True
         else:
@@ -245,10 +260,13 @@ def find_attack(
 
 
 @kernel
-def narrow_down(codes: AnyArray, f: int, n: int, allowed: Mask, known: Indices, left: Indices) -> tuple[int, int]:
+def narrow_down(
+    codes: AnyArray, sizes: AnyArray, f: int, n: int, smallest: int, known: Indices, left: Indices
+) -> tuple[int, int]:
     """Choose points greedily, each the one that leaves the fewest series; gives the number of points and of series left.
 
-    `allowed` says which points may be known; `left` gets the series that agree with f at all points chosen, f included.
+    Only points where f's cluster has at least `smallest` members are used. `left` gets the series that agree with f at all points
+    chosen, f included.
     """
     T, N = codes.shape
     count, chosen = N, 0
@@ -258,7 +276,11 @@ def narrow_down(codes: AnyArray, f: int, n: int, allowed: Mask, known: Indices, 
     while chosen < n and count > 1:
         fewest, point = count, -1
         for t in range(T):
-            if not allowed[t] or taken[t]:
+            if sizes[t, f] < smallest or taken[t]:
+                continue
+            if chosen == 0:
+                if sizes[t, f] < fewest:
+                    fewest, point = sizes[t, f], t
                 continue
             agree = 0
             for i in range(count):

@@ -21,7 +21,7 @@ Examples
 >>> round(sse(X, optimal, "printed"), 2)
 0.14
 >>> round(sse_share(X, optimal), 2)
-2.92
+3.19
 """
 
 from __future__ import annotations

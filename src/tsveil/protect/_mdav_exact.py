@@ -180,6 +180,7 @@ def groups_from_lists(
 
     n = len(Z)
     T, ids, where, lead = picture.T, picture.ids, picture.where, picture.lead
+    alive = np.zeros(len(T), dtype=np.int64)
     boxes = np.empty((2, lead + 1, len(T)), dtype=np.float32)
     # A list of k entries serves a fresh seed; the others make up for records that are taken before it is used.
     import os
@@ -195,7 +196,7 @@ def groups_from_lists(
     radius = np.zeros(1)
     seeds = np.empty(MOST_AHEAD, dtype=np.int64)
     made = ahead = 8
-    tiles = lists.compact(T, ids, where, boxes, lead)
+    tiles = lists.compact(T, ids, where, alive, boxes, lead)
     state[lists.STORED] = n
     outer, outer_distance, outside, centre = outermost(Z, np.arange(n), total / n, crew)
 
@@ -214,7 +215,7 @@ def groups_from_lists(
 
         def work(start: int, stop: int, exact: bool = False) -> None:
             lists.make_lists(
-                Z, T, ids, where, boxes, tiles, lead, picture.bound, records[start:stop], slots[start:stop], with_far,
+                Z, T, ids, where, alive, boxes, tiles, lead, picture.bound, records[start:stop], slots[start:stop], with_far,
                 exact, near_key, near_id, far_key, far_id, size,
             )  # fmt: skip
 
@@ -225,13 +226,13 @@ def groups_from_lists(
 
     while True:
         need = lists.form_groups(
-            Z, k, stop, T, ids, where, slot_of, near_key, near_id, far_id, size, outer, outer_distance, outside, centre,
+            Z, k, stop, T, ids, where, alive, boxes, lead, slot_of, near_key, near_id, far_id, size, outer, outer_distance, outside, centre,
             picture.bound[2], total, labels, state, radius, counter,
         )  # fmt: skip
         if need == lists.DONE:
             return int(state[lists.LABEL])
         if need == lists.COMPACTION:
-            tiles = lists.compact(T, ids, where, boxes, lead)
+            tiles = lists.compact(T, ids, where, alive, boxes, lead)
             state[lists.STORED] = state[lists.LEFT]
         elif need == lists.CENTRE:
             left = np.flatnonzero(labels < 0)

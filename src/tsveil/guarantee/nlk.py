@@ -1,0 +1,426 @@
+"""(n,l,k)-anonymity: who knows n values of a published series can infer fewer than l-n others.
+
+At every time point the series with the same published value form a cluster. An intruder knows n points of a series and keeps
+the candidates, the series that agree with them. At another point t the intruder is left with the series that share a
+candidate's value there:
+
+    I(t) = union of cluster(g, t) over the candidates g,       t is inferred when |I(t)| < k
+
+The table is (n,l,k)-anonymous when no series and no n known points allow l-n or more others to be inferred [1]_. To decide this
+is hard in general (it contains set cover), but not for the tables at hand:
+
+- A point of f can be inferred only where f's own cluster has fewer than k members. A series with at most l-n-1 such points is
+  safe without any search; in practice that decides nearly all series.
+- If n points at which f's cluster is not small single out f, all small points are inferred: a greedy choice finds most attacks.
+- The rest is searched exactly: the known points must exclude every series beside which too few points can be inferred. Series
+  that were found safe are among them, because an attack that leaves a safe series among the candidates is an attack on it.
+
+The search has a limit. When it is reached the verdict is "unknown", never "holds". Nothing here is shared with the methods that
+make such tables.
+
+References
+----------
+.. [1] S. Kessler, E. Buchmann, T. Burghardt, K. Böhm, Pattern-sensitive time-series anonymization and its application to
+   energy-consumption data, Open Journal of Information Systems 1 (2014) 3-22.
+
+Examples
+--------
+>>> print(verify_nlk([[0, 0, 0], [0, 0, 0], [0, 0, 1], [0, 0, 1], [1, 0, 0], [1, 0, 1]], n=2, l=3, k=6))
+HOLDS: (2,3,6)-anonymity: ...
+>>> print(verify_nlk([[0, 0], [0, 1], [1, 2], [1, 3]], n=1, l=2, k=3))
+VIOLATED: (1,2,3)-anonymity: ...
+  row 1: who knows point 1 infers point 2, where fewer than 3 series remain possible
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tsveil import progress
+from tsveil._types import AnyArray, Array, ArrayLike, Indices, Mask
+from tsveil.data.dataset import Dataset
+from tsveil.errors import InputError, ParameterError, some
+from tsveil.guarantee.base import Guarantee, Status, Verdict
+
+#: nodes of the search trees, all series together, after which the verdict is "unknown"
+NODE_LIMIT = 2_000_000
+#: nodes for one series in the first round; what is undecided gets ten times more in the next
+FIRST_ROUND = 200
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Knowledge that breaks the promise: a series, n known points and the points they give away, all counted from 0."""
+
+    series: int
+    known: tuple[int, ...]
+    inferred: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the search for an attack found."""
+
+    status: Status
+    attack: Attack | None
+    #: how many series were decided by counting small clusters, and how many needed the exact search
+    counted: int
+    searched: int
+    #: the series that the search could not decide
+    undecided: tuple[int, ...]
+    nodes: int
+
+
+def verify_nlk(Y: ArrayLike, n: int, l: int, k: int, *, node_limit: int = NODE_LIMIT) -> Verdict:
+    """Check (n,l,k)-anonymity of a table of published values, exactly.
+
+    Y has a row per series and a column per time point (a third axis for points of several dimensions). Values are compared as
+    they are written. The verdict is "holds"; "violated" with the series, the known points and what they give away; or "unknown"
+    when more than `node_limit` nodes of the search tree would be needed.
+
+    Examples
+    --------
+    >>> verify_nlk([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]], n=1, l=2, k=2).holds
+    True
+    """
+    table = _table(Y)
+    check_nlk("verify_nlk", n, l, k, records=table.shape[0], points=table.shape[1])
+    promise = NLKAnonymity(n, l, k, node_limit=node_limit)
+    names = [f"{t + 1}" for t in range(table.shape[1])]
+    return promise.judge([("", "point", names, table)])
+
+
+def check_nlk(who: str, n: int, l: int, k: int, *, records: int, points: int) -> None:
+    """1 <= n < l <= T and 2 <= k <= N, or everything that is wrong with them."""
+    wrong = []
+    if n < 1:
+        wrong.append(f"The 'n' parameter of {who} must be at least 1. Got {n}.")
+    if not n < l <= points:
+        wrong.append(
+            f"The 'l' parameter of {who} must be above n ({n}) and at most the number of time points ({points}). Got {l}."
+        )
+    if not 2 <= k <= records:
+        wrong.append(f"The 'k' parameter of {who} must be at least 2 and at most the number of records ({records}). Got {k}.")
+    if wrong:
+        raise ParameterError("\n".join(wrong), wrong)
+
+
+@dataclass(frozen=True)
+class NLKAnonymity(Guarantee):
+    """Who knows n values of a series can infer fewer than l-n others.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> published = tv.Dataset.from_arrays({"load": [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]}, times=["2018-01-01", "2018-01-02"])
+    >>> print(NLKAnonymity(1, 2, 3).verify(published))
+    VIOLATED: (1,2,3)-anonymity: whoever knows any 1 of the values of a published series can infer none of the others. ...
+      block 'load', row 1: who knows point 2018-01-02 infers point 2018-01-01, where fewer than 3 series remain possible
+    """
+
+    n: int
+    l: int
+    k: int
+    #: each block by itself, or the values of all blocks at a time as one point
+    scope: Literal["block", "record"] = "block"
+    node_limit: int = NODE_LIMIT
+
+    @property
+    def words(self) -> str:
+        """The promise."""
+        most = self.l - self.n - 1
+        others = "none" if most == 0 else f"at most {most}"
+        series = "series, its points of all dimensions," if self.scope == "record" else "series"
+        return (
+            f"({self.n},{self.l},{self.k})-anonymity: whoever knows any {self.n} of the values of a published {series} can infer "
+            f"{others} of the others. A value counts as inferred when fewer than {self.k} series remain possible for it."
+        )
+
+    @property
+    def short(self) -> str:
+        """For tables."""
+        return f"({self.n},{self.l},{self.k})-anonymity"
+
+    @property
+    def limits(self) -> str:
+        """The promise is about inferring values, not about finding the row."""
+        return (
+            "It does not stop re-identification: a few known values often single out one published series, so that whoever knows them "
+            "knows which row belongs to the person; that row's other values are then known only as far as clusters of at least "
+            f"{self.k} series tell, except for up to {self.l - self.n - 1} values that may be published more exactly. It promises nothing "
+            f"against an intruder who knows more than {self.n} values, or values of several series of a person."
+        )
+
+    def verify(self, published: Dataset) -> Verdict:
+        """Search an attack on the published values."""
+        parts: list[tuple[str, str, list[str], AnyArray]] = []
+        if self.scope == "record":
+            lengths = {len(block) for block in published.blocks}
+            if len(lengths) > 1:
+                raise InputError(
+                    f"points of several dimensions need series of the same length. Got {sorted(lengths)} points\n"
+                    "  options: scope='block' checks each series by itself"
+                )
+            stacked = np.stack([published.block(block.name) for block in published.blocks], axis=2)
+            first = published.blocks[0]
+            parts.append(("", "point", list(first.labels or first.columns), stacked))
+        else:
+            for block in published.blocks:
+                names = list(block.labels or block.columns)
+                parts.append((f"block {block.name!r}, ", "point", names, published.block(block.name)))
+        for _, _, _, table in parts:
+            check_nlk("NLKAnonymity", self.n, self.l, self.k, records=len(table), points=table.shape[1])
+        return self.judge(parts)
+
+    def judge(self, parts: list[tuple[str, str, list[str], AnyArray]]) -> Verdict:
+        """The verdict on tables, each with what it is called, what a point is called, and the points' names."""
+        details: list[str] = []
+        unknown = ""
+        for what, point, names, table in parts:
+            finding = find_violation(_table(table), self.n, self.l, self.k, node_limit=self.node_limit)
+            if finding.attack is not None:
+                told = _told(finding.attack, point, names, self.k)
+                return Verdict(Status.VIOLATED, self.words, f"{what}{told}")
+            if finding.undecided:
+                rows = some([f + 1 for f in finding.undecided])
+                unknown = unknown or (
+                    f"{what}the search was stopped after {finding.nodes} nodes with {len(finding.undecided)} series undecided "
+                    f"({'row' if len(finding.undecided) == 1 else 'rows'} {rows}): allow more (node_limit), or protect with other parameters"
+                )
+            details.append(
+                f"{what}{finding.counted} series have too few small clusters for any attack, {finding.searched} were searched exactly"
+            )
+        if unknown:
+            return Verdict(Status.UNKNOWN, self.words, unknown)
+        return Verdict(Status.HOLDS, self.words, details=tuple(details))
+
+
+def _told(attack: Attack, point: str, names: list[str], k: int) -> str:
+    known = some([_Plain(names[t]) for t in attack.known], most=12)
+    inferred = some([_Plain(names[t]) for t in attack.inferred], most=12)
+    return (
+        f"row {attack.series + 1}: who knows {_plural(point, attack.known)} {known} infers {_plural(point, attack.inferred)} {inferred}, "
+        f"where fewer than {k} series remain possible"
+    )
+
+
+class _Plain(str):
+    """A name that is shown without quotation marks."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _plural(word: str, items: tuple[int, ...]) -> str:
+    return word if len(items) == 1 else f"{word}s"
+
+
+def _table(Y: ArrayLike) -> AnyArray:
+    """The published values as numbers: series by points, by dimensions if there are several."""
+    try:
+        table = np.asarray(Y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("the published values must be a table of numbers with rows of equal length") from None
+    if table.ndim not in (2, 3) or 0 in table.shape:
+        raise InputError(f"the published values must be a table of series by time points. Got the shape {table.shape}.")
+    if not np.isfinite(table).all():
+        raise InputError("the published values must be finite numbers; some are missing or infinite")
+    return table
+
+
+# -- the search ------------------------------------------------------------------------------------------------------------
+
+
+def clusters_of(table: Array) -> tuple[AnyArray, AnyArray]:
+    """For each point and series the number of its cluster and the cluster's size, both points by series.
+
+    Values are compared by their bits: -0.0 and 0.0 are written differently.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, sizes = clusters_of(np.array([[5.0, 1.0], [5.0, 2.0], [4.0, 3.0]]))
+    >>> codes.tolist(), sizes.tolist()
+    ([[1, 1, 0], [0, 1, 2]], [[2, 2, 1], [1, 1, 1]])
+    """
+    cube = table if table.ndim == 3 else table[:, :, None]
+    N, T, _ = cube.shape
+    codes = np.zeros((T, N), dtype=np.int64)
+    for dimension in range(cube.shape[2]):
+        bits = np.ascontiguousarray(cube[:, :, dimension].T).view(np.int64)
+        codes = _ranked(codes * N + _ranked(bits)) if dimension else _ranked(bits)
+    offset = codes + N * np.arange(T)[:, None]
+    sizes = np.bincount(offset.ravel(), minlength=N * T)[offset]
+    return codes.astype(np.int32), sizes.astype(np.int32)
+
+
+def _ranked(keys: Indices) -> Indices:
+    """In each row the keys numbered 0, 1, ... by their size, equal ones alike."""
+    order = np.argsort(keys, axis=1)
+    ordered = np.take_along_axis(keys, order, axis=1)
+    rank = np.zeros_like(keys)
+    np.cumsum(ordered[:, 1:] != ordered[:, :-1], axis=1, out=rank[:, 1:])
+    codes = np.empty_like(keys)
+    np.put_along_axis(codes, order, rank, axis=1)
+    return codes
+
+
+def find_violation(table: Array, n: int, l: int, k: int, *, node_limit: int = NODE_LIMIT) -> Finding:
+    """Search an attack on a table of published values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_violation(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 2.0], [1.0, 3.0]]), n=1, l=2, k=3).attack
+    Attack(series=0, known=(0,), inferred=(1,))
+    """
+    codes, sizes = clusters_of(table)
+    m = l - n
+    few = (sizes < k).sum(axis=0) < m
+    suspects = np.flatnonzero(~few).tolist()
+    counted = int(few.sum())
+
+    for f in suspects:
+        attack = _greedy_attack(codes, sizes, f, n, m, k)
+        if attack is not None:
+            return Finding(Status.VIOLATED, attack, counted, 0, (), 0)
+
+    safe = few.copy()
+    limit, nodes = FIRST_ROUND, 0
+    with progress.step("Searching attacks", total=len(suspects)) as counter:
+        while suspects and nodes < node_limit:
+            undecided = []
+            for f in suspects:
+                outcome, used, known = _search(codes, sizes, f, n, m, k, safe, min(limit, node_limit - nodes))
+                nodes += used
+                if outcome is Status.VIOLATED:
+                    attack = _completed(codes, sizes, f, known, n, m, k)
+                    assert attack is not None, "the search found an attack that is none"
+                    return Finding(Status.VIOLATED, attack, counted, 0, (), nodes)
+                if outcome is Status.HOLDS:
+                    safe[f] = True
+                    counter[0] += 1
+                else:
+                    undecided.append(f)
+            suspects = undecided
+            limit *= 10
+    searched = int(safe.sum()) - counted
+    status = Status.UNKNOWN if suspects else Status.HOLDS
+    return Finding(status, None, counted, searched, tuple(suspects), nodes)
+
+
+def _greedy_attack(codes: AnyArray, sizes: AnyArray, f: int, n: int, m: int, k: int) -> Attack | None:
+    """Know the points that leave the fewest candidates, among those that cannot be inferred themselves."""
+    from tsveil._kernels.nlk_verify import narrow_down
+
+    known = np.empty(n, dtype=np.int64)
+    left = np.empty(codes.shape[1], dtype=np.int64)
+    chosen, _ = narrow_down(codes, sizes, f, n, k, known, left)
+    return _completed(codes, sizes, f, known[:chosen].tolist(), n, m, k)
+
+
+def _completed(codes: AnyArray, sizes: AnyArray, f: int, known: list[int], n: int, m: int, k: int) -> Attack | None:
+    """The attack with these known points, and others up to n, if it infers m points: computed by the definition."""
+    candidates = (codes[known] == codes[known, f][:, None]).all(axis=0)
+    inferred = _inferred(codes, sizes, candidates, known, k)
+    if len(inferred) < m:
+        return None
+    # Further knowledge only helps; it is taken from points that need not be inferred.
+    spared = {*known, *inferred[:m]}
+    known = sorted(known + [t for t in range(codes.shape[0]) if t not in spared][: n - len(known)])
+    candidates = (codes[known] == codes[known, f][:, None]).all(axis=0)
+    return Attack(f, tuple(known), tuple(_inferred(codes, sizes, candidates, known, k)))
+
+
+def _inferred(codes: AnyArray, sizes: AnyArray, candidates: Mask, known: list[int], k: int) -> list[int]:
+    found = []
+    for t in range(codes.shape[0]):
+        _, first = np.unique(codes[t, candidates], return_index=True)
+        if sizes[t, candidates][first].sum() < k and t not in known:
+            found.append(t)
+    return found
+
+
+def _search(
+    codes: AnyArray, sizes: AnyArray, f: int, n: int, m: int, k: int, safe: Mask, limit: int
+) -> tuple[Status, int, list[int]]:
+    """Decide whether n known points of f can infer m others: the outcome, the nodes needed, the known points."""
+    from tsveil._kernels.nlk_verify import FOUND, NONE, find_attack
+
+    differs = codes != codes[:, f][:, None]
+    small = np.flatnonzero(sizes[:, f] < k)
+    lost = differs[small] & (sizes[small] + sizes[small, f][:, None] >= k)
+    must = safe | (len(small) - lost.sum(axis=0) < m)
+    must[f] = False
+    stay = ~must & differs.any(axis=0)
+
+    # Free points, where f's cluster is not small, cost no point that could be inferred. When n allows for all of them and for as
+    # many small points as can be spared, an attack may as well know them all.
+    free = np.ones(codes.shape[0], dtype=np.bool_)
+    free[small] = False
+    useful = free & differs.any(axis=1)
+    given: list[int] = []
+    if useful.sum() + len(small) - m <= n:
+        given = np.flatnonzero(useful).tolist()
+        gone = differs[useful].any(axis=0)
+        must, stay = must & ~gone, stay & ~gone
+        points = small
+    else:
+        points = np.concatenate([np.flatnonzero(useful), small])
+
+    rows = _hardest(differs[np.ix_(points, must)].T)
+    series = np.concatenate([rows, differs[np.ix_(points, stay)].T])  # series by points
+    kept = _not_dominated(series.T, free[points])
+    series, points = series[:, kept], points[kept]
+    if not series[: len(rows)].any(axis=1).all():
+        return Status.HOLDS, 0, []  # a series that must be excluded cannot be
+
+    place = np.full(codes.shape[0], -1, dtype=np.int64)
+    place[small] = np.arange(len(small))
+    others = np.flatnonzero(stay)
+    code = np.full((len(small), len(series)), -1, dtype=np.int64)
+    size = np.zeros((len(small), len(series)), dtype=np.int64)
+    here = np.ix_(small, others)
+    code[:, len(rows) :] = np.where(differs[here], codes[here], -1)
+    size[:, len(rows) :] = sizes[here]
+    need = (k - sizes[small, f]).astype(np.int64)
+    picks = np.empty(n + 1, dtype=np.int64)
+    outcome, depth, nodes = find_attack(
+        _bits(series.T), _bits(series), len(rows), place[points], code, size, need, n - len(given), m, limit, picks
+    )
+    known = given + points[picks[:depth]].tolist() if outcome == FOUND else []
+    return {FOUND: Status.VIOLATED, NONE: Status.HOLDS}.get(outcome, Status.UNKNOWN), nodes, known
+
+
+def _hardest(rows: Mask) -> Mask:
+    """The rows that contain no other row (one of equal ones), the shortest first: hitting these hits all."""
+    rows = rows[np.argsort(rows.sum(axis=1), kind="stable")]
+    at = 0
+    while at < len(rows):
+        contains = ~(rows[at] & ~rows[at + 1 :]).any(axis=1)
+        rows = np.concatenate([rows[: at + 1], rows[at + 1 :][~contains]])
+        at += 1
+    return rows
+
+
+def _not_dominated(excluded: Mask, free: Mask) -> Indices:
+    """The points that are not replaceable by a free point which excludes the same series or more."""
+    kept = excluded.any(axis=1)
+    for p in np.flatnonzero(free & kept):
+        if kept[p]:
+            within = ~(excluded & ~excluded[p]).any(axis=1)
+            within[p] = False
+            kept &= ~within
+    return np.flatnonzero(kept)
+
+
+def _bits(rows: Mask) -> AnyArray:
+    """Each row as a bit set in words of 64."""
+    width = max(1, (rows.shape[1] + 63) // 64)
+    packed = np.zeros((rows.shape[0], width * 8), dtype=np.uint8)
+    raw = np.packbits(rows, axis=1, bitorder="little")
+    packed[:, : raw.shape[1]] = raw
+    return packed.view(np.uint64)

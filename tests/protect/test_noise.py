@@ -1,0 +1,86 @@
+"""Noise: as much as was asked for, with the correlations that were asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import kstest
+
+from tsveil._types import Array
+from tsveil.data.dataset import Block, Dataset
+from tsveil.errors import InputError, ParameterError
+from tsveil.protect.noise import Noise
+
+
+def attributes(values: Array) -> Dataset:
+    return Dataset(values=values, blocks=(Block("all", tuple(f"c{j}" for j in range(values.shape[1]))),), others=pl.DataFrame())
+
+
+def correlated_values(n: int = 20_000) -> Array:
+    rng = np.random.default_rng(0)
+    first = rng.normal(0, 3, n)
+    return np.column_stack([first, 2 * first + rng.normal(0, 1, n), 1e6 + rng.gamma(2, 0.01, n)])
+
+
+def noise_of(values: Array, **settings: object) -> Array:
+    return Noise(**settings).protect(attributes(values), seed=5).data.values - values  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+@pytest.mark.parametrize("sd", [0.1, 2.0])
+def test_it_is_normal_with_the_share_that_was_asked_for(sd: float, correlated: bool) -> None:
+    values = correlated_values()
+    noise = noise_of(values, sd=sd, correlated=correlated)
+    for added, column in zip(noise.T, values.T, strict=True):
+        assert kstest(added / (sd * column.std(ddof=1)), "norm").pvalue > 1e-3
+
+
+def test_independent_noise_is_uncorrelated_and_correlated_noise_is_not() -> None:
+    values = correlated_values()
+    alone = np.corrcoef(noise_of(values, sd=0.5, correlated=False).T)
+    assert np.allclose(alone, np.eye(3), atol=0.03)
+    together = np.corrcoef(noise_of(values, sd=0.5, correlated=True).T)
+    assert np.allclose(together, np.corrcoef(values.T), atol=0.03)
+
+
+def test_correlated_noise_of_more_columns_than_records() -> None:
+    # The covariance matrix has no full rank: noise stays in the directions in which the data vary.
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(6, 2)) @ rng.normal(size=(2, 40)) + 100
+    noise = noise_of(values, correlated=True)
+    assert np.linalg.matrix_rank(noise, tol=1e-8) == 2
+    draws = np.concatenate([Noise(sd=1, correlated=True).protect(attributes(values), seed=s).data.values - values for s in range(800)])
+    assert np.allclose(np.cov(draws.T), np.cov(values.T), atol=0.15 * np.abs(np.cov(values.T)).max())
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+def test_a_constant_column_has_no_spread_to_share(correlated: bool) -> None:
+    values = np.column_stack([np.full(24, 0.1), np.arange(24.0)])
+    release = Noise(sd=1, correlated=correlated).protect(attributes(values), seed=1)
+    assert np.array_equal(release.data.values[:, 0], values[:, 0])
+    assert not np.isclose(release.data.values[:, 1], values[:, 1]).any()
+    assert release.facts["all"]["constant columns, published as they are"] == 1
+
+
+def test_blocks_get_noise_of_their_own() -> None:
+    values = np.random.default_rng(0).normal(size=(50, 3))
+    data = Dataset.from_arrays({"gas": values, "power": values})
+    released = Noise(correlated=True).protect(data, seed=1).data
+    assert not np.allclose(released.block("gas"), released.block("power"))
+
+
+def test_nothing_is_promised() -> None:
+    verdict = Noise(sd=0.2).protect(attributes(correlated_values(10))).verify()
+    assert verdict.status == "none-claimed"
+    assert "20 %" in verdict.guarantee
+
+
+def test_what_cannot_be_protected() -> None:
+    with pytest.raises(InputError, match="at least 2 records"):
+        Noise().protect(attributes(np.ones((1, 2))))
+    with pytest.raises(InputError, match="larger than 1e\\+150"):
+        Noise().protect(attributes(np.array([[1e200], [1.0]])))
+    for sd in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(ParameterError, match="The 'sd' parameter of Noise must be a number above 0"):
+            Noise(sd=sd)

@@ -1,0 +1,334 @@
+"""The three kinds of rank swapping: who is swapped with whom, how likely, and what comes out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from naive_swap import (
+    bucket_chances,
+    bucket_numbers,
+    bucket_sample,
+    normal_sample,
+    window_chances,
+    window_sample,
+)
+from scipy.stats import chi2_contingency
+
+from tsveil._kernels.rank_swap import bucket_partners, window_partners
+from tsveil._types import Array, Indices
+from tsveil.data.dataset import Block, Dataset
+from tsveil.errors import InputError, ParameterError
+from tsveil.protect import rank_swap, rank_swap_buckets, rank_swap_distribution
+from tsveil.protect.base import Method
+from tsveil.protect.rank_swap import RankSwap, window
+from tsveil.protect.rank_swap_buckets import RankSwapBuckets
+from tsveil.protect.rank_swap_distribution import BATCH, RankSwapDistribution
+
+#: below this a chi-square test fails; draws are seeded, so a test that passes goes on passing
+UNLIKELY = 1e-3
+
+SWAPPERS: list[Method] = [
+    RankSwap(p=0.5),
+    RankSwap(p=10),
+    RankSwap(p=100),
+    RankSwapDistribution(p=0.5),
+    RankSwapDistribution(p=30),
+    RankSwapDistribution(p=100),
+    RankSwapBuckets(buckets=1),
+    RankSwapBuckets(buckets=2),
+]
+every_swapper = pytest.mark.parametrize("method", SWAPPERS, ids=str)
+
+
+def attributes(values: Array) -> Dataset:
+    block = Block("all", tuple(f"c{j}" for j in range(values.shape[1])))
+    return Dataset(values=values, blocks=(block,), others=pl.DataFrame())
+
+
+def ranks_of(original: Array, released: Array) -> Indices:
+    """The rank from which each rank's value came, for a column of different values."""
+    return np.searchsorted(np.sort(original), released[np.argsort(original)])
+
+
+# nasty columns: ties, constants, zeros of both signs, huge and tiny values
+tables = st.tuples(st.integers(2, 40), st.integers(1, 4)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=st.sampled_from([-1e300, -2.5, -0.0, 0.0, 1e-300, 1.0, 2.0, 7.0, 1e300]))
+)
+
+
+# -- what every kind must do ------------------------------------------------------------------------------------------
+
+
+@every_swapper
+@given(values=tables, seed=st.integers(0, 2**64))
+def test_every_column_is_a_permutation(method: Method, values: Array, seed: int) -> None:
+    release = method.protect(attributes(values), seed=seed)
+    assert np.array_equal(np.sort(release.data.values, axis=0), np.sort(values, axis=0))
+
+
+@every_swapper
+@pytest.mark.parametrize("n", [2, 3, 10, 101])
+def test_values_are_swapped_in_pairs_and_the_others_counted(method: Method, n: int) -> None:
+    values = np.random.default_rng(n).permuted(np.tile(np.arange(float(n)), (5, 1)), axis=1).T
+    release = method.protect(attributes(values), seed=1)
+    kept = 0
+    for before, after in zip(values.T, release.data.values.T, strict=True):
+        came_from = ranks_of(before, after)
+        assert np.array_equal(came_from[came_from], np.arange(n))  # i has l's value, l has i's
+        kept += int((came_from == np.arange(n)).sum())
+    facts = release.facts["all"]
+    assert facts["kept their place"] == facts["same value as before"] == kept
+    assert facts["values"] == 5 * n
+    if isinstance(method, RankSwapDistribution | RankSwapBuckets):
+        assert kept == 5 * (n % 2)  # every higher rank can be reached, so at most the last one is left alone
+
+
+@every_swapper
+def test_the_seed_decides_and_threads_do_not(method: Method, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = attributes(np.random.default_rng(0).normal(size=(500, 7)))
+    one = method.protect(data, seed=3).data.values
+    monkeypatch.setenv("TSVEIL_THREADS", "1")
+    assert np.array_equal(one, method.protect(data, seed=3).data.values)
+    monkeypatch.setenv("TSVEIL_THREADS", "5")
+    assert np.array_equal(one, method.protect(data, seed=3).data.values)
+    assert not np.array_equal(one, method.protect(data, seed=4).data.values)
+
+
+def test_results_are_the_same_everywhere() -> None:
+    # Written down once: another machine or a newer numba must give the same release for the same seed.
+    data = attributes(np.arange(12.0)[:, None])
+    assert RankSwap(p=25).protect(data, seed=7).data.values.ravel().tolist() == SAME["window"]
+    assert RankSwapDistribution(p=25).protect(data, seed=7).data.values.ravel().tolist() == SAME["distribution"]
+    assert RankSwapBuckets(buckets=4).protect(data, seed=7).data.values.ravel().tolist() == SAME["buckets"]
+
+
+SAME: dict[str, list[float]] = {
+    "window": [],
+    "distribution": [],
+    "buckets": [],
+}
+
+
+@every_swapper
+def test_equal_columns_are_swapped_independently(method: Method) -> None:
+    column = np.arange(300.0)
+    released = method.protect(attributes(np.column_stack([column, column])), seed=0).data.values
+    assert not np.array_equal(released[:, 0], released[:, 1])
+
+
+@every_swapper
+def test_series_are_swapped_with_a_warning(method: Method) -> None:
+    data = Dataset.from_arrays({"load": np.random.default_rng(0).normal(size=(30, 4))})
+    assert any("one by one" in warning for warning in method.protect(data).warnings)
+
+
+@every_swapper
+def test_nothing_is_promised(method: Method) -> None:
+    verdict = method.protect(attributes(np.arange(20.0).reshape(10, 2))).verify()
+    assert verdict.status == "none-claimed"
+    assert "true value of some record" in verdict.guarantee
+
+
+@every_swapper
+def test_one_record_is_refused(method: Method) -> None:
+    with pytest.raises(InputError, match="only one record"):
+        method.protect(attributes(np.ones((1, 2))))
+
+
+# -- the window -------------------------------------------------------------------------------------------------------
+
+
+def test_the_window_in_ranks() -> None:
+    assert [window(1080, p) for p in (2, 10, 20, 100)] == [22, 108, 216, 1080]
+    assert [window(n, 5) for n in (1, 9, 10, 29, 30, 50)] == [1, 1, 1, 1, 2, 3]
+
+
+@given(n=st.integers(2, 120), p=st.floats(0.1, 100), seed=st.integers(0, 2**32))
+def test_no_value_leaves_its_window(n: int, p: float, seed: int) -> None:
+    values = np.random.default_rng(seed).permutation(n).astype(float)[:, None]
+    released = RankSwap(p=p).protect(attributes(values), seed=seed).data.values
+    assert np.abs(released - values).max() <= window(n, p)
+
+
+@given(n=st.integers(2, 120), w=st.integers(1, 130), seed=st.integers(0, 2**32))
+def test_who_keeps_its_place_had_no_free_partner(n: int, w: int, seed: int) -> None:
+    partner = rank_swap._partners(n, w, np.random.default_rng(seed))
+    for i in np.flatnonzero(partner == np.arange(n)):
+        above = np.arange(i + 1, min(i + w + 1, n))
+        assert (partner[above] < i).all()  # all of them went to lower ranks
+
+
+@pytest.mark.parametrize("p", [0, -1, 100.1, float("nan"), float("inf"), "5", True])
+@pytest.mark.parametrize("method", [RankSwap, RankSwapDistribution])
+def test_p_is_a_percentage(method: type[RankSwap], p: object) -> None:
+    with pytest.raises(ParameterError, match=f"The 'p' parameter of {method.__name__} must be a number above 0 and at most 100"):
+        method(p=p)  # type: ignore[arg-type]
+
+
+def test_a_share_given_for_a_percentage_is_told() -> None:
+    few, many = attributes(np.arange(40.0)[:, None]), attributes(np.arange(10_000.0)[:, None])
+    for method in (RankSwap, RankSwapDistribution):
+        assert "window of one rank" in method(p=0.05).protect(few).warnings[0]
+        assert "5 of 10000 ranks" in method(p=0.05).protect(many).warnings[0]
+        assert "5 means 5 %" in method(p=0.05).protect(many).warnings[0]
+        assert method(p=5).protect(many).warnings == ()
+
+
+def test_buckets_too_small_or_too_many() -> None:
+    data = attributes(np.arange(400.0)[:, None])
+    assert RankSwapBuckets(buckets=100).protect(data).warnings == ()
+    assert "hold 2 of them" in RankSwapBuckets(buckets=150).protect(data).warnings[0]
+    assert "hold 1 of them" in RankSwapBuckets(buckets=9).protect(attributes(np.arange(10.0)[:, None])).warnings[0]
+    with pytest.raises(ParameterError, match=r"must be at most the number of records \(400\). Got 401"):
+        RankSwapBuckets(buckets=401).protect(data)
+    with pytest.raises(ParameterError, match="'buckets' parameter of RankSwapBuckets must be an integer of at least 1"):
+        RankSwapBuckets(buckets=0)
+
+
+# -- how likely each result is ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "w"), [(2, 1), (3, 2), (4, 3), (5, 2), (6, 2), (6, 3), (6, 5), (6, 100), (8, 2)])
+def test_the_window_gives_every_result_its_exact_chance(n: int, w: int) -> None:
+    # All draws below 60 in all combinations: 60 is a multiple of 1 to 6, so every choice is offered equally often.
+    below = 60 if w > 2 else 2
+    found: Counter[tuple[int, ...]] = Counter()
+    for used in product(range(below), repeat=n // 2):
+        draws = np.zeros(n, dtype=np.int64)
+        draws[: n // 2] = used
+        found[tuple(window_partners(n, w, draws).tolist())] += 1
+    total = found.total()
+    assert {result: Fraction(count, total) for result, count in found.items()} == window_chances(n, w)
+
+
+@pytest.mark.parametrize(("n", "buckets"), [(2, 1), (2, 2), (4, 1), (4, 2), (5, 2), (6, 2), (3, 3), (4, 3)])
+def test_the_buckets_give_every_result_its_exact_chance(n: int, buckets: int) -> None:
+    # Three buckets weigh 4 : 2 : 1, so with any of them full the limits lie at multiples of 1/420 = 1/lcm(1..7).
+    steps = {1: 1, 2: 6, 3: 420}[buckets]
+    below = {1: 6, 2: 6, 3: 2}[buckets]
+    found: Counter[tuple[int, ...]] = Counter()
+    first = bucket_numbers(n, buckets)
+    rank_draws = [steps if first[i] < buckets - 1 else 1 for i in range(n - 1)]
+    for steps_used in product(*(range(count) for count in rank_draws[:3])):
+        uniforms = np.full(n, 0.5)
+        for i, step in enumerate(steps_used):
+            uniforms[i] = (step + 0.5) / rank_draws[i]
+        for used in product(range(below), repeat=n // 2):
+            draws = np.zeros(n, dtype=np.int64)
+            draws[: n // 2] = used
+            found[tuple(bucket_partners(n, buckets, uniforms, draws).tolist())] += 1
+    total = found.total()
+    assert {result: Fraction(count, total) for result, count in found.items()} == bucket_chances(n, buckets)
+
+
+def test_a_draw_that_would_favour_low_slots_is_skipped() -> None:
+    # 2^62 = 1 modulo 3: of three free partners the draw 2^62 - 1 would come once too often.
+    unfair = 2**62 - 1
+    for draw in range(3):
+        fair = window_partners(4, 3, np.array([draw, 0, 0, 0]))
+        assert np.array_equal(window_partners(4, 3, np.array([unfair, unfair, draw, 0])), fair)
+
+
+@given(n=st.integers(2, 60), w=st.integers(1, 80), seed=st.integers(0, 2**32))
+def test_the_distribution_follows_the_definition_draw_by_draw(n: int, w: int, seed: int) -> None:
+    normals = np.random.default_rng(seed).standard_normal(BATCH)
+    expected = normal_sample(n, w, iter(normals.tolist()))
+    assert rank_swap_distribution._partners(n, w / 2, np.random.default_rng(seed)).tolist() == expected
+
+
+def test_the_distribution_goes_on_where_a_batch_of_draws_ends() -> None:
+    # More values than a batch has draws; a batch of which fewer than 200 are left is not begun.
+    n, w = 3 * BATCH, 40
+    partner = rank_swap_distribution._partners(n, w / 2, np.random.default_rng(5))
+    assert np.array_equal(partner[partner], np.arange(n))
+    assert (partner == np.arange(n)).sum() == 0
+    distance = np.abs(partner - np.arange(n))
+    assert distance.max() > w
+    assert np.quantile(distance, 0.9) < 1.5 * w
+
+
+def agree(one: list[int], other: list[int]) -> float:
+    """How likely two samples of the same distribution differ as much; rare values are taken together."""
+    both = Counter(one) + Counter(other)
+    frequent = [value for value, count in both.items() if count >= 20]
+    rows = [[Counter(sample)[value] for value in frequent] for sample in (one, other)]
+    rows = [[*row, len(sample) - sum(row)] for row, sample in zip(rows, (one, other), strict=True)]
+    table = np.array(rows)
+    return float(chi2_contingency(table[:, table.sum(0) > 0]).pvalue)
+
+
+Draw = Callable[[int, int, np.random.Generator], "list[int] | Indices"]
+
+
+@pytest.mark.parametrize(
+    ("fast", "slow", "n", "width"),
+    [
+        (rank_swap._partners, window_sample, 30, 6),
+        (rank_swap._partners, window_sample, 25, 25),
+        (rank_swap_buckets._partners, bucket_sample, 30, 5),
+        (rank_swap_buckets._partners, bucket_sample, 24, 24),
+    ],
+)
+def test_partners_are_as_likely_as_in_the_slow_version(fast: Draw, slow: Draw, n: int, width: int) -> None:
+    ours = [list(map(int, fast(n, width, np.random.default_rng([1, seed])))) for seed in range(1500)]
+    theirs = [list(map(int, slow(n, width, np.random.default_rng([2, seed])))) for seed in range(1500)]
+    for rank in (0, 1, n // 3, n // 2, n - 3, n - 1):
+        assert agree([o[rank] for o in ours], [t[rank] for t in theirs]) > UNLIKELY
+
+
+# -- published figures ------------------------------------------------------------------------------------------------
+
+ORIGINAL = np.array(
+    [
+        [8, 9, 1, 3], [6, 7, 10, 2], [10, 3, 4, 1], [7, 1, 2, 6], [9, 4, 6, 4],
+        [2, 2, 8, 8], [1, 10, 3, 9], [4, 8, 7, 10], [5, 5, 5, 5], [3, 6, 9, 7],
+    ],
+    dtype=float,
+)  # fmt: skip
+RELEASED = np.array(
+    [
+        [10, 10, 3, 5], [5, 5, 8, 1], [8, 4, 2, 2], [9, 2, 4, 4], [7, 3, 5, 6],
+        [4, 1, 10, 10], [3, 9, 1, 7], [2, 6, 9, 8], [6, 7, 6, 3], [1, 8, 7, 9],
+    ],
+    dtype=float,
+)  # fmt: skip
+
+
+def test_table_2_1_of_the_thesis_can_come_out() -> None:
+    possible = set()
+    for used in product(range(2), repeat=5):
+        possible.add(tuple(window_partners(10, 2, np.array([*used, 0, 0, 0, 0, 0])).tolist()))
+    for before, after in zip(ORIGINAL.T, RELEASED.T, strict=True):
+        assert tuple(ranks_of(before, after).tolist()) in possible
+
+
+def linked_by_distance(original: Array, released: Array, known: int) -> float:
+    """Percent of records whose nearest released record is their own, ties 1/t; the mean over 1..known attributes."""
+    mean, sd = original.mean(0), original.std(0)
+    x, y = (original - mean) / sd, (released - mean) / sd
+    squared = np.zeros((len(x), len(y)))
+    shares = []
+    for j in range(known):
+        squared += (x[:, j, None] - y[None, :, j]) ** 2
+        nearest = squared == squared.min(axis=1, keepdims=True)
+        shares.append(100 * float(np.mean(np.diagonal(nearest) / nearest.sum(axis=1))))
+    return float(np.mean(shares))
+
+
+@pytest.mark.parametrize(("p", "expected"), [(2, 67.8), (10, 14.5), (20, 2.1)])
+def test_linkage_of_census(p: float, expected: float, shared_data: Path) -> None:
+    frame = pl.read_csv(shared_data / "census.csv")
+    order = ["AFNLWGT", "AGI", "EMCONTRB", "FEDTAX", "PTOTVAL", "STATETAX"]  # the order of the thesis
+    data = Dataset.from_frame(frame, blocks={"all": order})
+    linked = [linked_by_distance(data.values, RankSwap(p=p).protect(data, seed=s).data.values, 6) for s in range(8)]
+    assert np.mean(linked) == pytest.approx(expected, rel=0.15)
