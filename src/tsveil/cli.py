@@ -270,7 +270,7 @@ def run(plan: Path, overwrite: bool, allow_unverified: bool, as_json: bool) -> N
 @json_option
 @click.pass_context
 def protect(
-    ctx: click.Context, file: Path, out: Path, name: str, form: Any, seed: int | None, overwrite: bool, allow_unverified: bool,
+    ctx: click.Context, /, file: Path, out: Path, name: str, form: Any, seed: int | None, overwrite: bool, allow_unverified: bool,
     as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Protect FILE without writing a plan first.

@@ -14,7 +14,9 @@ from tsveil.protect.noise import Noise
 
 
 def attributes(values: Array) -> Dataset:
-    return Dataset(values=values, blocks=(Block("all", tuple(f"c{j}" for j in range(values.shape[1]))),), others=pl.DataFrame())
+    return Dataset(
+        values=values, blocks=(Block("all", tuple(f"c{j}" for j in range(values.shape[1]))),), others=pl.DataFrame()
+    )
 
 
 def correlated_values(n: int = 20_000) -> Array:
@@ -50,7 +52,9 @@ def test_correlated_noise_of_more_columns_than_records() -> None:
     values = rng.normal(size=(6, 2)) @ rng.normal(size=(2, 40)) + 100
     noise = noise_of(values, correlated=True)
     assert np.linalg.matrix_rank(noise, tol=1e-8) == 2
-    draws = np.concatenate([Noise(sd=1, correlated=True).protect(attributes(values), seed=s).data.values - values for s in range(800)])
+    draws = np.concatenate(
+        [Noise(sd=1, correlated=True).protect(attributes(values), seed=s).data.values - values for s in range(800)]
+    )
     assert np.allclose(np.cov(draws.T), np.cov(values.T), atol=0.15 * np.abs(np.cov(values.T)).max())
 
 

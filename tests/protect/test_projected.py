@@ -115,8 +115,8 @@ def test_scale_and_quantifier_are_used() -> None:
     assert groups(projection="owa") != groups(projection="owa", scale="standardise")
     assert groups(projection="owa") == groups(projection="choquet")
     assert groups(projection="owa", alpha=3.0) != groups(projection="owa", alpha=0.3)
-    low, high = groups(projection="owa", quantifier="threshold", alpha=0.9), groups(projection="owa", alpha=1000.0 / 10)
-    assert low == high  # both are the minimum
+    assert groups(projection="owa", quantifier="threshold", alpha=0.9) != groups(projection="owa")
+    assert groups(projection="sugeno", quantifier="sigmoid", alpha=0.2) != groups(projection="sugeno")
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from tsveil.engine.crew import Crew
 
 #: with fewer records left than this the fused loop is as fast
 FEW = 3000
-#: lists are made for at most this many seeds at once
-MOST_AHEAD = 64
+#: lists are made for so many seeds at once
+LEAST_AHEAD, MOST_AHEAD = 4, 32
 #: leading coordinates: those of the tiles' boxes
 LEAD = 8
 #: wider data are rotated by a cosine transform instead of their principal directions, whose cost grows with the cube
@@ -183,8 +183,7 @@ def groups_from_lists(
     alive = np.zeros(len(T), dtype=np.int64)
     boxes = np.empty((2, lead + 1, len(T)), dtype=np.float32)
     # A list of k entries serves a fresh seed; the others make up for records that are taken before it is used.
-    import os
-    near, far = (k - 1) + int(os.environ.get('NEAR','16')), k + int(os.environ.get('FAR','16'))
+    near, far = (k - 1) + 16, k + 16
     ring = 32 * MOST_AHEAD
     near_key, near_id = np.empty((ring, near)), np.empty((ring, near), dtype=np.int64)
     far_key, far_id = np.empty((ring, far)), np.empty((ring, far), dtype=np.int64)
@@ -195,7 +194,7 @@ def groups_from_lists(
     state[lists.LEFT], state[lists.OTHER_SEED] = n, -1
     radius = np.zeros(1)
     seeds = np.empty(MOST_AHEAD, dtype=np.int64)
-    made = ahead = 8
+    ahead, made = 2 * LEAST_AHEAD, 0
     tiles = lists.compact(T, ids, where, alive, boxes, lead)
     state[lists.STORED] = n
     outer, outer_distance, outside, centre = outermost(Z, np.arange(n), total / n, crew)
@@ -241,6 +240,13 @@ def groups_from_lists(
         elif need == lists.NEAR_LIST:
             make(state[lists.WANTED : lists.WANTED + 1].copy(), False)
         else:
+            # As far ahead as most lists are still of use: more of them at once go faster, but seeds may join other groups.
+            used, state[lists.USED] = int(state[lists.USED]), 0
+            if used < 0.75 * made:
+                ahead = max(LEAST_AHEAD, ahead // 2)
+            elif used > 0.9 * made:
+                ahead = min(MOST_AHEAD, ahead * 2)
+            made = 0
             found = lists.next_seeds(
                 Z, outer, state[lists.FIRST], state[lists.WANTED], radius[0], slot_of, labels, seeds[:ahead]
             )
@@ -250,8 +256,6 @@ def groups_from_lists(
             found = lists.next_other_seeds(Z, radius[0], chosen, slot_of, labels, far_id, size, others)
             if found:
                 make(others[:found], False)
-            import os
-            ahead=int(os.environ.get("AHEAD","32"))
 
 
 def outermost(Z: Array, left: Indices, centre: Array, crew: Crew) -> tuple[Indices, Array, float, Array]:

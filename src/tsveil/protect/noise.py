@@ -62,7 +62,9 @@ class Noise(Method):
     reference: ClassVar[str] = "Kim 1986; Brand 2002"
 
     sd: float = param(
-        0.1, number(0, 100, open_low=True), "the noise's standard deviation, as a share of the column's: 0.1 means a tenth"
+        0.1,
+        number(0, 100, open_low=True),
+        "the noise's standard deviation, as a share of the column's: 0.1 means a tenth",
     )
     correlated: bool = param(False, true_or_false(), "noise with the correlations of the block, which are then kept")
 

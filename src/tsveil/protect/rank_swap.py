@@ -166,7 +166,9 @@ def window_warnings(p: float, n: int, block: Block) -> tuple[str, ...]:
     warnings = series_warnings(block)
     if width == 1:
         # Sorting the published column and swapping neighbours back gives the original.
-        warnings += (f"p={p:g} of {n} records is a window of one rank: values trade places with their neighbours, which can be undone; {advice}",)
+        warnings += (
+            f"p={p:g} of {n} records is a window of one rank: values trade places with their neighbours, which can be undone; {advice}",
+        )
     elif p < 1:
         warnings += (f"p={p:g} is a window of {width} of {n} ranks, which hardly hinders linkage; {advice}",)
     return warnings

@@ -54,7 +54,9 @@ class RankSwapBuckets(Method):
     """Every value swapped once with a random one of its own or a higher bucket, the nearer the likelier."""
 
     name: ClassVar[str] = "rank-swap-buckets"
-    summary: ClassVar[str] = "every value trades places with a random one of its own bucket of ranks or a higher one, the nearer the likelier"
+    summary: ClassVar[str] = (
+        "every value trades places with a random one of its own bucket of ranks or a higher one, the nearer the likelier"
+    )
     reference: ClassVar[str] = "Nin, Herranz and Torra 2008"
 
     buckets: int = param(20, at_least(1), "into how many buckets the ranks are cut: fewer buckets, farther swaps")

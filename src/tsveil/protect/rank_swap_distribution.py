@@ -59,7 +59,9 @@ class RankSwapDistribution(Method):
     """Every value swapped once with one at a normally distributed distance in rank."""
 
     name: ClassVar[str] = "rank-swap-distribution"
-    summary: ClassVar[str] = "every value trades places with one of its column at a random distance in rank, p/2 percent on average"
+    summary: ClassVar[str] = (
+        "every value trades places with one of its column at a random distance in rank, p/2 percent on average"
+    )
     reference: ClassVar[str] = "Nin, Herranz and Torra 2008"
 
     p: float = param(

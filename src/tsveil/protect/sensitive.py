@@ -35,6 +35,7 @@ import polars as pl
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError
+from tsveil.guarantee.k_anonymity import Scope
 from tsveil.guarantee.p_sensitive import PSensitive
 from tsveil.params import at_least, optional, param, text
 from tsveil.protect.microaggregation import Microaggregation
@@ -53,7 +54,7 @@ class SensitiveMDAV(Microaggregation):
 
     def guarantee(self, data: Dataset) -> PSensitive:
         """p-sensitive k-anonymity."""
-        scope = "record" if self.grouping == "joint" else "block"
+        scope: Scope = "record" if self.grouping == "joint" else "block"
         return PSensitive(self.k, self.p, self._columns(data), scope=scope, blocks=len(data.blocks))
 
     def check(self, data: Dataset) -> None:

@@ -55,9 +55,7 @@ DIGITS = 12
 def correlated(data: Dataset, size: int, *, leftover: Leftover = "block") -> list[list[str]]: ...
 @overload
 def correlated(data: Array, size: int, *, leftover: Leftover = "block") -> list[list[int]]: ...
-def correlated(
-    data: Dataset | Array, size: int, *, leftover: Leftover = "block"
-) -> list[list[str]] | list[list[int]]:
+def correlated(data: Dataset | Array, size: int, *, leftover: Leftover = "block") -> list[list[str]] | list[list[int]]:
     """Blocks of similar attributes: names for a data set (its attributes only), column numbers for a table.
 
     Examples
@@ -182,7 +180,9 @@ def _table(data: Dataset | Array) -> Array:
     if data.ndim != 2 or 0 in data.shape:
         raise InputError(f"attributes are grouped in a table of records by attributes. Got the shape {data.shape}.")
     if not np.isfinite(data).all():
-        raise InputError("attributes with missing or infinite values have no correlations\n  options: drop these records")
+        raise InputError(
+            "attributes with missing or infinite values have no correlations\n  options: drop these records"
+        )
     return data
 
 
