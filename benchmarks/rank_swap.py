@@ -2,7 +2,7 @@
 
 Run with `python benchmarks/rank_swap.py [records] [columns]`. Kernels are compiled first; the best of three rounds counts,
 in seconds on the clock and in CPU seconds of all threads. Growth is the CPU time for four times the records over that
-for once; sorting makes it a little more than 4. With the issue's yardstick, sdcMicro, twice the records take 3.5 times as long.
+for once: 16 would be quadratic, and sorting and larger arrays in slower memory make it a little more than 4.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ def exact_sse(x: Array, groups: Groups) -> Fraction:
     for members in groups:
         for column in x.T:
             values = [Fraction(float(column[i])) for i in members]
-            mean = sum(values) / len(values)
-            total += sum((v - mean) ** 2 for v in values)
+            mean = sum(values, Fraction(0)) / len(values)
+            total += sum(((v - mean) * (v - mean) for v in values), Fraction(0))
     return total
 
 
@@ -151,6 +151,4 @@ def sugeno(a: Sequence[float], mu: SetFunction) -> float:
 def twofold(a: Sequence[float], mu_S: SetFunction, mu_C: SetFunction) -> float:
     """Definition 6."""
     f, A = _chain(a)
-    return sum(
-        max(min(f[j], mu_S(A[j])) for j in range(i + 1)) * (mu_C(A[i]) - mu_C(A[i + 1])) for i in range(len(f))
-    )
+    return sum(max(min(f[j], mu_S(A[j])) for j in range(i + 1)) * (mu_C(A[i]) - mu_C(A[i + 1])) for i in range(len(f)))

@@ -142,7 +142,8 @@ def families(r: Array, size: int) -> list[list[int]]:
         if size == 1 or len(unused) == 1:
             family = unused[:1]
         else:
-            family = list(max(combinations(unused, 2), key=lambda pair: r[pair]))  # max takes the first of equals
+            strongest = max(r[a, b] for a, b in combinations(unused, 2))
+            family = next([a, b] for a, b in combinations(unused, 2) if r[a, b] == strongest)
         unused = [a for a in unused if a not in family]
         while unused and len(family) < size:
             best = max(unused, key=lambda a: round(float(np.mean([r[a, b] for b in family])), 12))

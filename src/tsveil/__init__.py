@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from tsveil.measure.scorecard import Scorecard, evaluate
     from tsveil.plan import Plan, run
     from tsveil.protect.mdav import MDAV
+    from tsveil.protect.mic1d import Mic1D
+    from tsveil.protect.noise import Noise
+    from tsveil.protect.projected import Projected
+    from tsveil.protect.rank_swap import RankSwap
+    from tsveil.protect.rank_swap_buckets import RankSwapBuckets
+    from tsveil.protect.rank_swap_distribution import RankSwapDistribution
     from tsveil.protect.sensitive import SensitiveMDAV
+    from tsveil.protect.univariate import OptimalUnivariate
     from tsveil.protect.vmdav import VMDAV
     from tsveil.release import Release
 
@@ -44,6 +51,13 @@ _PLACES = {
     "Scorecard": "tsveil.measure.scorecard",
     "VMDAV": "tsveil.protect.vmdav",
     "Verdict": "tsveil.guarantee.base",
+    "OptimalUnivariate": "tsveil.protect.univariate",
+    "Projected": "tsveil.protect.projected",
+    "Mic1D": "tsveil.protect.mic1d",
+    "Noise": "tsveil.protect.noise",
+    "RankSwap": "tsveil.protect.rank_swap",
+    "RankSwapBuckets": "tsveil.protect.rank_swap_buckets",
+    "RankSwapDistribution": "tsveil.protect.rank_swap_distribution",
     "attack": "tsveil.attack",
     "distance": "tsveil.distance",
     "errors": "tsveil.errors",
@@ -59,7 +73,14 @@ __all__ = [
     "Block",
     "Dataset",
     "KAnonymity",
+    "Mic1D",
+    "Noise",
+    "OptimalUnivariate",
     "Plan",
+    "Projected",
+    "RankSwap",
+    "RankSwapBuckets",
+    "RankSwapDistribution",
     "Release",
     "Scorecard",
     "SensitiveMDAV",

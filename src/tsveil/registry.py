@@ -11,11 +11,32 @@ from typing import Any
 from tsveil.errors import ParameterError
 from tsveil.protect.base import Method
 from tsveil.protect.mdav import MDAV
+from tsveil.protect.mic1d import Mic1D
+from tsveil.protect.noise import Noise
+from tsveil.protect.projected import Projected
+from tsveil.protect.rank_swap import RankSwap
+from tsveil.protect.rank_swap_buckets import RankSwapBuckets
+from tsveil.protect.rank_swap_distribution import RankSwapDistribution
 from tsveil.protect.sensitive import SensitiveMDAV
+from tsveil.protect.univariate import OptimalUnivariate
 from tsveil.protect.vmdav import VMDAV
 
 #: name -> method
-METHODS: dict[str, type[Method]] = {method.name: method for method in (MDAV, VMDAV, SensitiveMDAV)}
+METHODS: dict[str, type[Method]] = {
+    method.name: method
+    for method in (
+        MDAV,
+        VMDAV,
+        SensitiveMDAV,
+        OptimalUnivariate,
+        Projected,
+        Mic1D,
+        RankSwap,
+        RankSwapDistribution,
+        RankSwapBuckets,
+        Noise,
+    )
+}
 
 
 def method(name: str, settings: Mapping[str, Any] | None = None) -> Method:

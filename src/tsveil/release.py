@@ -128,9 +128,7 @@ class Release:
             private / "id_map.csv"
         )
         if self.groups:
-            pl.DataFrame(
-                {"original": ids, **{f"group of {name}": labels for name, labels in self.groups.items()}}
-            ).write_csv(private / "groups.csv")
+            pl.DataFrame({"original": ids, **self._group_columns()}).write_csv(private / "groups.csv")
         card.per_record.write_csv(private / "risk.csv")
         facts = {
             "method": self.method.name,
@@ -146,6 +144,16 @@ class Release:
         }
         (private / "release.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
+    def _group_columns(self) -> dict[str, Indices]:
+        """A column per block, or per column of a block whose columns were grouped one by one."""
+        found: dict[str, Indices] = {}
+        for name, labels in self.groups.items():
+            if labels.ndim == 1:
+                found[f"group of {name}"] = labels
+            else:
+                found |= {f"group of {c}": labels[:, at] for at, c in enumerate(self.data.block_named(name).columns)}
+        return found
+
     def _readme(self, verdict: Verdict, file: str) -> str:
         """What the users of the data should know; nothing private."""
         settings = ", ".join(f"{name} = {value}" for name, value in self.method.settings().items() if value is not None)
@@ -156,7 +164,11 @@ class Release:
         )
         carried = "".join(f"- {name}: carried unchanged\n" for name in self.data.confidential)
         # The witness stays private: it names rows in the order of the original file.
-        unverified = f"\n**WARNING: THE GUARANTEE WAS NOT VERIFIED: {verdict.status.upper()}.**\n" if verdict.blocks_release else ""
+        unverified = (
+            f"\n**WARNING: THE GUARANTEE WAS NOT VERIFIED: {verdict.status.upper()}.**\n"
+            if verdict.blocks_release
+            else ""
+        )
         return (
             f"# Protected data\n\n`{file}` holds {self.data.n} records whose values were protected before publication. The values are not the "
             f"original ones, rows are in random order, and identifiers were replaced by random ones.\n{unverified}\n"

@@ -75,7 +75,10 @@ def test_what_is_no_time_is_not_taken_for_one(labels: list[object]) -> None:
     ("labels", "why"),
     [
         (["2018-10-29", "soon"], "'soon' is neither a number nor a time stamp"),
-        (["2018-01-01T00:00", "2018-01-01T01:00Z"], "'2018-01-01T01:00Z' names a time zone and '2018-01-01T00:00' does not"),
+        (
+            ["2018-01-01T00:00", "2018-01-01T01:00Z"],
+            "'2018-01-01T01:00Z' names a time zone and '2018-01-01T00:00' does not",
+        ),
         (["2018-01-01", "1993"], "numbers, time stamps and times of day are mixed"),
         (["2018-01-01", "00:15"], "numbers, time stamps and times of day are mixed"),
     ],

@@ -102,5 +102,7 @@ def test_a_value_left_alone_gets_a_warning() -> None:
 
 
 def test_kappa_above_the_number_of_values_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"The 'kappa' parameter of Mic1D must be at most the number of values \(20\). Got 21."):
+    with pytest.raises(
+        ParameterError, match=r"The 'kappa' parameter of Mic1D must be at most the number of values \(20\). Got 21."
+    ):
         Mic1D(kappa=21).protect(tv.Dataset.from_arrays({"x": PEOPLE}))

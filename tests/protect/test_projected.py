@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Literal
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,9 +18,11 @@ from tsveil.errors import ParameterError
 from tsveil.protect.projected import Projected, fixed_groups
 from tsveil.protect.univariate import OptimalUnivariate
 from tsveil.transform.normalise import normalised
-from tsveil.transform.projection import project
+from tsveil.transform.projection import Projection, project
 
-PROJECTIONS = ["pcp", "zscores", "sugeno", "owa", "choquet", "twofold"]
+PROJECTIONS: list[Projection] = ["pcp", "zscores", "sugeno", "owa", "choquet", "twofold"]
+
+Grouping = Literal["optimal", "fixed"]
 
 
 @st.composite
@@ -44,7 +49,7 @@ def attributes(x: Array, *widths: int) -> tv.Dataset:
 
 
 @given(tables(max_rows=60), st.integers(2, 9), st.sampled_from(PROJECTIONS), st.sampled_from(["optimal", "fixed"]))
-def test_groups_have_k_members_and_means_are_kept(x: Array, k: int, projection: str, grouping: str) -> None:
+def test_groups_have_k_members_and_means_are_kept(x: Array, k: int, projection: Projection, grouping: Grouping) -> None:
     k = min(k, len(x))
     release = Projected(k=k, projection=projection, grouping=grouping).protect(attributes(x))
     groups = release.groups["b0"]
@@ -54,20 +59,22 @@ def test_groups_have_k_members_and_means_are_kept(x: Array, k: int, projection: 
     assert release.verify().holds
     for g in range(len(sizes)):
         members = x[groups == g]
-        assert np.allclose(release.data.values[groups == g], members[0] + (members - members[0]).mean(0), rtol=1e-12, atol=0)
+        assert np.allclose(
+            release.data.values[groups == g], members[0] + (members - members[0]).mean(0), rtol=1e-12, atol=0
+        )
     # groups are consecutive along the projection
     along = project(x, projection)
     assert np.all(np.diff(groups[np.argsort(along, kind="stable")]) >= 0)
 
 
 @given(tables(max_rows=11), st.integers(2, 4), st.sampled_from(PROJECTIONS))
-def test_the_optimal_cut_is_the_best_of_all(x: Array, k: int, projection: str) -> None:
+def test_the_optimal_cut_is_the_best_of_all(x: Array, k: int, projection: Projection) -> None:
     k = min(k, len(x))
     groups = Projected(k=k, projection=projection).protect(attributes(x)).groups["b0"]
     z = normalised(x, "component")
     order = np.argsort(project(x, projection), kind="stable")
     best = naive_micro.least_sse(z[order], k)
-    assert naive_micro.exact_sse(z, naive_micro.as_groups(groups)) <= best * (1 + naive_micro.Fraction(1, 10**12))
+    assert naive_micro.exact_sse(z, naive_micro.as_groups(groups)) <= best * (1 + Fraction(1, 10**12))
 
 
 @given(st.integers(0, 10**6), st.integers(2, 80), st.integers(2, 9))

@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.stats import chi2_contingency
+
 from naive_swap import (
     bucket_chances,
     bucket_sample,
@@ -21,9 +23,7 @@ from naive_swap import (
     window_chances,
     window_sample,
 )
-from scipy.stats import chi2_contingency
-
-from tsveil._kernels.rank_swap import bucket_partners, window_partners
+from tsveil._kernels.rank_swap import TRIES, bucket_partners, normal_partners, window_partners
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Block, Dataset
 from tsveil.errors import InputError, ParameterError
@@ -32,6 +32,7 @@ from tsveil.protect.base import Method
 from tsveil.protect.rank_swap import RankSwap, window
 from tsveil.protect.rank_swap_buckets import RankSwapBuckets
 from tsveil.protect.rank_swap_distribution import BATCH, RankSwapDistribution
+from tsveil.randomness import generator
 
 #: below this a chi-square test fails; draws are seeded, so a test that passes goes on passing
 UNLIKELY = 1e-3
@@ -120,6 +121,15 @@ def test_results_are_the_same_everywhere(method: Method, expected: list[int]) ->
     assert method.protect(data, seed=7).data.values.ravel().tolist() == expected
 
 
+def test_equal_values_are_sorted_in_the_order_of_the_file() -> None:
+    column = np.random.default_rng(0).integers(0, 3, 1000).astype(float)
+    released = RankSwap(p=2).protect(attributes(column[:, None]), seed=9).data.values[:, 0]
+    partner = rank_swap._partners(1000, 20, generator(9).spawn(1)[0])
+    order = sorted(range(1000), key=lambda row: (column[row], row))
+    for rank, row in enumerate(order):
+        assert released[row] == column[order[partner[rank]]]
+
+
 @every_swapper
 def test_equal_columns_are_swapped_independently(method: Method) -> None:
     column = np.arange(300.0)
@@ -164,7 +174,7 @@ def test_no_value_leaves_its_window(n: int, p: float, seed: int) -> None:
 @given(n=st.integers(2, 120), w=st.integers(1, 130), seed=st.integers(0, 2**32))
 def test_who_keeps_its_place_had_no_free_partner(n: int, w: int, seed: int) -> None:
     partner = rank_swap._partners(n, w, np.random.default_rng(seed))
-    for i in np.flatnonzero(partner == np.arange(n)):
+    for i in np.flatnonzero(partner == np.arange(n)).tolist():
         above = np.arange(i + 1, min(i + w + 1, n))
         assert (partner[above] < i).all()  # all of them went to lower ranks
 
@@ -267,6 +277,15 @@ def test_the_distribution_goes_on_where_a_batch_of_draws_ends() -> None:
     distance = np.abs(partner - np.arange(n))
     assert distance.max() > w
     assert np.quantile(distance, 0.9) < 1.5 * w
+
+
+def test_a_rank_is_not_begun_without_all_its_draws() -> None:
+    partner = np.full(10, -1)
+    far = np.full(TRIES, 1e300)  # outside the file: all draws are used up, then the nearest rank is taken
+    assert normal_partners(partner, 0, 1.0, far[1:]) == 0
+    assert (partner == -1).all()
+    assert normal_partners(partner, 0, 1.0, far) == 2
+    assert partner.tolist() == [1, 0, *[-1] * 8]
 
 
 def agree(one: list[int], other: list[int]) -> float:

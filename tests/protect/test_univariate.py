@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -45,7 +47,7 @@ def test_it_is_the_best_of_all_cuts(x: Array, k: int) -> None:
     k = min(k, len(x))
     best = naive_micro.least_sse(np.sort(x)[:, None], k)
     found = naive_micro.exact_sse(x[:, None], naive_micro.as_groups(least_sse_groups(x, k)))
-    assert best <= found <= best * (1 + naive_micro.Fraction(1, 10**12))
+    assert best <= found <= best * (1 + Fraction(1, 10**12))
 
 
 @given(columns(max_size=8), st.integers(2, 3))
@@ -53,7 +55,7 @@ def test_no_other_partition_is_better(x: Array, k: int) -> None:
     k = min(k, len(x))
     best = min(naive_micro.exact_sse(x[:, None], groups) for groups in naive_micro.all_partitions(len(x), k))
     found = naive_micro.exact_sse(x[:, None], naive_micro.as_groups(least_sse_groups(x, k)))
-    assert found <= best * (1 + naive_micro.Fraction(1, 10**12))
+    assert found <= best * (1 + Fraction(1, 10**12))
 
 
 @given(columns(max_size=200), st.integers(2, 20))
@@ -81,7 +83,10 @@ def test_it_never_loses_more_than_mdav(seed: int, k: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(k, 150))
     x = {"normal": rng.normal(size=n), "ties": rng.integers(0, 9, n) * 1.0, "skewed": np.exp(rng.normal(0, 4, n))}[kind]
-    loss = [float(((x - m.protect(one_column(x)).data.values[:, 0]) ** 2).sum()) for m in (OptimalUnivariate(k=k), MDAV(k=k))]
+    loss = [
+        float(((x - m.protect(one_column(x)).data.values[:, 0]) ** 2).sum())
+        for m in (OptimalUnivariate(k=k), MDAV(k=k))
+    ]
     assert loss[0] <= loss[1] * (1 + 1e-9)
 
 
@@ -134,6 +139,7 @@ def test_the_order_of_rows_changes_nothing(seed: int) -> None:
 
 def test_k_above_the_number_of_records_is_refused() -> None:
     with pytest.raises(
-        ParameterError, match=r"The 'k' parameter of OptimalUnivariate must be at most the number of records \(3\). Got 9."
+        ParameterError,
+        match=r"The 'k' parameter of OptimalUnivariate must be at most the number of records \(3\). Got 9.",
     ):
         OptimalUnivariate(k=9).protect(one_column(np.ones(3)))

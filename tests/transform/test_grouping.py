@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from naive_swap import families
 
+from naive_swap import families
 from tsveil._types import Array
 from tsveil.data.dataset import Block, Dataset
 from tsveil.errors import InputError, ParameterError
@@ -139,7 +139,7 @@ def test_wrong_arguments_are_told_together() -> None:
             ParameterError, match=r"'size' parameter of grouping must be an integer from 1 to .* \(3\). Got "
         ):
             correlated(table, size)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="'size' .*\n.*'how' .* 'correlated' or 'scattered'. Got 'near'"):
+    with pytest.raises(ParameterError, match=r"'size' .*\n.*'how' .* 'correlated' or 'scattered'. Got 'near'"):
         grouped(people(), 0, "near")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="'leftover' parameter"):
         scattered(table, 2, leftover="keep")  # type: ignore[call-overload]

@@ -11,7 +11,7 @@ from tsveil._types import Array
 from tsveil.errors import ParameterError
 from tsveil.transform.aggregation import exponent, owa, threshold
 from tsveil.transform.normalise import normalised
-from tsveil.transform.projection import first_component, project
+from tsveil.transform.projection import Projection, Scale, first_component, project
 
 seeds = st.integers(0, 10**6)
 
@@ -29,7 +29,7 @@ def test_zscores_are_summed(seed: int) -> None:
 
 
 @given(seeds, st.sampled_from(["standardise", "range"]))
-def test_no_direction_has_more_variance_than_the_first_component(seed: int, scale: str) -> None:
+def test_no_direction_has_more_variance_than_the_first_component(seed: int, scale: Scale) -> None:
     x = table(seed)
     z = normalised(x, "component" if scale == "standardise" else "ranging")
     along = project(x, "pcp", scale=scale)
@@ -53,14 +53,16 @@ def test_the_sign_is_fixed(seed: int) -> None:
 @given(seeds)
 def test_the_first_of_two_columns_decides_the_sign(seed: int) -> None:
     """Two standardised columns always have loadings of one size; with a negative correlation rounding would choose the sign."""
-    x = np.random.default_rng(seed).normal(size=(20, 1)) * [1.0, -3.0] + np.random.default_rng(seed + 1).normal(size=(20, 2))
+    x = np.random.default_rng(seed).normal(size=(20, 1)) * [1.0, -3.0] + np.random.default_rng(seed + 1).normal(
+        size=(20, 2)
+    )
     loadings = first_component(normalised(x, "component"))
     assert np.abs(loadings).tolist() == [pytest.approx(np.sqrt(0.5))] * 2
     assert loadings[0] > 0
 
 
 @given(seeds, st.sampled_from(["pcp", "zscores", "sugeno", "owa", "choquet", "twofold"]))
-def test_equal_records_have_equal_projections_and_units_do_not_matter(seed: int, how: str) -> None:
+def test_equal_records_have_equal_projections_and_units_do_not_matter(seed: int, how: Projection) -> None:
     x = table(seed)[np.random.default_rng(seed).integers(0, 8, 30)]
     along = project(x, how)
     for row in x:
@@ -69,7 +71,7 @@ def test_equal_records_have_equal_projections_and_units_do_not_matter(seed: int,
 
 
 @given(seeds, st.sampled_from(["pcp", "zscores", "sugeno", "owa"]))
-def test_one_file_can_be_projected_like_another(seed: int, how: str) -> None:
+def test_one_file_can_be_projected_like_another(seed: int, how: Projection) -> None:
     x, other = table(seed), table(seed) * 1.1 + 3
     assert np.array_equal(project(x, how, like=x), project(x, how))
     both = project(np.vstack([other, x]), how, like=other)
@@ -92,5 +94,5 @@ def test_constant_columns_count_nothing() -> None:
 
 
 def test_an_unknown_projection_is_refused() -> None:
-    with pytest.raises(ParameterError, match="The 'how' parameter of project must be one of 'pcp', .* Got 'pca'"):
+    with pytest.raises(ParameterError, match=r"The 'how' parameter of project must be one of 'pcp', .* Got 'pca'"):
         project(np.ones((2, 2)), "pca")  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,8 +89,6 @@ def test_a_series_without_values_stays_empty_and_the_input_untouched() -> None:
 
 
 def test_splitting_cuts_every_series_and_leaves_attributes() -> None:
-    import polars as pl
-
     frame = pl.DataFrame({"id": ["a", "b"], "age": [30, 40], **{f"{t}": [t + 0.5, t * 2.0] for t in (1, 2, 4, 8)}})
     data = tv.Dataset.from_frame(frame, id="id", blocks={"load": ["1", "2", "4", "8"], "person": ["age"]})
     parts = split(data, 2)
@@ -114,13 +113,11 @@ def test_a_length_that_does_not_divide_is_refused_with_the_remainder() -> None:
         "  10 points can be split into 2, 5, 10 parts\n"
         "  7 points can be split into 7 parts"
     )
-    with pytest.raises(ParameterError, match="The 'parts' parameter of split must be an integer of at least 1. Got 0."):
+    with pytest.raises(ParameterError, match="The 'parts' parameter of split must be an integer of at least 1"):
         split(data, 0)
 
 
 def test_attributes_alone_cannot_be_split() -> None:
-    import polars as pl
-
     data = tv.Dataset.from_frame(pl.DataFrame({"a": [1.0], "b": [2.0]}), blocks={"x": ["a", "b"]})
     with pytest.raises(InputError, match="there is no series in the data"):
         split(data, 2)

@@ -37,7 +37,7 @@ def keep_smallest(keys: Array, ids: Indices, size: int, most: int, key: float, r
             ids[at] = ids[parent]
             at = parent
     else:
-        if most == 0 or key > keys[0] or (key == keys[0] and record > ids[0]):
+        if key > keys[0] or (key == keys[0] and record > ids[0]):
             return size
         at = 0
         while True:  # sift down
@@ -131,7 +131,8 @@ def fused_groups(
             for i in range(n):
                 d = squared(X, i, seed, 0)
                 if ids[i] != record:
-                    size = keep_smallest(keys, near, size, k - 1, d, ids[i])
+                    if size < k - 1 or (k > 1 and d <= keys[0]):
+                        size = keep_smallest(keys, near, size, k - 1, d, ids[i])
                     if d > farthest or (d == farthest and ids[i] < other):
                         farthest, other = d, ids[i]
             group[0] = record

@@ -8,12 +8,17 @@ measured in float64 as the definition says, so lists are exact, ties included.
 Why a list stays right: it holds the first records by (distance, index) among all that were left when it was made. Records
 are only ever removed; so those of the list that are still left come first among all that are still left.
 
-Why excluding is right: let D be the distance of two records, z their coordinates in the picture, d2 the defined float64
-square of D. `margin` bounds | |z-z'| - scale*D | and `stretch` the relative error of sqrt(d2) and of the rotation (see the
-driver). A float32 sum of the squares of at most c coordinates has a relative error below (c+4) 2^-24; `slack` is twice
-that. Hence d2 <= t implies sum <= (scale sqrt(t) (1+stretch) + margin)^2 (1+slack), and so for "at least". The sum over the
-leading coordinates plus the square of the difference (sum) of the norms of the others is a lower (upper) bound of the
-whole by the triangle inequality; the rounding of those norms is part of `margin`.
+Why excluding is right: let D be the distance of two records in units of the picture, d2 the defined float64 square of it, z
+and z' their places in the picture. The places are off by at most `error` |z| each (see the driver), and the norms that
+stand for the coordinates that are not leading, too, if they are used; |z'| <= |z| + |z - z'|; so for a given record z
+
+    | |z - z'| - D | <= 2 error |z| + 2 error D,
+
+of which the first part is the record's `margin` (plus 1e-19, as squares below 1e-45 vanish) and the second is in `stretch`,
+together with the relative error of sqrt(d2) and of the rotation. A float32 sum of at most c squares has a relative error
+below (c+4) 2^-24; `slack` is more. Hence d2 <= t implies sum <= (sqrt(t) (1+stretch) + margin)^2 (1+slack), and d2 >= t the
+same with minus signs. The sum over the leading coordinates plus the square of the difference (sum) of the norms of the
+others is a lower (upper) bound of the whole by the triangle inequality, and so is a box for all the records in it.
 """
 
 from __future__ import annotations
@@ -32,6 +37,59 @@ WARM_UP = 16
 DONE, CENTRE, BOTH_LISTS, NEAR_LIST, COMPACTION = 0, 1, 2, 3, 4
 #: the entries of `state`
 LEFT, LABEL, OTHER_SEED, EVALUATED, FIRST, WANTED, STORED, USED = 0, 1, 2, 3, 4, 5, 6, 7
+
+
+@kernel
+def nearby_order(Y: AnyArray, order: Indices) -> None:
+    """Reorder records so that each run of 64 is close together: halves of halves along the direction of the largest range."""
+    n, columns = Y.shape
+    keys = np.empty(n, dtype=Y.dtype)
+    low = np.empty(columns, dtype=Y.dtype)
+    high = np.empty(columns, dtype=Y.dtype)
+    starts = np.empty(64, dtype=np.int64)
+    stops = np.empty(64, dtype=np.int64)
+    starts[0], stops[0], waiting = 0, n, 1
+    while waiting > 0:
+        waiting -= 1
+        start, stop = starts[waiting], stops[waiting]
+        if stop - start <= 64:
+            continue
+        low[:] = high[:] = Y[order[start]]
+        for i in range(start + 1, stop):
+            for c in range(columns):
+                low[c] = min(low[c], Y[order[i], c])
+                high[c] = max(high[c], Y[order[i], c])
+        widest = 0
+        for c in range(columns):
+            if high[c] - low[c] > high[widest] - low[widest]:
+                widest = c
+        for i in range(start, stop):
+            keys[i] = Y[order[i], widest]
+        # Hoare's selection: afterwards nothing before `middle` is larger than anything from there on
+        middle = start + (stop - start + 64) // 128 * 64
+        left, right = start, stop - 1
+        while left < right:
+            pivot = keys[(left + right) // 2]
+            i, j = left, right
+            while i <= j:
+                while keys[i] < pivot:
+                    i += 1
+                while keys[j] > pivot:
+                    j -= 1
+                if i <= j:
+                    keys[i], keys[j] = keys[j], keys[i]
+                    order[i], order[j] = order[j], order[i]
+                    i += 1
+                    j -= 1
+            if middle <= j:
+                right = j
+            elif middle >= i:
+                left = i
+            else:
+                break
+        starts[waiting], stops[waiting] = start, middle
+        starts[waiting + 1], stops[waiting + 1] = middle, stop
+        waiting += 2
 
 
 @kernel
@@ -122,7 +180,7 @@ def next_promising(
                     more = T[tile, rows, lane] + norm
                     nears += np.int32(sums[lane] + less * less <= below)
                     fars += np.int32(sums[lane] + more * more >= above)
-            elif (c - lead) % 16 == 0 and fars == 0:
+            elif c > lead and (c - lead) % 16 == 0 and fars == 0:
                 nears = np.int32(0)
                 for lane in range(64):
                     nears += np.int32(sums[lane] <= below)
@@ -143,6 +201,7 @@ def offer(
     record: int,
     exact: bool,
     sums: AnyArray,
+    margin: float,
     bound: Array,
     limits: AnyArray,
     near_key: Array,
@@ -153,7 +212,8 @@ def offer(
 ) -> None:
     """Offer the records of a tile to the two lists of a record, by their sums or by their defined distances.
 
-    `limits` holds what a sum must not exceed to be near and must reach to be far; `size` the lengths of the two lists.
+    `limits` holds what a sum must not exceed to be near and must reach to be far; `size` the lengths of the two lists and the
+    number of offers.
     """
     for lane in range(64):
         near = sums[lane] <= limits[0]
@@ -164,27 +224,28 @@ def offer(
         if other == record:
             continue
         d = squared(Z, other, Z, record) if exact else np.float64(sums[lane])
+        size[2] += 1
         if near:
             size[0] = keep_smallest(near_key, near_id, size[0], near_key.shape[0], d, other)
             if size[0] == near_key.shape[0]:
-                limits[0] = picture_above(near_key[0], bound) if exact else near_key[0]
+                limits[0] = picture_above(near_key[0], margin, bound) if exact else near_key[0]
         if far:
             size[1] = keep_smallest(far_key, far_id, size[1], far_key.shape[0], -d, other)
             if size[1] == far_key.shape[0]:
-                limits[1] = picture_below(-far_key[0], bound) if exact else -far_key[0]
+                limits[1] = picture_below(-far_key[0], margin, bound) if exact else -far_key[0]
 
 
 @kernel
-def picture_above(d: float, bound: Array) -> float:
+def picture_above(d: float, margin: float, bound: Array) -> float:
     """What the sums of records at a squared distance of at most d do not exceed."""
-    root = np.sqrt(d) * bound[0] * (1.0 + bound[2]) + bound[1]
+    root = np.sqrt(d) * bound[0] * (1.0 + bound[2]) + margin
     return root * root * (1.0 + bound[3])
 
 
 @kernel
-def picture_below(d: float, bound: Array) -> float:
+def picture_below(d: float, margin: float, bound: Array) -> float:
     """What the sums of records at a squared distance of at least d do not fall below."""
-    root = max(np.sqrt(d) * bound[0] * (1.0 - bound[2]) - bound[1], 0.0)
+    root = max(np.sqrt(d) * bound[0] * (1.0 - bound[2]) - margin, 0.0)
     return root * root * (1.0 - bound[3])
 
 
@@ -226,7 +287,16 @@ def largest(row: AnyArray) -> int:
 
 @kernel
 def certify(
-    Z: Array, record: int, far: bool, bound: Array, keys: Array, ids: Indices, size: int, key: Array, idx: Indices
+    Z: Array,
+    record: int,
+    far: bool,
+    margin: float,
+    bound: Array,
+    keys: Array,
+    ids: Indices,
+    size: int,
+    key: Array,
+    idx: Indices,
 ) -> int:
     """Measure the records of a list made by sums, sort them, and keep those that surely come before all that are not in it.
 
@@ -240,9 +310,9 @@ def certify(
         idx[p] = ids[p]
     kept = 0
     for p in range(size):
-        if full and far and not picture_below(-key[p], bound) > -last:
+        if full and far and not picture_below(-key[p], margin, bound) > -last:
             continue
-        if full and not far and not picture_above(key[p], bound) < last:
+        if full and not far and not picture_above(key[p], margin, bound) < last:
             continue
         kept = keep_smallest(keys, ids, kept, size, key[p], idx[p])
     sort_heap(keys, ids, kept)
@@ -278,6 +348,7 @@ def make_lists(
     rows = T.shape[1] - 1
     sums = np.empty(64, dtype=np.float32)
     q = np.empty((count, rows + 1), dtype=np.float32)
+    margins = np.empty(count)
     limits = np.empty((count, 2), dtype=np.float32)
     lower = np.zeros((count, tiles), dtype=np.float32)
     upper = np.zeros((count, tiles), dtype=np.float32)
@@ -287,10 +358,15 @@ def make_lists(
         home = where[records[a]]
         for c in range(rows + 1):
             q[a, c] = T[home // 64, c, home % 64]
+        norm = 0.0
+        for c in range(rows):
+            norm += np.float64(q[a, c]) ** 2
+        margins[a] = 2.0 * bound[1] * np.sqrt(norm) + 1e-19
         limits[a, 0] = np.inf
         limits[a, 1] = 0.0 if with_far else np.inf
         size[slots[a], 0] = 0
         size[slots[a], 1] = 0
+        size[slots[a], 2] = 0
         if not with_far:
             upper[a, :] = -1.0
         for c in range(lead + 1):
@@ -323,7 +399,7 @@ def make_lists(
                 T, tile, tile + 1, lead, mine, lower[a], upper[a], limits[a, 0], limits[a, 1], sums
             ):
                 offer(
-                    Z, ids, tile, records[a], exact, sums, bound, limits[a],
+                    Z, ids, tile, records[a], exact, sums, margins[a], bound, limits[a],
                     near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
                 )  # fmt: skip
             lower[a, tile] = np.nan
@@ -344,7 +420,7 @@ def make_lists(
                 if tile == stop:
                     break
                 offer(
-                    Z, ids, tile, records[a], exact, sums, bound, limits[a],
+                    Z, ids, tile, records[a], exact, sums, margins[a], bound, limits[a],
                     near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
                 )  # fmt: skip
                 tile += 1
@@ -359,9 +435,11 @@ def make_lists(
             sort_heap(far_key[slot], far_id[slot], size[slot, 1])
         else:
             size[slot, 0] = certify(
-                Z, records[a], False, bound, near_key[slot], near_id[slot], size[slot, 0], key, idx
+                Z, records[a], False, margins[a], bound, near_key[slot], near_id[slot], size[slot, 0], key, idx
             )
-            size[slot, 1] = certify(Z, records[a], True, bound, far_key[slot], far_id[slot], size[slot, 1], key, idx)
+            size[slot, 1] = certify(
+                Z, records[a], True, margins[a], bound, far_key[slot], far_id[slot], size[slot, 1], key, idx
+            )
 
 
 @kernel

@@ -9,7 +9,7 @@ from tsveil._types import Array, Indices
 
 
 @kernel
-def least_sse_groups(x: Array, k: int) -> Indices:
+def least_sse_runs(x: Array, k: int) -> Indices:
     """The group of each row of x when consecutive rows are cut into groups of k..2k-1 with the least sum of squared errors.
 
     least(j), the least SSE of the first j rows, is the least of least(j-m) + sse(rows j-m .. j-1) over the sizes m; equal sums go

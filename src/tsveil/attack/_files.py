@@ -35,6 +35,13 @@ class Files:
         known = len(self.names) if count is None else count
         return f"{attack}, {known} attribute{'s' * (known != 1)} known"
 
+    def turned(self) -> Files:
+        """The files in exchanged roles: whose original record each released one is."""
+        own = np.full(len(self.b), -1, dtype=np.int64)
+        linked = np.flatnonzero(self.own >= 0)
+        own[self.own[linked]] = linked
+        return Files(self.names, self.b, self.a, own, self.released)
+
 
 def files(
     original: Dataset, released: Dataset | HasData, known: Sequence[str] | None = None, truth: Truth = None

@@ -14,10 +14,13 @@ from tsveil.attack.series import Ties
 from tsveil.engine.local import map_chunks
 
 
-def nearest_in_all(pair: Files, low: Indices, high: Indices, counts: Sequence[int], ties: Ties, attack: str) -> list[Links]:
+def nearest_in_all(
+    pair: Files, low: Indices, high: Indices, counts: Sequence[int], ties: Ties, attack: str, exact: bool = True
+) -> list[Links]:
     """The nearest of the records that are inside the ranges of the first known columns, for the wanted numbers of them.
 
-    `low` and `high` are positions in the sorted released columns, a row per original record.
+    `low` and `high` are positions in the sorted released columns, a row per original record. An `exact` attack never loses
+    the right record, so a single candidate is certain.
     """
     from tsveil._kernels.rank_linkage import nearest_in_ranges
 
@@ -38,7 +41,7 @@ def nearest_in_all(pair: Files, low: Indices, high: Indices, counts: Sequence[in
         )
     size, tied, link, hit = (np.concatenate([part[k] for part in parts]) for k in range(4))
     return [
-        _links(pair, attack, count, size[:, count - 1], tied[:, count - 1], link[:, count - 1], hit[:, count - 1], ties)
+        _links(pair, attack, count, size[:, count - 1], tied[:, count - 1], link[:, count - 1], hit[:, count - 1], ties, exact)
         for count in counts
     ]
 

@@ -35,3 +35,163 @@ Examples
 >>> tv.attack.alignment(data, data.with_values(pl.DataFrame(groups).to_numpy()))
 Links: alignment linkage, 2 attributes known: 6.0 of 7 records re-identified (85.7 %), 5 with certainty
 """
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from tsveil._types import Array, Indices
+from tsveil.attack._files import Files, files
+from tsveil.attack._ranges import nearest_in_all
+from tsveil.attack.distance import checked_counts
+from tsveil.attack.links import Links
+from tsveil.attack.series import HasData, Ties
+from tsveil.data.align import Truth
+from tsveil.data.dataset import Dataset
+from tsveil.errors import InputError, ParameterError, Problems
+
+Align = Literal["auto", "counts", "runs", "neighbours"]
+Direction = Literal["original", "released"]
+
+#: the largest table of centroids by positions for the alignment by runs: two bytes each
+TABLE = 2**30
+
+
+def alignment(
+    original: Dataset,
+    released: Dataset | HasData,
+    *,
+    known: Sequence[str] | None = None,
+    truth: Truth = None,
+    align: Align = "auto",
+    k: int | None = None,
+    direction: Direction = "original",
+    ties: Ties = "expected",
+) -> Links:
+    """Link originals to the nearest released record that microaggregation column by column can have made of them.
+
+    `direction="released"` links every released record to an original one instead, as the literature does; the rows of
+    the result are then those of the release.
+    """
+    pair = files(original, released, known, truth)
+    return _rounds(pair, [len(pair.names)], align, k, direction, ties)[0]
+
+
+def alignment_prefixes(
+    original: Dataset,
+    released: Dataset | HasData,
+    *,
+    known: Sequence[str] | None = None,
+    counts: Sequence[int] | None = None,
+    truth: Truth = None,
+    align: Align = "auto",
+    k: int | None = None,
+    direction: Direction = "original",
+    ties: Ties = "expected",
+) -> list[Links]:
+    """The linkage with the first 1, 2, ..., all known attributes (or the given numbers of them)."""
+    pair = files(original, released, known, truth)
+    return _rounds(pair, checked_counts(counts, len(pair.names)), align, k, direction, ties)
+
+
+def _rounds(
+    pair: Files, counts: list[int], align: Align, k: int | None, direction: Direction, ties: Ties
+) -> list[Links]:
+    _check(pair, align, k, direction, ties)
+    equal = len(pair.a) == len(pair.b)
+    if align == "auto":
+        align = "counts" if equal else "neighbours"
+    low, high = np.empty((2, len(pair.b if direction == "released" else pair.a), len(pair.names)), dtype=np.int64)
+    for j in range(len(pair.names)):
+        x, released = np.sort(pair.a[:, j]), np.sort(pair.b[:, j])
+        if align == "neighbours":
+            bounds = _neighbours(x, released, pair.a[:, j])
+        else:
+            at_position = released if align == "counts" else _runs(x, released, k or 2)
+            if direction == "released":
+                x, released, at_position = at_position, np.sort(pair.a[:, j]), np.sort(pair.a[:, j])
+                bounds = _touched(x, released, at_position, pair.b[:, j])
+            else:
+                bounds = _touched(x, released, at_position, pair.a[:, j])
+        low[:, j], high[:, j] = bounds
+    attack = "alignment linkage" + (" from the release" if direction == "released" else "")
+    # Runs found by their distance to the centroids may be off by some positions, and a file of some people hides ties.
+    exact = align == "counts" or (align == "neighbours" and equal)
+    if direction == "released":
+        pair = pair.turned()
+    return nearest_in_all(pair, low, high, counts, ties, attack, exact)
+
+
+def _check(pair: Files, align: Align, k: int | None, direction: Direction, ties: Ties) -> None:
+    problems = Problems("the alignment attack cannot run", ParameterError)
+    for name, value, allowed in (
+        ("align", align, get_args(Align)),
+        ("direction", direction, get_args(Direction)),
+        ("ties", ties, get_args(Ties)),
+    ):
+        if value not in allowed:
+            problems.add(f"The {name!r} parameter must be one of {', '.join(map(repr, allowed))}. Got {value!r}.")
+    if align in ("counts", "runs") and len(pair.a) != len(pair.b):
+        problems.add(
+            f"alignment by {align} needs files of equal size, these have {len(pair.a)} and {len(pair.b)} records: use 'neighbours'"
+        )
+    if align == "runs" and (k is None or k < 2):
+        problems.add(f"The 'k' parameter must be an integer of at least 2 for alignment by runs. Got {k}.")
+    if direction == "released" and (align == "neighbours" or len(pair.a) != len(pair.b)):
+        problems.add("neighbour sets link originals to released records only: direction='original'")
+    problems.raise_if_any()
+
+
+def _touched(x: Array, released: Array, at_position: Array, values: Array) -> tuple[Indices, Indices]:
+    """The range of the sorted released column that values can have become.
+
+    `x` is the sorted column of the values, `at_position` the released value that stands at each of its positions.
+    """
+    first = at_position[np.searchsorted(x, values, side="left")]
+    last = at_position[np.searchsorted(x, values, side="right") - 1]
+    return np.searchsorted(released, first, side="left"), np.searchsorted(released, last, side="right")
+
+
+def _neighbours(x: Array, released: Array, values: Array) -> tuple[Indices, Indices]:
+    """The range of the sorted released column from the centroid below to the centroid above."""
+    below, above = np.searchsorted(released, values, side="right") - 1, np.searchsorted(released, values, side="left")
+    low, high = _at(released, below), _at(released, above)
+    several = np.searchsorted(x, values, side="right") - np.searchsorted(x, values, side="left") > 1
+    # A value that fills groups of its own may also be in the next one on either side.
+    lower, upper = _at(released, np.searchsorted(released, values, side="left") - 1), _at(
+        released, np.searchsorted(released, values, side="right")
+    )
+    far = np.fmax(values - lower, upper - values)
+    low = np.where(several, np.fmin(values - far, low), low)
+    high = np.where(several, np.fmax(values + far, high), high)
+    return (
+        np.where(np.isnan(low), 0, np.searchsorted(released, low, side="left")),
+        np.where(np.isnan(high), len(released), np.searchsorted(released, high, side="right")),
+    )
+
+
+def _at(released: Array, place: Indices) -> Array:
+    """The released values at some places; NaN beyond the ends."""
+    inside = (place >= 0) & (place < len(released))
+    return np.where(inside, released[np.clip(place, 0, len(released) - 1)], np.nan)
+
+
+def _runs(x: Array, released: Array, k: int) -> Array:
+    """The centroid at each position of the sorted originals, when run lengths of k..2k-1 only are known."""
+    from tsveil._kernels.alignment import least_cost_runs
+
+    centroids, sizes = np.unique(released, return_counts=True)
+    if len(centroids) * len(x) > TABLE:
+        raise InputError(
+            f"alignment by runs takes at most {TABLE:,} pairs of centroids and records, here {len(centroids) * len(x):,}\n"
+            "  options: align='counts', which needs no table"
+        )
+    shortest = np.minimum(k * -(-sizes // (2 * k - 1)), sizes)
+    longest = np.maximum((2 * k - 1) * (sizes // k), sizes)
+    # Costs are differences of sums of squares, so values are brought to 0..1 first.
+    low, width = x[0], max(x[-1] - x[0], np.finfo(np.float64).tiny)
+    lengths = least_cost_runs((x - low) / width, (centroids - low) / width, shortest, longest)
+    return np.repeat(centroids, lengths)

@@ -80,7 +80,7 @@ def distance(
         return _assigned(pair, a, b, factor, metric, ties)
     if blocking is not None:
         return _blocked(pair, a, b, factor, metric, ties, blocking)
-    return _nearest(pair, a, b, factor, metric, ties, [len(pair.names)])[0]
+    return nearest(pair, a, b, factor, metric, ties, [len(pair.names)])[0]
 
 
 def distance_prefixes(
@@ -98,7 +98,7 @@ def distance_prefixes(
     """The linkage with the first 1, 2, ..., all known attributes (or the given numbers of them), in one pass."""
     pair = files(original, released, known, truth)
     a, b, factor = _prepared(pair, scaling, metric, weights, ties)
-    return _nearest(pair, a, b, factor, metric, ties, checked_counts(counts, len(pair.names)))
+    return nearest(pair, a, b, factor, metric, ties, checked_counts(counts, len(pair.names)))
 
 
 def checked_counts(counts: Sequence[int] | None, most: int) -> list[int]:
@@ -132,9 +132,10 @@ def _prepared(
     return a, b, factor * (weight if metric == "l1" else np.sqrt(weight))
 
 
-def _nearest(
+def nearest(
     pair: Files, a: Array, b: Array, factor: Array, metric: Metric, ties: Ties, counts: list[int]
 ) -> list[Links]:
+    """The nearest released records by the first columns of two prepared tables, for some increasing numbers of columns."""
     from tsveil._kernels.attributes import nearest_by_columns
 
     rows, first, label, copies = distinct_rows(b)

@@ -2,21 +2,33 @@
 
 A protection method is as good as the best attack on it, and the best one is often made for that method: whoever measures
 the risk of a release runs all attacks that fit its method and takes the strongest. Methods are named by their key in the
-registry. A method that is not known gets every attack, with the widest settings.
+registry. A release of unknown making gets every attack, with the widest settings.
+
+Examples
+--------
+>>> import tsveil as tv
+>>> data = tv.Dataset.from_arrays({"a": [[1.0, 2.0]] * 200}, times=None)
+>>> [run.title for run in fitting("rank-swap", {"p": 5.0}, data)][-1]
+'linkage by ranks, within 10'
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from tsveil.attack.alignment import alignment, alignment_prefixes
 from tsveil.attack.distance import distance, distance_prefixes
 from tsveil.attack.links import Links
+from tsveil.attack.projected import projected, projected_prefixes
+from tsveil.attack.rank_swap import UNKNOWN, rank_swap, rank_swap_prefixes, ranks_of
 from tsveil.data.dataset import Dataset
 
-#: what is known in each round -> the links of that round
-Rounds = Callable[..., list[Links]]
+#: methods that put similar records of a block into groups
+GROUPING = frozenset({"mdav", "v-mdav", "p-sensitive", "projected"})
+RANKS = frozenset({"rank-swap", "rank-swap-distribution", "rank-swap-buckets"})
 
 
 @dataclass(frozen=True)
@@ -42,11 +54,49 @@ ATTACKS: dict[str, Attack] = {
             name="distance",
             figure="DLD",
             title="linkage by distance",
-            sentence="Share of records that an intruder links right by taking the nearest released record.",
+            sentence="Share of records that an intruder links right by taking the nearest published record.",
             reference="D. Pagliuca, G. Seri, Some results of individual ranking method, Esprit SDC Project (1999).",
             function=distance,
         ),
+        Attack(
+            name="rank_swap",
+            figure="RSLD",
+            title="linkage by ranks",
+            sentence="The same among the published records whose values are only a few ranks away, as rank swapping leaves them.",
+            reference="J. Nin, J. Herranz, V. Torra, Rethinking rank swapping to decrease disclosure risk, DKE 64 (2008).",
+            function=rank_swap,
+            methods=RANKS,
+        ),
+        Attack(
+            name="alignment",
+            figure="ARLD",
+            title="linkage by alignment",
+            sentence="The same among the published records that stand at the same place of the sorted columns, whose order "
+            "microaggregation of single columns keeps.",
+            reference="J. Nin, J. Herranz, V. Torra, On the disclosure risk of multivariate microaggregation, DKE 67 (2008).",
+            function=alignment,
+            methods=frozenset({"optimal-univariate"}) | GROUPING,
+        ),
+        Attack(
+            name="projected",
+            figure="ProjLD",
+            title="linkage by projections",
+            sentence="The same by the nearest projection of each block of attributes, which microaggregation moves least.",
+            reference="J. Nin, J. Herranz, V. Torra, On the disclosure risk of multivariate microaggregation, DKE 67 (2008).",
+            function=projected,
+            methods=GROUPING | {"mic1d"},
+        ),
     )
+}
+
+#: figure -> (title, one plain sentence)
+FIGURES: dict[str, tuple[str, str]] = {
+    **{attack.figure: (attack.title, attack.sentence) for attack in ATTACKS.values()},
+    "RULD": (
+        "linkage by most ranks",
+        "The same among the published records that are a few ranks away in as many attributes as any record is.",
+    ),
+    "RULD2": ("linkage by most ranks, wide", "The same with twice the number of ranks."),
 }
 
 
@@ -54,23 +104,46 @@ ATTACKS: dict[str, Attack] = {
 class Run:
     """An attack with the settings that fit a release."""
 
-    attack: Attack
-    #: the figure; differs from the attack's where it runs in several ways
     figure: str
     #: what it does, in words
     title: str
-    #: called with original, released, known, counts, truth and ties
-    rounds: Rounds
+    #: called with original, released, known, counts and ties; gives the links for each number of known attributes
+    rounds: Callable[..., list[Links]]
     #: whether it counts known blocks rather than known attributes
     by_block: bool = False
+    #: whether it has the option `scaling`
+    scaled: bool = False
+    #: the largest number of attributes that it takes
+    most: int | None = None
 
 
 def fitting(method: str | None, settings: Mapping[str, Any], data: Dataset) -> list[Run]:
-    """The attacks to run on a release of this method (all when it is not known)."""
-    runs = [Run(ATTACKS["distance"], "DLD", "linkage by distance", distance_prefixes)]
+    """The attacks to run on a release of this method with these parameters; all of them when the method is None."""
+    runs = [Run("DLD", "linkage by distance", distance_prefixes, scaled=True)]
+    if method is None or method in RANKS:
+        runs += _by_ranks(method, settings, data.n)
+    # Microaggregation keeps the order of a column only where it treats columns one by one.
+    single = all(len(block) == 1 for block in data.blocks)
+    if method is None or method == "optimal-univariate" or (method in GROUPING and single):
+        runs.append(Run("ARLD", "linkage by alignment", alignment_prefixes))
+    if method is None or method in (ATTACKS["projected"].methods or ()):
+        runs.append(Run("ProjLD", "linkage by projections", projected_prefixes, by_block=True))
     return runs
 
 
-def names_of(runs: Sequence[Run]) -> list[str]:
-    """The figures of some runs."""
-    return [run.figure for run in runs]
+def _by_ranks(method: str | None, settings: Mapping[str, Any], n: int) -> list[Run]:
+    def run(figure: str, window: int, rule: str) -> Run:
+        title = f"linkage by {'most ' * (rule == 'union')}ranks, within {window}"
+        return Run(figure, title, partial(rank_swap_prefixes, window=window, rule=rule))
+
+    if method == "rank-swap-distribution":
+        p = float(settings.get("p", UNKNOWN))
+        return [
+            run("RSLD", ranks_of(n, 2 * p), "intersection"),
+            run("RULD", ranks_of(n, p / 2), "union"),
+            run("RULD2", ranks_of(n, p), "union"),
+        ]
+    if method == "rank-swap-buckets":
+        bucket = -(-n // int(settings.get("buckets", 5)))
+        return [run("RSLD", 2 * bucket, "intersection"), run("RULD", bucket, "union"), run("RULD2", 2 * bucket, "union")]
+    return [run("RSLD", ranks_of(n, float(settings.get("p", UNKNOWN))), "intersection")]

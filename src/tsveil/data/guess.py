@@ -155,7 +155,7 @@ class _Look:
         sample = column.drop_nulls().unique(maintain_order=True).head(50).to_list()
         # A few labels that are no times are told when the table is used; they do not make the column something else.
         readable = sum(times_as_numbers([label]) is not None for label in sample)
-        return bool(sample) and readable >= 0.8 * len(sample)
+        return bool(sample) and readable >= (0.5 if _CALENDAR.fullmatch(name) else 0.8) * len(sample)
 
 
 def _like_id(name: str) -> bool:
@@ -218,26 +218,26 @@ def _wide(look: _Look, free: Sequence[str], carried: tuple[str, ...], id: str | 
         chosen = _attributes(look, rest, reasons)
         if chosen:
             blocks["attributes"], kinds["attributes"] = chosen, "attributes"
-            rest = [name for name in rest if name not in chosen]
-    if series and any(look.numeric(name) for name in rest):
-        numeric = [name for name in rest if look.numeric(name)]
+            taken = set(chosen)
+            rest = [name for name in rest if name not in taken]
+    beside = [name for name in rest if look.numeric(name)] if series else []
+    if beside:
         reasons.append(
-            f"{some(numeric)}: numbers beside the series; left out unless named in a block or as confidential"
+            f"{some(beside)}: numbers beside the series; left out unless named in a block or as confidential"
         )
-        rest_text = [name for name in rest if name not in numeric]
-    else:
-        rest_text = [name for name in rest if not look.numeric(name)]
-    if rest_text:
-        reasons.append(f"{some(rest_text)}: not numbers; left out unless named as confidential")
+    words = [name for name in rest if not look.numeric(name)]
+    if words:
+        reasons.append(f"{some(words)}: not numbers; left out unless named as confidential")
     return Guess("wide", id, blocks, kinds, carried, dropped=tuple(rest), reasons=tuple(reasons))
 
 
 def _wide_id(look: _Look, rest: Sequence[str], before_series: bool, reasons: list[str]) -> str | None:
     """The column that names the records: all different, and text or whole numbers that look like names."""
     found: list[tuple[bool, bool, str]] = []
+    leftmost = look.frame.columns[0] if look.frame.width else ""
     for name in rest:
         column = look.frame[name]
-        named, first = _like_id(name), name == look.frame.columns[0]
+        named, first = _like_id(name), name == leftmost
         # An identifier with a few repeated values is still one: the mistake is told when the table is used.
         spare = max(1, len(column) // 20) if named else len(column) // 20 if first else 0
         if column.null_count() == len(column) or look.distinct(name) + spare < len(column):
@@ -264,7 +264,8 @@ def _counts_rows(column: pl.Series) -> bool:
 def _attributes(look: _Look, rest: Sequence[str], reasons: list[str]) -> tuple[str, ...]:
     numeric = [name for name in rest if look.numeric(name)]
     odd = [name for name in numeric if look.whole(name) and (_like_id(name) or _CALENDAR.fullmatch(name))]
-    chosen = tuple(name for name in numeric if name not in odd)
+    left_out = set(odd)
+    chosen = tuple(name for name in numeric if name not in left_out)
     if chosen:
         reasons.insert(
             0,

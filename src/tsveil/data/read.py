@@ -12,6 +12,7 @@ import gzip
 import io
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,9 +33,10 @@ _SEPARATORS = ("\t", ";", "|", ",")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-#: rows whose types are inferred, and lines that are looked at to find the separator
+#: rows whose types are inferred; lines, and bytes of them, that are looked at to find the separator
 _SAMPLE = 1000
 _LINES = 200
+_BYTES = 1_000_000
 
 
 def read(
@@ -359,7 +361,7 @@ def _csv(data: bytes, separator: str | None, decimal: str | None, problems: Prob
     rows = _cells(lines, separator)
     header = rows[0]
     decimal = decimal or _decimal(rows[1:], separator)
-    twice = list(dict.fromkeys(name for at, name in enumerate(header) if name in header[:at]))
+    twice = [name for name, count in Counter(header).items() if count > 1]
     if twice:
         problems.add(f"column named more than once: {some(twice)}")
         problems.hint("the first line must hold the names of the columns, each a different one")
@@ -425,8 +427,11 @@ def _as_utf8(data: bytes, problems: Problems) -> bytes:
 
 
 def _first_lines(data: bytes) -> Iterator[str]:
+    """The first lines: two at least, if there are so many."""
     start = 0
-    for _ in range(_LINES):
+    for number in range(_LINES):
+        if number > 1 and start > _BYTES:
+            return
         end = data.find(b"\n", start)
         yield data[start : end if end >= 0 else len(data)].decode("utf-8").rstrip("\r")
         start = end + 1

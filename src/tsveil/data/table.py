@@ -7,6 +7,7 @@ kind of problem the first five are spelled out and the others counted.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ NOTHING = ("", "na", "n/a", "nan", "null", "none")
 MOST = 5
 #: whole numbers up to here have a float64 of their own
 _EXACT = 2**53
+_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
 def as_polars(frame: Any) -> pl.DataFrame:
@@ -169,7 +171,7 @@ class Table:
         """The columns as an array; what is not a finite number is noted."""
         converted: list[pl.Series] = []
         wrong: list[tuple[int, str, str]] = []
-        count = 0
+        count, commas = 0, False
         for name in columns:
             column = self.frame[name]
             if column.dtype.is_numeric() or column.dtype == pl.Null:
@@ -183,15 +185,16 @@ class Table:
             converted.append(found.set(bad, 0).alias(name))
             at = np.flatnonzero(bad.to_numpy())
             if len(at) > 1 and found.null_count() == len(found):
-                row, text = self.rows[at[0]], column[int(at[0])]
+                row, text = self.rows[at[0]], str(column[int(at[0])])
                 self.tell_rows([f"column {name!r} holds text, not numbers (in row {row}: {text!r})"], 1, "")
+                commas = commas or _COMMA.fullmatch(text) is not None
                 continue
             count += len(at)
             wrong += [(int(self.rows[row]), name, str(column[int(row)])) for row in at[:MOST]]
         wrong.sort(key=lambda cell: cell[0])
         examples = [f"row {row}, column {name!r}: {text!r} is not a number" for row, name, text in wrong[:MOST]]
         self.tell_rows(examples, count, "cells that are not numbers")
-        if decimal == "." and any("," in text for *_, text in wrong):
+        if decimal == "." and (commas or any(_COMMA.fullmatch(text) for *_, text in wrong)):
             self.problems.hint("numbers with a decimal comma are read with decimal=','")
 
         frame = self.frame.select(columns).with_columns(converted)

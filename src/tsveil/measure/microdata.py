@@ -34,7 +34,7 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -43,7 +43,9 @@ import polars as pl
 
 from tsveil import progress
 from tsveil._types import Array, ArrayLike, Mask
-from tsveil.attack.fits import ATTACKS, Run, fitting
+from tsveil.attack._files import known_columns
+from tsveil.attack.distance import checked_counts
+from tsveil.attack.fits import FIGURES, Run, fitting
 from tsveil.attack.interval import interval
 from tsveil.attack.links import Links
 from tsveil.attack.series import Ties
@@ -78,8 +80,8 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "probabilistic loss",
         "How far means, variances, covariances and correlations moved, measured by what sampling alone would do; at most 100.",
     ),
-    **{attack.figure: (attack.title, attack.sentence) for attack in ATTACKS.values()},
-    "LD": ("re-identification", "The re-identification risk that counts: that of the strongest attack."),
+    **FIGURES,
+    "DR1": ("re-identification", "The re-identification risk that counts: that of the strongest attack."),
     "ID": (
         "interval disclosure",
         "Share of values whose rank lies within 1 to 10 % of the published one's, so that publishing gives them away.",
@@ -284,25 +286,118 @@ def microdata_scorecard(
     >>> card["IL"], card["DLD"], card["ID"], card["score"]
     (0.0, 100.0, 100.0, 50.0)
     """
-    for name, value, allowed in (("score", score, get_args(Score)), ("by", by, get_args(By))):
+    for name, value, allowed in (
+        ("score", score, get_args(Score)), ("by", by, get_args(By)), ("ties", ties, get_args(Ties)), ("scaling", scaling, get_args(Scaling)),
+    ):  # fmt: skip
         if value not in allowed:
             raise ParameterError(
                 f"The {name!r} parameter of evaluate must be one of {', '.join(map(repr, allowed))}. Got {value!r}."
             )
-    blocks = [block for block in original.blocks if not block.is_series]
-    if not blocks:
+    attributes = [column for block in original.blocks if not block.is_series for column in block.columns]
+    if not attributes:
         raise InputError("these data have no attributes; time series have measures of their own")
-    names = [column for block in blocks for column in block.columns] if known is None else list(known)
-    X, X2 = (data.values[:, [data.columns.index(c) for b in blocks for c in b.columns]] for data in (original, protected))
+    names = known_columns(original, attributes if known is None else known)
+    rounds = _Rounds.of(original, names, counts, by)
     with progress.step("Measuring the loss"):
-        loss = microdata_loss(X, X2)
-        bounded = probabilistic_loss(X, X2)
-    disclosed = interval(original, protected, known=names)
+        X, X2 = (data.values[:, [data.columns.index(name) for name in attributes]] for data in (original, protected))
+        loss, bounded = microdata_loss(X, X2), probabilistic_loss(X, X2)
+    disclosed = interval(original, protected, known=attributes)
 
     runs = fitting(method, settings or {}, original)
-    runs += [run for run in fitting(None, {}, original) if run.figure in LINKAGES[score] and run.figure not in {r.figure for r in runs}]
-    found: dict[str, list[Links]] = {}
-    notes: list[str] = []
+    there = {run.figure for run in runs}
+    runs += [run for run in fitting(None, {}, original) if run.figure in LINKAGES[score] and run.figure not in there]
+    links, skipped = _attacked(original, protected, runs, rounds, ties, scaling)
+    missing = [figure for figure in LINKAGES[score] if figure not in links]
+    if missing:
+        raise InputError(
+            f"the {score!r} score needs {', '.join(missing)}, which could not be computed: {'; '.join(skipped)}\n"
+            "  options: fewer known attributes (known=..., counts=...), or score='max'"
+        )
+
+    figures = {f"IL{i}": value for i, value in enumerate((loss.il1, loss.il2, loss.il3, loss.il4, loss.il5), 1)}
+    figures |= {"IL": loss.il, "PIL": bounded.mean}
+    risks = {figure: float(np.mean([found.rate for found in each])) for figure, each in links.items()}
+    strongest = max(risks, key=risks.__getitem__)
+    counted = [risks[figure] for figure in LINKAGES[score]] or [risks[strongest]]
+    figures |= risks
+    figures["DR1"] = float(np.mean(counted))
+    figures["ID"] = disclosed.rate
+    figures["DR"] = (figures["DR1"] + figures["ID"]) / 2
+    figures["score"] = (figures["IL"] + figures["DR"]) / 2
+
+    chances = {figure: 100 * np.mean([found.probability for found in each], axis=0) for figure, each in links.items()}
+    per_record = pl.DataFrame(
+        {
+            "original": original.ids,
+            "risk": np.max(list(chances.values()), axis=0),
+            **{f"linked_by_{figure}": chance for figure, chance in chances.items()},
+            "values_disclosed": disclosed.per_record,
+            "loss": loss.per_record,
+        }
+    )
+    options = {
+        "score": score,
+        "known": rounds.told(),
+        "ties": ties,
+        "scaling": scaling,
+        "strongest": next(run.title for run in runs if run.figure == strongest),
+    }
+    if skipped:
+        options["skipped"] = "; ".join(skipped)
+    return Scorecard(
+        figures,
+        {},
+        per_record,
+        options,
+        by_known={figure: tuple(found.rate for found in each) for figure, each in links.items()},
+    )
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """What the intruder knows, round by round."""
+
+    #: all known columns, block after block if blocks are counted
+    names: tuple[str, ...]
+    #: numbers of known columns
+    columns: tuple[int, ...]
+    #: numbers of known blocks, for the attacks that need whole blocks
+    blocks: tuple[int, ...]
+    by: By
+
+    @classmethod
+    def of(cls, data: Dataset, names: Sequence[str], counts: Sequence[int] | None, by: By) -> _Rounds:
+        home = {column: block.name for block in data.blocks for column in block.columns}
+        parts: dict[str, list[str]] = {}
+        for name in names:
+            parts.setdefault(home[name], []).append(name)
+        if by == "attributes":
+            wanted = checked_counts(counts, len(names))
+            return cls(tuple(names), tuple(wanted), tuple(range(1, len(parts) + 1)), by)
+        wanted = checked_counts(counts, len(parts))
+        ends = np.cumsum([len(part) for part in parts.values()])
+        ordered = tuple(name for part in parts.values() for name in part)
+        return cls(ordered, tuple(int(ends[count - 1]) for count in wanted), tuple(wanted), by)
+
+    def told(self) -> str:
+        """The numbers known, in words."""
+        numbers = self.columns if self.by == "attributes" else self.blocks
+        whole = numbers == tuple(range(numbers[0], numbers[-1] + 1)) and len(numbers) > 1
+        return (f"{numbers[0]} to {numbers[-1]}" if whole else ", ".join(map(str, numbers))) + f" {self.by}"
+
+
+def _attacked(
+    original: Dataset, protected: Dataset, runs: Sequence[Run], rounds: _Rounds, ties: Ties, scaling: Scaling
+) -> tuple[dict[str, list[Links]], list[str]]:
+    """The links of every attack in every round, and what was left out."""
+    links: dict[str, list[Links]] = {}
+    skipped: list[str] = []
     for run in runs:
-        found[run.figure] = run.rounds(original, protected, known=names, ties=ties)
-    return _card(original, loss, bounded, disclosed, runs, found, score, notes)
+        counts = rounds.blocks if run.by_block else rounds.columns
+        possible = [count for count in counts if run.most is None or count <= run.most]
+        if len(possible) < len(counts):
+            skipped.append(f"{run.title} takes at most {run.most} known attributes: {len(counts) - len(possible)} rounds left out")
+        if possible:
+            more = {"scaling": scaling} if run.scaled else {}
+            links[run.figure] = run.rounds(original, protected, known=rounds.names, counts=possible, ties=ties, **more)
+    return links, skipped

@@ -17,11 +17,11 @@ from tsveil._types import AnyArray, Array, Indices
 from tsveil.engine.crew import Crew
 
 #: with fewer records left than this the fused loop is as fast
-FEW = 3000
+FEW = 2000
 #: lists are made for so many seeds at once
 LEAST_AHEAD, MOST_AHEAD = 4, 32
-#: leading coordinates: those of the tiles' boxes
-LEAD = 8
+#: leading coordinates: those of the tiles' boxes; and of data with 64 columns and more
+LEAD, WIDE_LEAD = 8, 24
 #: wider data are rotated by a cosine transform instead of their principal directions, whose cost grows with the cube
 WIDEST = 512
 
@@ -80,7 +80,7 @@ def running_sum(Z: Array) -> Array:
 
 def in_range(Z: Array) -> Array:
     """Z, multiplied by a power of two if its squares could overflow or vanish; distances keep their order."""
-    largest = float(np.max(np.abs(Z), initial=0.0))
+    largest = max(float(np.max(Z, initial=0.0)), -float(np.min(Z, initial=0.0)))
     exponent = int(np.frexp(largest)[1])
     if largest == 0.0 or -400 <= exponent <= 500:
         return Z
@@ -99,83 +99,66 @@ class Picture:
     where: Indices
     #: leading coordinates
     lead: int
-    #: scale, margin, stretch, slack
+    #: scale, error, stretch, slack
     bound: Array
 
 
 def draw(Z: Array) -> Picture | None:
-    """The picture of the records; None if float32 cannot tell them apart.
+    """The picture of the records; None if all are equal.
 
-    The bounds: let u = 2^-53. Subtracting the mean errs by at most 2u max|Z| per coordinate; a product with the rotation V
-    of d columns by at most d u |x| per coordinate (a cosine transform by less); rounding to float32 by 2^-24 |z| in all, and
-    so do the norms of the coordinates that are not leading, twice. V is orthogonal up to the measured `skew`. All of it is
-    doubled or more: it does not matter how generous these bounds are, they are far below the distances of neighbours.
+    The error of a place z: let u = 2^-53. Subtracting the middle errs by u |x|, a product with the rotation of d columns by
+    at most d u |x| per coordinate (a cosine transform by less), rounding to float32 by 2^-24 |z|, the norm of the coordinates
+    that are not leading by 2^-24 |z| more. The rotation is orthogonal up to the measured `skew`. All of it is doubled or so:
+    it does not matter how generous the bounds are, they are far below the distances of neighbours.
     """
     from scipy.fft import dct
 
+    from tsveil._kernels.mdav_lists import nearby_order
+
     n, d = Z.shape
-    X = Z - Z.mean(axis=0)
-    largest = float(np.abs(X).max())
+    sample = Z[:: max(1, n // max(4000, 10 * d))]
+    middle = np.median(sample, axis=0)  # not the mean: it would take all places far from zero for one outlier's sake
+    largest = float(np.max(np.maximum(Z.max(axis=0) - middle, middle - Z.min(axis=0))))
     if largest == 0.0:
         return None
     scale = float(np.ldexp(1.0, -int(np.frexp(largest)[1])))
-    X *= scale
-    skew = 0.0
-    if d <= WIDEST:
-        sample = X[:: max(1, n // 20_000)]
-        V = np.linalg.eigh(sample.T @ sample)[1][:, ::-1]
-        skew = float(np.linalg.norm(V.T @ V - np.eye(d)))
-        Y = X @ V
-    else:
-        Y = dct(X, norm="ortho", axis=1)
-        Y = Y[:, np.argsort(-Y.var(axis=0), kind="stable")]
-    norm = float(np.sqrt(np.max(np.einsum("ij,ij->i", Y, Y))))
-    u = 2.0**-53
-    margin = 2 * norm * (4 * 2.0**-24 + 2 * d**1.5 * u) + 8 * np.sqrt(d) * u * float(np.abs(Z).max()) * scale
-    if not margin < 1e-4 * norm:
-        return None
-    stretch = 2 * skew + 8 * (d + 8) * u
+    sample = (sample - middle) * scale
+    rotation = np.linalg.eigh(sample.T @ sample)[1][:, ::-1] if d <= WIDEST else None
+    leading = None if d <= WIDEST else np.argsort(-dct(sample, norm="ortho", axis=1).var(axis=0), kind="stable")
     rows = -(-d // 4) * 4
+    lead = min(LEAD if d < 64 else WIDE_LEAD, rows)
+
+    Y = np.zeros((n, rows + 1), dtype=np.float32)
+    for start in range(0, n, 4096):  # some records at a time stay in the cache
+        X = (Z[start : start + 4096] - middle) * scale
+        rotated = X @ rotation if rotation is not None else dct(X, norm="ortho", axis=1)[:, leading]
+        part = Y[start : start + 4096]
+        part[:, :d] = rotated
+        part[:, rows] = np.sqrt(np.einsum("ij,ij->i", rotated[:, lead:], rotated[:, lead:]))
+    u = 2.0**-53
+    error = 4 * 2.0**-24 + 2 * (d + 1) ** 1.5 * u
+    skew = 0.0 if rotation is None else float(np.linalg.norm(rotation.T @ rotation - np.eye(d))) + d**2 * u
+    stretch = 3 * error + 2 * skew + 8 * (d + 8) * u
     slack = 4 * (rows + 8) * 2.0**-24
 
-    lead = min(LEAD, rows)
-    order = nearby_order(Y[:, : min(lead, d)].astype(np.float32))
+    order = np.arange(n)
+    nearby_order(np.ascontiguousarray(Y[:, :lead]), order)
     tiles = -(-n // 64)
     ids = np.full(tiles * 64, -1, dtype=np.int64)
     ids[:n] = order
     where = np.empty(n, dtype=np.int64)
     where[order] = np.arange(n)
     T = np.zeros((tiles, rows + 1, 64), dtype=np.float32)
-    for start in range(0, tiles, 256):  # some tiles at a time: no second copy of all the records
-        chosen = order[start * 64 : (start + 256) * 64]
-        rotated = np.zeros((-(-len(chosen) // 64) * 64, rows + 1), dtype=np.float32)
-        rotated[: len(chosen), :d] = Y[chosen]
-        rest = rotated[:, lead:rows].astype(np.float64)
-        rotated[:, rows] = np.sqrt(np.einsum("ij,ij->i", rest, rest))
-        T[start : start + 256] = rotated.reshape(-1, 64, rows + 1).transpose(0, 2, 1)
-    return Picture(T, ids, where, lead, np.array([scale, margin, stretch, slack]))
-
-
-def nearby_order(Y: AnyArray) -> Indices:
-    """The records in an order in which each run of 64 is close together: halves of halves along the widest direction."""
-    order = np.arange(len(Y), dtype=np.int64)
-    parts = [(0, len(Y))]
-    while parts:
-        start, stop = parts.pop()
-        if stop - start <= 64:
-            continue
-        inside = Y[order[start:stop]]
-        widest = int(np.argmax(inside.max(axis=0) - inside.min(axis=0)))
-        half = (stop - start + 64) // 128 * 64
-        order[start:stop] = order[start:stop][np.argpartition(inside[:, widest], half)]
-        parts += [(start, start + half), (start + half, stop)]
-    return order
+    for tile in range(tiles):
+        chosen = order[tile * 64 : (tile + 1) * 64]
+        T[tile, :, : len(chosen)] = Y[chosen].T
+    return Picture(T, ids, where, lead, np.array([scale, error, stretch, slack]))
 
 
 def groups_from_lists(
     Z: Array, k: int, stop: int, picture: Picture, total: Array, labels: Indices, counter: Indices, crew: Crew
 ) -> int:
-    """Form pairs of groups while at least `stop` records are left; gives the number of groups."""
+    """Form pairs of groups while at least `stop` records are left and it is worth while; gives the number of groups."""
     from tsveil._kernels import mdav_lists as lists
 
     n = len(Z)
@@ -184,58 +167,75 @@ def groups_from_lists(
     boxes = np.empty((2, lead + 1, len(T)), dtype=np.float32)
     # A list of k entries serves a fresh seed; the others make up for records that are taken before it is used.
     near, far = (k - 1) + 16, k + 16
-    ring = 32 * MOST_AHEAD
+    ring = max(8, min(32 * MOST_AHEAD, 4_000_000 // far))
+    most_ahead = min(MOST_AHEAD, ring // 4)
     near_key, near_id = np.empty((ring, near)), np.empty((ring, near), dtype=np.int64)
     far_key, far_id = np.empty((ring, far)), np.empty((ring, far), dtype=np.int64)
-    size = np.zeros((ring, 2), dtype=np.int64)
+    size = np.zeros((ring, 3), dtype=np.int64)
     slot_of = np.full(n, -1, dtype=np.int64)
-    owner = np.full(ring, -1, dtype=np.int64)
+    owner = np.zeros(ring, dtype=np.int64)
     state = np.zeros(8, dtype=np.int64)
     state[lists.LEFT], state[lists.OTHER_SEED] = n, -1
     radius = np.zeros(1)
-    seeds = np.empty(MOST_AHEAD, dtype=np.int64)
-    ahead, made = 2 * LEAST_AHEAD, 0
+    seeds = np.empty(most_ahead, dtype=np.int64)
+    ahead, made = min(2 * LEAST_AHEAD, most_ahead), 0
     tiles = lists.compact(T, ids, where, alive, boxes, lead)
     state[lists.STORED] = n
-    outer, outer_distance, outside, centre = outermost(Z, np.arange(n), total / n, crew)
+    outer, outer_distance, outside, centre = outermost(Z, np.arange(n), total / n, max(1024, n // 16), crew)
+    listed_at = n
+    rounding = 8 * (Z.shape[1] + 8) * 2.0**-53  # a bound of the relative error of a distance
 
-    turn = 0
+    turn, measure = 0, False
+    measured = np.zeros(2)  # lists made from distances; distances in them, in shares of the records left
 
     def make(records: Indices, with_far: bool) -> None:
-        nonlocal turn, made
+        nonlocal turn, made, measure
         slots = (turn + np.arange(len(records))) % ring
         turn += len(records)
         made += len(records)
         past = owner[slots]
-        past = past[past >= 0]
-        slot_of[past[np.isin(slot_of[past], slots)]] = -1
+        slot_of[past[slot_of[past] == slots]] = -1
         owner[slots] = records
         slot_of[records] = slots
 
-        def work(start: int, stop: int, exact: bool = False) -> None:
-            lists.make_lists(
-                Z, T, ids, where, alive, boxes, tiles, lead, picture.bound, records[start:stop], slots[start:stop], with_far,
-                exact, near_key, near_id, far_key, far_id, size,
-            )  # fmt: skip
+        def share(slots: Indices, exact: bool) -> None:
+            records = owner[slots]
 
-        crew.share(work, len(records))
-        # The list of the seed that is wanted now must last: where ties make it too short, all its distances are measured.
-        if size[slots[0], 0] < k - 1 or (with_far and size[slots[0], 1] < k):
-            work(0, 1, exact=True)
+            def work(start: int, stop: int) -> None:
+                lists.make_lists(
+                    Z, T, ids, where, alive, boxes, tiles, lead, picture.bound, records[start:stop], slots[start:stop],
+                    with_far, exact, near_key, near_id, far_key, far_id, size,
+                )  # fmt: skip
+
+            crew.share(work, len(slots))
+
+        if not measure:
+            share(slots, False)
+        short = slots if measure else slots[(size[slots, 0] < k - 1) | (with_far & (size[slots, 1] < k))]
+        # Where float32 cannot tell enough records apart (ties, above all) the lists are made from the defined distances.
+        if len(short):
+            share(short, True)
+            measured[:] += len(short), size[short, 2].sum() / state[lists.LEFT]
+            measure = 2 * len(short) > len(slots)
 
     while True:
         need = lists.form_groups(
-            Z, k, stop, T, ids, where, alive, boxes, lead, slot_of, near_key, near_id, far_id, size, outer, outer_distance, outside, centre,
-            picture.bound[2], total, labels, state, radius, counter,
+            Z, k, stop, T, ids, where, alive, boxes, lead, slot_of, near_key, near_id, far_id, size,
+            outer, outer_distance, outside, centre, rounding, total, labels, state, radius, counter,
         )  # fmt: skip
-        if need == lists.DONE:
+        in_vain = measured[0] > 50 and measured[1] > measured[0] / 4
+        if need == lists.DONE or (in_vain and state[lists.OTHER_SEED] < 0):
             return int(state[lists.LABEL])
         if need == lists.COMPACTION:
             tiles = lists.compact(T, ids, where, alive, boxes, lead)
             state[lists.STORED] = state[lists.LEFT]
+            measure = False
         elif need == lists.CENTRE:
             left = np.flatnonzero(labels < 0)
-            outer, outer_distance, outside, centre = outermost(Z, left, total / len(left), crew)
+            # If no group has come of the last list, its end is as good as tied: all records are listed.
+            most = len(left) if len(left) == listed_at else max(1024, len(left) // 16)
+            outer, outer_distance, outside, centre = outermost(Z, left, total / len(left), most, crew)
+            listed_at = len(left)
             state[lists.FIRST] = state[lists.EVALUATED] = 0
         elif need == lists.NEAR_LIST:
             make(state[lists.WANTED : lists.WANTED + 1].copy(), False)
@@ -243,9 +243,9 @@ def groups_from_lists(
             # As far ahead as most lists are still of use: more of them at once go faster, but seeds may join other groups.
             used, state[lists.USED] = int(state[lists.USED]), 0
             if used < 0.75 * made:
-                ahead = max(LEAST_AHEAD, ahead // 2)
+                ahead = min(max(LEAST_AHEAD, ahead // 2), most_ahead)
             elif used > 0.9 * made:
-                ahead = min(MOST_AHEAD, ahead * 2)
+                ahead = min(ahead * 2, most_ahead)
             made = 0
             found = lists.next_seeds(
                 Z, outer, state[lists.FIRST], state[lists.WANTED], radius[0], slot_of, labels, seeds[:ahead]
@@ -258,18 +258,24 @@ def groups_from_lists(
                 make(others[:found], False)
 
 
-def outermost(Z: Array, left: Indices, centre: Array, crew: Crew) -> tuple[Indices, Array, float, Array]:
-    """The records left that are farthest from a centre and their distances, descending; what bounds all others' (-1: none)."""
+def outermost(
+    Z: Array, left: Indices, centre: Array, most: int, crew: Crew
+) -> tuple[Indices, Array, float, Array]:
+    """The `most` records that are farthest from a centre and their distances, descending; a bound of all others' (-1: none).
+
+    Gives the centre as well, as a matrix of one row.
+    """
     from tsveil._kernels.mdav_lists import distances
 
     away = np.empty(len(left))
     row = centre.reshape(1, -1)
-    crew.share(lambda a, b: distances(Z, left[a:b], row, away[a:b]), len(left))
-    most = max(1024, len(left) // 16)
-    cut = 0.0 if most >= len(left) else float(np.partition(away, -most)[-most])
-    # Those just below the cut belong in as well: the first of the list must be clearly farther than all that are not in it.
-    inside = away >= cut * (1 - 1e-9)
-    chosen = np.flatnonzero(inside)
+    crew.share(lambda start, stop: distances(Z, left[start:stop], row, away[start:stop]), len(left))
+    if most >= len(left):
+        chosen = np.arange(len(left))
+        outside = -1.0
+    else:
+        inside = np.argpartition(away, -most)
+        outside = float(away[inside[:-most]].max())
+        chosen = inside[-most:]
     chosen = chosen[np.argsort(-away[chosen], kind="stable")]
-    outside = float(np.max(away[~inside], initial=-1.0))
     return left[chosen], away[chosen], outside, row

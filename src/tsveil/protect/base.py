@@ -29,7 +29,7 @@ class Protected:
     """A block after protection."""
 
     values: Array
-    #: the group of each record, or None for a method without groups
+    #: the group of each record, (n,), or of each value when columns are grouped one by one, (n, columns); None without groups
     groups: Indices | None = None
     #: what the owner should know of this run
     warnings: tuple[str, ...] = ()

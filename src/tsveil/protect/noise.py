@@ -49,8 +49,8 @@ from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param, true_or_false
 from tsveil.protect.base import Method, Protected
 
-#: squares of larger values leave the range of float64
-LARGEST = 1e150
+#: larger values may leave the range of float64 when noise is added
+LARGEST = 1e300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,24 +74,28 @@ class Noise(Method):
         if data.n < 2:
             problems.add("one record has no standard deviation: at least 2 records are needed")
         if np.abs(data.values).max() > LARGEST:
-            problems.add(f"a value is larger than {LARGEST:g}, so its square cannot be computed: rescale the data")
+            problems.add(f"a value is larger than {LARGEST:g}: rescale the data")
         problems.raise_if_any()
 
     def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
         """Add noise to all columns of a block."""
-        # Counted from the first record, a large offset costs no digits and equal values have no spread at all.
+        # Counted from the first record and in units of the widest distance to it: neither a large offset nor huge or tiny
+        # values cost digits, and equal values have no spread at all.
         shifted = values - values[0]
-        centred = shifted - shifted.mean(axis=0)
-        spread = np.sqrt(np.einsum("ij,ij->j", centred, centred) / (len(values) - 1))
+        widest = np.abs(shifted).max(axis=0)
+        unit = shifted / np.where(widest > 0, widest, 1.0)
+        centred = unit - unit.mean(axis=0)
         if self.correlated:
             factor = _triangle(centred) / np.sqrt(len(values) - 1)
             noise = rng.standard_normal((len(values), len(factor))) @ factor
         else:
-            noise = rng.standard_normal(values.shape) * spread
-        constant = [name for name, width in zip(block.columns, spread, strict=True) if width == 0]
+            noise = rng.standard_normal(values.shape) * centred.std(axis=0, ddof=1)
         return Protected(
-            values=values + self.sd * noise,
-            facts={"values": values.size, "constant columns, published as they are": len(constant)},
+            values=values + self.sd * noise * widest,
+            facts={
+                "values": values.size,
+                "constant columns, published as they are": int(np.count_nonzero(widest == 0)),
+            },
         )
 
     def guarantee(self, data: Dataset) -> NoGuarantee:
@@ -105,6 +109,7 @@ class Noise(Method):
 
 def _triangle(centred: Array) -> Array:
     """R with R'R = X'X, upper triangular, with a diagonal of at least zero so that it does not depend on the linear algebra library."""
-    factor: Array = np.linalg.qr(centred, mode="r")
+    factor = np.asarray(np.linalg.qr(centred, mode="r"))
     signs = np.where(np.diagonal(factor) < 0, -1.0, 1.0)
-    return factor * signs[:, None]
+    out: Array = factor * signs[:, None]
+    return out

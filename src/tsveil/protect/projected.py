@@ -120,9 +120,9 @@ class Projected(Method):
         order = np.argsort(along, kind="stable")
         groups = np.empty(len(values), dtype=np.int64)
         if self.grouping == "optimal":
-            from tsveil._kernels.partition import least_sse_groups
+            from tsveil._kernels.partition import least_sse_runs
 
-            groups[order] = least_sse_groups(normalised(values, "component")[order], self.k)
+            groups[order] = least_sse_runs(normalised(values, "component")[order], self.k)
         else:
             groups[order] = fixed_groups(along[order], order, self.k)
         sizes = np.bincount(groups)

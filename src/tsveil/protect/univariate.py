@@ -97,12 +97,12 @@ def least_sse_groups(column: Array, k: int) -> Indices:
     >>> least_sse_groups(np.array([10.0, 1.0, 2.0, 11.0, 3.0]), 2)
     array([1, 0, 0, 1, 0])
     """
-    from tsveil._kernels.partition import least_sse_groups as consecutive_groups
+    from tsveil._kernels.partition import least_sse_runs
 
     order = np.argsort(column, kind="stable")
     ordered = column[order]
     # A power of two changes no digit and brings the spread near 1, so that no square leaves the range of float64.
     exponent = int(np.frexp(ordered[-1] / 2 - ordered[0] / 2)[1])
     groups = np.empty(len(column), dtype=np.int64)
-    groups[order] = consecutive_groups(np.ldexp(ordered, -exponent)[:, None], k)
+    groups[order] = least_sse_runs(np.ldexp(ordered, -exponent)[:, None], k)
     return groups

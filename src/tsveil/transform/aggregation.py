@@ -116,7 +116,8 @@ class SymmetricMeasure:
 
     Examples
     --------
-    >>> SymmetricMeasure([0.0, 0.5, 0.8, 1.0]).attributes
+    >>> import numpy as np
+    >>> SymmetricMeasure(np.array([0.0, 0.5, 0.8, 1.0])).attributes
     3
     >>> SymmetricMeasure.of(exponent(2.0), 2).values
     array([0.  , 0.25, 1.  ])

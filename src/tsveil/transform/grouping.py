@@ -149,13 +149,13 @@ def _families(strength: Array, size: int, count: int) -> list[list[int]]:
         while unused.any() and len(family) < size:
             candidates = np.flatnonzero(unused)
             if family:
-                means = strength[np.ix_(candidates, family)].mean(axis=1).round(DIGITS)
+                means = strength[candidates][:, family].mean(axis=1).round(DIGITS)
                 best = candidates[means.argmax()]  # argmax takes the first of equals
             elif size == 1:
                 best = candidates[0]
             else:
                 # The lower index of the strongest pair; the other one is then the strongest with it, and so comes next.
-                best = candidates[strength[np.ix_(candidates, candidates)].max(axis=1).argmax()]
+                best = candidates[strength[candidates][:, candidates].max(axis=1).argmax()]
             family.append(int(best))
             unused[best] = False
         families.append(family)

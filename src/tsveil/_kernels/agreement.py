@@ -1,0 +1,186 @@
+"""How many released records agree with an original one on which attributes, without looking at pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tsveil._kernels.compiling import kernel
+from tsveil._types import AnyArray, Array, Indices
+
+#: a large odd number near 2^64 / golden ratio: its product spreads keys over the table (multiplicative hashing)
+SPREAD = np.uint64(11400714819323198485)
+
+
+@kernel
+def pattern_counts(labels: Indices, released: Indices, sizes: Indices) -> AnyArray:
+    """For each original record and each pattern the number of released records that agree in exactly that way.
+
+    Attribute j agrees where the labels (original records by attributes, released records by attributes; sizes[j] labels) are
+    equal; bit j of a pattern is set where it agrees.
+
+    First the number that agree at least on a set S of attributes, for all S: sets are walked through depth first, and
+    each set adds an attribute to the one before, so that a record's labels on it are one number again (its place among the
+    joint labels that occur in both files). Records without a partner on a set have none on a larger one and are dropped. Then
+    inclusion and exclusion: exactly T = sum over S containing T of (-1)^|S - T| (at least S).
+    """
+    n, columns = labels.shape
+    m = len(released)
+    counts = np.zeros((n, 1 << columns), np.int32)
+    # Depth d of the walk: the records that still have partners, and the number of their joint label.
+    ours = np.empty((columns + 1, n), np.int64)
+    our_code = np.zeros((columns + 1, n), np.int64)
+    theirs = np.empty((columns + 1, m), np.int64)
+    their_code = np.zeros((columns + 1, m), np.int64)
+    alive = np.zeros((columns + 1, 2), np.int64)
+    added = np.full(columns + 1, -1, np.int64)
+    ours[0] = np.arange(n)
+    theirs[0] = np.arange(m)
+    alive[0] = n, m
+    counts[:, 0] = m
+    slots = 4
+    while slots < 2 * m:
+        slots *= 2
+    keys = np.empty(slots, np.int64)
+    codes = np.empty(slots, np.int64)
+    members = np.empty(m, np.int64)
+    used = np.empty(m, np.int64)
+    depth = 0
+    mask = 0
+    candidate = 0
+    while True:
+        if candidate == columns:
+            if depth == 0:
+                break
+            mask ^= 1 << added[depth]
+            candidate = added[depth] + 1
+            depth -= 1
+            continue
+        j = candidate
+        a_alive, b_alive = alive[depth]
+        size = 4
+        shift = 62
+        while size < 2 * b_alive:
+            size *= 2
+            shift -= 1
+        keys[:size] = -1
+        found = 0
+        for r in range(b_alive):
+            row = theirs[depth, r]
+            key = their_code[depth, r] * sizes[j] + released[row, j]
+            at = np.int64((np.uint64(key) * SPREAD) >> np.uint64(shift))
+            while keys[at] != -1 and keys[at] != key:
+                at = (at + 1) & (size - 1)
+            if keys[at] == -1:
+                keys[at] = key
+                codes[at] = found
+                members[found] = 0
+                used[found] = 0
+                found += 1
+            members[codes[at]] += 1
+            their_code[depth + 1, r] = codes[at]
+        kept = 0
+        for r in range(a_alive):
+            row = ours[depth, r]
+            key = our_code[depth, r] * sizes[j] + labels[row, j]
+            at = np.int64((np.uint64(key) * SPREAD) >> np.uint64(shift))
+            while keys[at] != -1 and keys[at] != key:
+                at = (at + 1) & (size - 1)
+            if keys[at] == key:
+                counts[row, mask | (1 << j)] = members[codes[at]]
+                used[codes[at]] = 1
+                ours[depth + 1, kept] = row
+                our_code[depth + 1, kept] = codes[at]
+                kept += 1
+        candidate = j + 1
+        if kept == 0 or candidate == columns:
+            continue
+        partners = 0
+        for r in range(b_alive):
+            code = their_code[depth + 1, r]
+            if used[code]:
+                theirs[depth + 1, partners] = theirs[depth, r]
+                their_code[depth + 1, partners] = code
+                partners += 1
+        depth += 1
+        alive[depth] = kept, partners
+        added[depth] = j
+        mask |= 1 << j
+    for i in range(n):
+        for j in range(columns):
+            bit = 1 << j
+            for pattern in range(1 << columns):
+                if not pattern & bit:
+                    counts[i, pattern] -= counts[i, pattern | bit]
+    return counts
+
+
+@kernel
+def pattern_counts_within(known: Array, released: Array, factor: Array, tolerance: float) -> AnyArray:
+    """The same where attribute j agrees if the values differ by at most `tolerance` after scaling: pair by pair."""
+    n, columns = known.shape
+    counts = np.zeros((n, 1 << columns), np.int32)
+    for i in range(n):
+        for row in range(len(released)):
+            pattern = 0
+            for j in range(columns):
+                if abs(known[i, j] - released[row, j]) * factor[j] <= tolerance:
+                    pattern |= 1 << j
+            counts[i, pattern] += 1
+    return counts
+
+
+@kernel
+def first_with_pattern(
+    labels: Indices, released: Indices, order: Indices, starts: Indices, pattern: int, chosen: Indices, link: Indices
+) -> None:
+    """The lowest row of the release with exactly this pattern, for the chosen records; lowers `link` to it.
+
+    order[j] lists the released rows by their label of attribute j, and label v stands at starts[j, v]..starts[j, v + 1]. Of the
+    attributes that agree the one with the fewest rows is searched; all rows if none agrees.
+    """
+    columns = labels.shape[1]
+    for i in chosen:
+        rarest = -1
+        fewest = len(released) + 1
+        for j in range(columns):
+            if pattern & (1 << j):
+                size = starts[j, labels[i, j] + 1] - starts[j, labels[i, j]]
+                if size < fewest:
+                    rarest = j
+                    fewest = size
+        begin = 0
+        end = len(released)
+        if rarest >= 0:
+            begin = starts[rarest, labels[i, rarest]]
+            end = starts[rarest, labels[i, rarest] + 1]
+        for at in range(begin, end):
+            row = order[rarest, at] if rarest >= 0 else at
+            fits = True
+            for j in range(columns):
+                if (labels[i, j] == released[row, j]) != ((pattern & (1 << j)) != 0):
+                    fits = False
+                    break
+            if fits:
+                if link[i] < 0 or row < link[i]:
+                    link[i] = row
+                break
+
+
+@kernel
+def first_with_pattern_within(
+    known: Array, released: Array, factor: Array, tolerance: float, pattern: int, chosen: Indices, link: Indices
+) -> None:
+    """The same where attributes agree within a tolerance: rows are searched from the first on."""
+    columns = known.shape[1]
+    for i in chosen:
+        for row in range(len(released)):
+            fits = True
+            for j in range(columns):
+                agrees = abs(known[i, j] - released[row, j]) * factor[j] <= tolerance
+                if agrees != ((pattern & (1 << j)) != 0):
+                    fits = False
+                    break
+            if fits:
+                if link[i] < 0 or row < link[i]:
+                    link[i] = row
+                break

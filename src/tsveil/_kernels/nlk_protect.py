@@ -1,0 +1,477 @@
+"""Making a table (n,l,k)-anonymous: clusters by gaps, cuts that are checked exactly, and peeled columns.
+
+At each time point the series are sorted; a cluster is a run of neighbours, named by its first position. Everything is indexed
+by time first. A cell is small when its cluster has fewer than k members; `small` counts the small cells of each series.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tsveil._kernels.compiling import kernel
+from tsveil._types import Array, Indices, Mask
+
+#: what became of a cut
+ACCEPTED, REFUSED, UNDECIDED = 1, 0, 2
+#: what a search for an attack may find
+NONE, FOUND, LIMIT = 0, 1, 2
+
+
+class Table(NamedTuple):
+    """A clustered table, what it must satisfy, and what is known of its series."""
+
+    #: (T, N) series by time and position in the sorted order
+    order: Indices
+    #: (T, N) first position of the cluster of a series
+    label: Indices
+    #: (T, N) position after the last one of the cluster that begins here
+    stop: Indices
+    #: (N,) number of small cells of a series
+    small: Indices
+    #: (N, n) the known points of the last attack on a series that was found or looked promising, and their number
+    hints: Indices
+    hinted: Indices
+    #: (N,) whether they single out the series and are not small themselves: then all small points are inferred
+    certain: Mask
+    #: (N,) whether to look for better ones
+    stale: Mask
+    #: n known points, m = l-n inferred points too many, k series, smallest cluster allowed
+    n: int
+    m: int
+    k: int
+    smallest: int
+    #: nodes that the search for an attack may take for one cut, and those left for all cuts
+    node_limit: int
+    nodes_left: Indices
+    # scratch: candidate series by depth, points to branch on by depth, marks of points and clusters
+    who: Indices
+    branch: Indices
+    stamp: Indices
+
+
+@kernel
+def first_clusters(gaps: Array, ranked: Indices, k: int, label: Indices, stop: Indices, order: Indices) -> None:
+    """Stage 1: take the gaps in the order `ranked` and cut where both sides keep k; fills `label` and `stop`.
+
+    gaps[t, p-1] lies between the positions p-1 and p. A cut at p keeps k on both sides iff no other cut is nearer than k.
+    """
+    T, N = order.shape
+    near = np.empty(N + 1, dtype=np.bool_)
+    begins = np.empty(N + 1, dtype=np.bool_)
+    for t in range(T):
+        for p in range(N + 1):
+            near[p] = p < k or N - p < k
+            begins[p] = p == 0 or p == N
+        for i in range(N - 1):
+            p = ranked[t, i] + 1
+            if gaps[t, p - 1] > 0.0 and not near[p]:
+                begins[p] = True
+                for q in range(p - k + 1, p + k):
+                    near[q] = True
+        a = 0
+        for p in range(1, N + 1):
+            if begins[p]:
+                stop[t, a] = p
+                for q in range(a, p):
+                    label[t, order[t, q]] = a
+                a = p
+
+
+@kernel
+def run_loss(S: Array, t: int, a: int, b: int, median: bool) -> float:
+    """The loss of a cluster of the positions a..b-1: distances to their mean or median, summed over dimensions."""
+    size = b - a
+    total = 0.0
+    for d in range(S.shape[2]):
+        if median:
+            centre = middle(S, t, a, b, d)
+        else:
+            # Shifted by a member: the mean of equal values is that value, and an offset costs no digits.
+            centre = 0.0
+            for p in range(a, b):
+                centre += S[t, p, d] - S[t, a, d]
+            centre = S[t, a, d] + centre / size
+        for p in range(a, b):
+            total += abs(S[t, p, d] - centre)
+    return total
+
+
+@kernel
+def middle(S: Array, t: int, a: int, b: int, d: int) -> float:
+    """The median of dimension d over the positions a..b-1."""
+    low, high = (b - a - 1) // 2, (b - a) // 2
+    if S.shape[2] == 1:  # sorted
+        return S[t, a + low, d] + (S[t, a + high, d] - S[t, a + low, d]) / 2
+    values = S[t, a:b, d].copy()
+    for i in range(1, b - a):
+        value, at = values[i], i
+        while at > 0 and values[at - 1] > value:
+            values[at] = values[at - 1]
+            at -= 1
+        values[at] = value
+    return values[low] + (values[high] - values[low]) / 2
+
+
+# -- attacks on a series ---------------------------------------------------------------------------------------------------
+
+
+@kernel
+def size_of(table: Table, t: int, f: int) -> int:
+    """The size of the cluster of a series."""
+    return table.stop[t, table.label[t, f]] - table.label[t, f]
+
+
+@kernel
+def single_out(table: Table, f: int) -> None:
+    """Make a hint of points where f's cluster is not small, each the one that leaves the fewest candidates."""
+    T = table.order.shape[0]
+    who = table.who[0]
+    count, chosen = table.order.shape[1], 0
+    while chosen < table.n and count > 0:
+        point, fewest = -1, count
+        for t in range(T):
+            agree = size_of(table, t, f) - 1
+            if agree < table.k - 1:
+                continue
+            if chosen > 0:
+                agree = 0
+                for i in range(count):
+                    if table.label[t, who[i]] == table.label[t, f]:
+                        agree += 1
+                        if agree >= fewest:
+                            break
+            if agree < fewest:
+                point, fewest = t, agree
+        if point < 0:
+            break
+        table.hints[f, chosen] = point
+        chosen += 1
+        count = candidates(table, f, chosen, who)
+    table.hinted[f] = chosen
+    table.certain[f] = count == 0
+    table.stale[f] = False
+
+
+@kernel
+def candidates(table: Table, f: int, chosen: int, who: Indices) -> int:
+    """Write the series other than f that agree with it at the first points of its hint to `who`; gives their number."""
+    count = 0
+    t = table.hints[f, 0]
+    a = table.label[t, f]
+    for q in range(a, table.stop[t, a]):
+        g = table.order[t, q]
+        agrees = g != f
+        for i in range(1, chosen):
+            t2 = table.hints[f, i]
+            if table.label[t2, g] != table.label[t2, f]:
+                agrees = False
+                break
+        if agrees:
+            who[count] = g
+            count += 1
+    return count
+
+
+@kernel
+def hints_at(table: Table, f: int, t: int) -> bool:
+    """Whether the hint of f knows point t."""
+    for i in range(table.hinted[f]):
+        if table.hints[f, i] == t:
+            return True
+    return False
+
+
+@kernel
+def hint_works(table: Table, f: int, t: int) -> bool:
+    """Whether the hint of f is an attack on the table after a cut at t; f has m small points or more."""
+    if table.certain[f] and (size_of(table, t, f) >= table.k or not hints_at(table, f, t)):
+        return True
+    if table.hinted[f] == 0:
+        return False
+    who = table.who[0]
+    count = candidates(table, f, table.hinted[f], who)
+    found = 0
+    for s in range(table.order.shape[0]):
+        if size_of(table, s, f) < table.k and not hints_at(table, f, s) and inferred(table, f, s, who, count):
+            found += 1
+            if found >= table.m:
+                return True
+    return False
+
+
+@kernel
+def stays(table: Table, f: int, g: int, s: int) -> bool:
+    """Whether f's small point s stays inferable when g is a candidate, too."""
+    return table.label[s, g] == table.label[s, f] or size_of(table, s, f) + size_of(table, s, g) < table.k
+
+
+@kernel
+def inferred(table: Table, f: int, s: int, who: Indices, count: int) -> bool:
+    """Whether point s is inferred when the candidates are f and the first of `who`."""
+    table.stamp[-1] += 1
+    total = size_of(table, s, f)
+    for j in range(count):
+        c = table.label[s, who[j]]
+        if c != table.label[s, f] and table.stamp[c] != table.stamp[-1]:
+            table.stamp[c] = table.stamp[-1]
+            total += table.stop[s, c] - c
+            if total >= table.k:
+                break
+    return total < table.k
+
+
+@kernel
+def too_many(table: Table, f: int, who: Indices, count: int, points: Indices, must_infer: int) -> bool:
+    """Whether the candidates f and `who` leave fewer than m of the points (-1: known ones), or not the one that must be inferred."""
+    if must_infer >= 0 and not inferred(table, f, must_infer, who, count):
+        return True
+    found = 0
+    for i in range(points.shape[0]):
+        if points[i] >= 0 and inferred(table, f, points[i], who, count):
+            found += 1
+            if found >= table.m:
+                return False
+    return True
+
+
+@kernel
+def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tuple[int, int]:
+    """Search an attack on f that knows point t, or that infers it; gives the outcome and the number of nodes, and leaves a hint.
+
+    Candidates beside which fewer than m points (or not t) are inferred must be excluded. Branch on the points that exclude the one
+    with the fewest of them, and never try a point again that was searched through.
+    """
+    T, N = table.order.shape
+    who, branch, m = table.who, table.branch, table.m
+    points = np.empty(T, dtype=np.int64)  # f's small points that are not known; -1 where one was taken as known
+    place = np.full(T, -1, dtype=np.int64)
+    open_at = np.empty(T, dtype=np.int64)  # the depth at which a point was closed; n+1 when it is open
+    found = 0
+    for s in range(T):
+        open_at[s] = table.n + 1
+        if size_of(table, s, f) < table.k and not (known and s == t):
+            place[s] = found
+            points[found] = s
+            found += 1
+    points = points[:found]
+    spare = found - m
+    if spare < 0:
+        return NONE, 0
+    open_at[t] = -1
+    must_infer = -1 if known else t
+    picks = np.empty(table.n + 1, dtype=np.int64)
+    counts = np.empty(table.n + 1, dtype=np.int64)
+    branches = np.zeros(table.n + 1, dtype=np.int64)
+    tried = np.zeros(table.n + 1, dtype=np.int64)
+    cover = np.empty(T, dtype=np.int64)
+    best = np.empty(table.n + 1, dtype=np.int64)
+    first = 1 if known else 0
+    depth, nodes, fresh = first, 0, True
+    counts[depth] = 0
+    for g in range(N):
+        if g != f and not (known and table.label[t, g] != table.label[t, f]):
+            who[depth, counts[depth]] = g
+            counts[depth] += 1
+
+    while True:
+        if fresh:
+            nodes += 1
+            if nodes > limit:
+                return LIMIT, nodes
+            fresh = False
+            left = table.n - depth
+            here = who[depth]
+            branches[depth] = 0
+            tried[depth] = 0
+            # Those that must go come first in the list.
+            must = 0
+            for i in range(counts[depth]):
+                g = here[i]
+                beside = 0
+                for j in range(points.shape[0]):
+                    if points[j] >= 0 and stays(table, f, g, points[j]):
+                        beside += 1
+                if beside < m or (must_infer >= 0 and not stays(table, f, g, must_infer)):
+                    here[i] = here[must]
+                    here[must] = g
+                    must += 1
+            if must == 0:
+                if not too_many(table, f, here, counts[depth], points, must_infer):
+                    if known:
+                        picks[0] = t
+                    for i in range(depth):
+                        table.hints[f, i] = picks[i]
+                    table.hinted[f] = depth
+                    table.certain[f] = False
+                    return FOUND, nodes
+                # Together they are too many: one of the first few that suffice for that must go.
+                few = 1
+                while not too_many(table, f, here, few, points, must_infer):
+                    few += 1
+            else:
+                few = 1
+            if left == 0:
+                continue
+            if must > 0:
+                fewest = T + 1
+                for i in range(must):
+                    options = 0
+                    for p in range(T):
+                        if open_at[p] > depth and table.label[p, here[i]] != table.label[p, f]:
+                            options += 1
+                    if options < fewest:
+                        fewest = options
+                        g = here[i]
+                        here[i] = here[0]
+                        here[0] = g
+            for i in range(left):
+                best[i] = 0
+            for p in range(T):
+                cover[p] = 0
+                if open_at[p] <= depth or (spare == 0 and place[p] >= 0):
+                    continue
+                for i in range(must):
+                    if table.label[p, here[i]] != table.label[p, f]:
+                        cover[p] += 1
+                at = left - 1
+                if cover[p] > best[at]:
+                    while at > 0 and best[at - 1] < cover[p]:
+                        best[at] = best[at - 1]
+                        at -= 1
+                    best[at] = cover[p]
+            total = 0
+            for i in range(left):
+                total += best[i]
+            if total < must:
+                continue
+            for p in range(T):
+                if open_at[p] <= depth or (spare == 0 and place[p] >= 0) or (left == 1 and cover[p] < must):
+                    continue
+                for i in range(few):
+                    if table.label[p, here[i]] != table.label[p, f]:
+                        at = branches[depth]
+                        while at > 0 and cover[branch[depth, at - 1]] < cover[p]:
+                            branch[depth, at] = branch[depth, at - 1]
+                            at -= 1
+                        branch[depth, at] = p
+                        branches[depth] += 1
+                        break
+        if tried[depth] < branches[depth]:
+            p = branch[depth, tried[depth]]
+            tried[depth] += 1
+            open_at[p] = depth
+            picks[depth] = p
+            if place[p] >= 0:
+                points[place[p]] = -1
+                spare -= 1
+            kept = 0
+            for i in range(counts[depth]):
+                if table.label[p, who[depth, i]] == table.label[p, f]:
+                    who[depth + 1, kept] = who[depth, i]
+                    kept += 1
+            depth += 1
+            counts[depth] = kept
+            fresh = True
+        else:
+            for i in range(branches[depth]):
+                open_at[branch[depth, i]] = table.n + 1
+            if depth == first:
+                return NONE, nodes
+            depth -= 1
+            p = picks[depth]
+            if place[p] >= 0:
+                points[place[p]] = p
+                spare += 1
+
+
+# -- cuts ------------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def set_cut(table: Table, t: int, a: int, p: int, b: int) -> None:
+    """Cut the cluster a..b-1 before position p."""
+    table.stop[t, a] = p
+    table.stop[t, p] = b
+    for q in range(p, b):
+        table.label[t, table.order[t, q]] = p
+    if b - a >= table.k:
+        count_small(table, t, a, p, 1)
+        count_small(table, t, p, b, 1)
+
+
+@kernel
+def unset_cut(table: Table, t: int, a: int, p: int, b: int) -> None:
+    """Undo a cut."""
+    if b - a >= table.k:
+        count_small(table, t, a, p, -1)
+        count_small(table, t, p, b, -1)
+    table.stop[t, a] = b
+    for q in range(p, b):
+        table.label[t, table.order[t, q]] = a
+
+
+@kernel
+def count_small(table: Table, t: int, a: int, b: int, change: int) -> None:
+    """Count the cells of a part that became (or is no longer) small."""
+    if b - a < table.k:
+        for q in range(a, b):
+            table.small[table.order[t, q]] += change
+
+
+@kernel
+def try_cut(table: Table, t: int, p: int) -> int:
+    """Cut before position p at time t if the table, anonymous before, stays so."""
+    a = table.label[t, table.order[t, p]]
+    b = table.stop[t, a]
+    if p - a < table.smallest or b - p < table.smallest:
+        return REFUSED
+    set_cut(table, t, a, p, b)
+    outcome = ACCEPTED
+    # An attack that the cut makes possible leaves a member of the cluster among the candidates: it is an attack on that member.
+    for q in range(a, b):
+        f = table.order[t, q]
+        if table.small[f] >= table.m and hint_works(table, f, t):
+            outcome = REFUSED
+            break
+    nodes, q = 0, a
+    while outcome == ACCEPTED and q < b:
+        f = table.order[t, q]
+        q += 1
+        if table.small[f] < table.m:
+            continue
+        if table.stale[f] or (table.certain[f] and hints_at(table, f, t)):
+            single_out(table, f)
+            if hint_works(table, f, t):
+                outcome = REFUSED
+                if hints_at(table, f, t):
+                    # Singled out by the very cut that is refused: without it the hint need not hold.
+                    table.certain[f], table.stale[f] = False, True
+                break
+        for known in (True, False):
+            if known or size_of(table, t, f) < table.k:
+                limit = min(table.node_limit - nodes, table.nodes_left[0])
+                found, used = attack_through(table, f, t, known, limit)
+                nodes += used
+                table.nodes_left[0] = max(0, table.nodes_left[0] - used)
+                if found != NONE:
+                    outcome = REFUSED if found == FOUND else UNDECIDED
+                    break
+    if outcome != ACCEPTED:
+        unset_cut(table, t, a, p, b)
+        return outcome
+    for q in range(a, b):
+        # A hint that relies on knowing t would now waste a point that could be inferred.
+        f = table.order[t, q]
+        if size_of(table, t, f) < table.k and hints_at(table, f, t):
+            table.certain[f], table.stale[f] = False, True
+    return outcome
+
+
+@kernel
+def try_cuts(table: Table, times: Indices, positions: Indices, outcome: Indices, counter: Indices) -> None:
+    """Try each cut of a list once, in its order."""
+    for i in range(times.shape[0]):
+        outcome[i] = try_cut(table, times[i], positions[i])
+        counter[0] = i + 1

@@ -1,0 +1,401 @@
+"""Probabilistic record linkage (P-RL): which attributes of two records agree, weighed by how much their agreement tells.
+
+Each pair of an original and a released record has a pattern of agreements over the c known attributes. In the model of Fellegi
+and Sunter [1]_ attribute j agrees with probability m_j if both records belong to one person and u_j otherwise, independently of
+the other attributes, and a pair is weighed by the log-ratio
+
+    weight = sum_j log(m_j / u_j) where j agrees, log((1 - m_j) / (1 - u_j)) where not.
+
+Each original record is linked to the released one of the largest weight. m, u and the share of matching pairs are estimated by
+the EM algorithm [2]_ from the counts of the 2^c patterns among all pairs, which are counted without looking at the pairs.
+
+When do two numbers agree? By default if the released value is the nearest released one to the original (the lower of two
+equally near): every record then has a label per attribute, and equal labels agree. With `agree="within"`, if they
+differ by at most `tolerance` standard deviations.
+
+Given bounds on the probabilities of a false match and of a false non-match, pairs are linked, not linked or left undecided
+as the theory has it; then only records whose best pair is linked have a link.
+
+References
+----------
+.. [1] I. P. Fellegi, A. B. Sunter, A theory for record linkage, Journal of the American Statistical Association 64 (1969)
+   1183-1210.
+.. [2] W. E. Winkler, Advanced methods for record linkage, Proceedings of the Section on Survey Research Methods, American
+   Statistical Association (1994).
+
+Examples
+--------
+>>> import numpy as np, tsveil as tv
+>>> rng = np.random.default_rng(0)
+>>> x = rng.integers(0, 10, (200, 4)).astype(float)
+>>> noisy = np.where(rng.random(x.shape) < 0.9, x, rng.integers(0, 10, x.shape))
+>>> data = tv.Dataset.from_arrays({"a": x})
+>>> found = tv.attack.probabilistic(data, data.with_values(noisy))
+>>> found
+Links: probabilistic linkage, 4 attributes known: 155.5 of 200 records re-identified (77.8 %)
+>>> {name: round(m, 2) for name, m in found.facts["m"].items()}
+{'a.0': 0.89, 'a.1': 0.92, 'a.2': 0.94, 'a.3': 0.93}
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from tsveil import progress
+from tsveil._types import AnyArray, Array, Indices, Mask
+from tsveil.attack._files import Files, files, on_one_scale
+from tsveil.attack.distance import checked_counts
+from tsveil.attack.links import Links
+from tsveil.attack.series import HasData, Ties
+from tsveil.data.align import Truth
+from tsveil.data.dataset import Dataset
+from tsveil.errors import ParameterError, Problems
+
+Agree = Literal["nearest", "within"]
+
+#: the most attributes: there are 2^12 patterns then
+MOST = 12
+#: cells of a table of records by patterns that is held at a time
+CELLS = 2**24
+#: probabilities are kept this far from 0 and 1
+EDGE = 1e-6
+
+
+def probabilistic(
+    original: Dataset,
+    released: Dataset | HasData,
+    *,
+    known: Sequence[str] | None = None,
+    truth: Truth = None,
+    agree: Agree = "nearest",
+    tolerance: float = 0.1,
+    false_matches: float | None = None,
+    false_non_matches: float | None = None,
+    ties: Ties = "expected",
+) -> Links:
+    """Link originals to the released records of the largest weight, over at most 12 known attributes."""
+    pair = files(original, released, known, truth)
+    return probabilistic_rounds(
+        pair, [len(pair.names)], agree, tolerance, false_matches, false_non_matches, ties
+    )[0]  # fmt: skip
+
+
+def probabilistic_prefixes(
+    original: Dataset,
+    released: Dataset | HasData,
+    *,
+    known: Sequence[str] | None = None,
+    counts: Sequence[int] | None = None,
+    truth: Truth = None,
+    agree: Agree = "nearest",
+    tolerance: float = 0.1,
+    ties: Ties = "expected",
+) -> list[Links]:
+    """The linkage with the first 1, 2, ..., all known attributes (or the given numbers of them), in one pass."""
+    pair = files(original, released, known, truth)
+    return probabilistic_rounds(pair, checked_counts(counts, len(pair.names)), agree, tolerance, None, None, ties)
+
+
+@dataclass(frozen=True, eq=False)
+class FellegiSunter:
+    """The estimated model."""
+
+    #: probability that an attribute agrees, for records of one person and of two
+    m: Array
+    u: Array
+    #: share of pairs that belong to one person
+    share: float
+    #: rounds of the EM algorithm
+    rounds: int
+
+    @property
+    def weights(self) -> Array:
+        """The log-ratio of every pattern."""
+        bits = patterns(len(self.m))
+        return np.where(bits, np.log(self.m / self.u), np.log((1 - self.m) / (1 - self.u))).sum(axis=1)
+
+    def thresholds(self, false_matches: float, false_non_matches: float) -> tuple[float, float]:
+        """The least weight of a linked pair and the largest weight of one that is not.
+
+        Patterns are linked from the largest weight down while their total probability among pairs of two people stays within
+        `false_matches`, and not linked from the smallest up while that among pairs of one person stays within
+        `false_non_matches`. Infinite where no pattern qualifies; a pattern that is linked is not also refused.
+        """
+        bits, weights = patterns(len(self.m)), self.weights
+        order = np.argsort(-weights, kind="stable")
+        apart = np.cumsum(np.where(bits, self.u, 1 - self.u).prod(axis=1)[order])
+        same = np.cumsum(np.where(bits, self.m, 1 - self.m).prod(axis=1)[order][::-1])
+        linked = int(np.searchsorted(apart, false_matches, side="right"))
+        refused = min(int(np.searchsorted(same, false_non_matches, side="right")), len(weights) - linked)
+        return (
+            float(weights[order[linked - 1]]) if linked else math.inf,
+            float(weights[order[::-1][refused - 1]]) if refused else -math.inf,
+        )
+
+
+def fellegi_sunter(counts: Array | Indices, share: float) -> FellegiSunter:
+    """The model that fits the counts of the 2^c patterns best, by EM from m = 0.9, u = 0.1 and a first share of matches.
+
+    Bit j of a pattern's number is set where attribute j agrees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bits = patterns(3)
+    >>> model = lambda p: np.where(bits, p, 1 - np.asarray(p)).prod(axis=1)
+    >>> counts = 1e6 * (0.01 * model([0.9, 0.8, 0.95]) + 0.99 * model([0.1, 0.05, 0.2]))
+    >>> fellegi_sunter(counts, 0.001).m.round(2)
+    array([0.9 , 0.8 , 0.95])
+    """
+    bits = patterns(int(len(counts)).bit_length() - 1).astype(np.float64)
+    counts = np.asarray(counts, dtype=np.float64)
+    total = counts.sum()
+    columns = bits.shape[1]
+    m, u = np.full(columns, 0.9), np.full(columns, 0.1)
+    share = min(max(share, EDGE * EDGE), 1 - EDGE)
+    rounds = 0
+    for rounds in range(1, 1001):
+        ratio = bits @ np.log(m / u) + (1 - bits) @ np.log((1 - m) / (1 - u)) + math.log(share / (1 - share))
+        matching = counts / (1 + np.exp(-np.clip(ratio, -700, 700)))
+        matches = matching.sum()
+        new_m = np.clip(matching @ bits / matches, EDGE, 1 - EDGE) if matches > 0 else m
+        new_u = np.clip((counts - matching) @ bits / max(total - matches, EDGE), EDGE, 1 - EDGE)
+        new_share = min(max(matches / total, EDGE * EDGE), 1 - EDGE)
+        change = max(np.abs(new_m - m).max(), np.abs(new_u - u).max(), abs(new_share - share))
+        m, u, share = new_m, new_u, new_share
+        if change < 1e-8:
+            break
+    return FellegiSunter(m, u, float(share), rounds)
+
+
+def patterns(columns: int) -> Mask:
+    """All patterns of agreement, a row each; pattern number p agrees on column j where its bit j is set.
+
+    Examples
+    --------
+    >>> patterns(2).astype(int)
+    array([[0, 0],
+           [1, 0],
+           [0, 1],
+           [1, 1]])
+    """
+    numbers = np.arange(1 << columns)[:, None]
+    found: Mask = (numbers >> np.arange(columns)) & 1 == 1
+    return found
+
+
+def probabilistic_rounds(
+    pair: Files,
+    counts: Sequence[int],
+    agree: Agree = "nearest",
+    tolerance: float = 0.1,
+    false_matches: float | None = None,
+    false_non_matches: float | None = None,
+    ties: Ties = "expected",
+) -> list[Links]:
+    """The linkage with the first so many columns of two files."""
+    _check(counts, agree, tolerance, false_matches, false_non_matches, ties)
+    most = max(counts)
+    n, released = len(pair.a), len(pair.b)
+    table = _Nearest(pair, most) if agree == "nearest" else _Within(pair, most, tolerance)
+    total = np.zeros(1 << most, dtype=np.int64)
+    for _, _, part in table.parts():
+        total += part.sum(axis=0, dtype=np.int64)
+    models = {}
+    for count in counts:
+        known = total.reshape(-1, 1 << count).sum(axis=0)
+        models[count] = fellegi_sunter(known, 1 / math.sqrt(n * released))
+    own = table.own_patterns()
+    found = {count: _Found.empty(n) for count in counts}
+    for low, high, part in table.parts():
+        for count in counts:
+            exact = part.reshape(high - low, -1, 1 << count).sum(axis=1, dtype=np.int64)
+            weights = models[count].weights
+            best = np.where(exact > 0, weights, -np.inf).max(axis=1)
+            at_best = (weights == best[:, None]) & (exact > 0)
+            into = found[count]
+            into.best[low:high] = best
+            into.tied[low:high] = np.where(at_best, exact, 0).sum(axis=1)
+            for pattern in np.flatnonzero(at_best.any(axis=0)).tolist():
+                table.first_rows(pattern, count, low + np.flatnonzero(at_best[:, pattern]), into.link)
+    return [
+        _links(pair, count, models[count], found[count], own, false_matches, false_non_matches, ties) for count in counts
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """For each original record the largest weight, how many released records have it, and the lowest of them."""
+
+    best: Array
+    tied: Indices
+    link: Indices
+
+    @classmethod
+    def empty(cls, n: int) -> _Found:
+        return cls(np.empty(n), np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64))
+
+
+def _links(
+    pair: Files, count: int, model: FellegiSunter, found: _Found, own: Indices,
+    false_matches: float | None, false_non_matches: float | None, ties: Ties,
+) -> Links:  # fmt: skip
+    weights = model.weights
+    hit = (own >= 0) & (weights[own & ((1 << count) - 1)] == found.best)
+    tied, link = found.tied, found.link
+    names = pair.names[:count]
+    facts = {
+        "m": dict(zip(names, model.m.tolist(), strict=True)),
+        "u": dict(zip(names, model.u.tolist(), strict=True)),
+        "share": model.share,
+        "rounds": model.rounds,
+    }
+    if false_matches is not None:
+        upper, lower = model.thresholds(false_matches, false_non_matches or 0.0)
+        linked = found.best >= upper
+        hit, tied, link = hit & linked, np.where(linked, tied, 0), np.where(linked, link, -1)
+        facts |= {"upper": upper, "lower": lower, "undecided": int(((found.best < upper) & (found.best > lower)).sum())}
+    return Links(
+        attack=pair.told("probabilistic linkage", count),
+        candidates=tied,
+        link=link,
+        hit=hit,
+        ties=ties,
+        own=pair.own,
+        released=len(pair.b),
+        facts=facts,
+    )
+
+
+class _Table:
+    """How many released records agree with each original one in each pattern, some originals at a time."""
+
+    def __init__(self, pair: Files, columns: int) -> None:
+        self.pair = pair
+        self.columns = columns
+        #: kept when all records fit at once, for they are gone through twice
+        self.whole: AnyArray | None = None
+
+    def parts(self) -> Iterator[tuple[int, int, AnyArray]]:
+        """First and last original record, and their table."""
+        n = len(self.pair.a)
+        step = max(1, CELLS >> self.columns)
+        with progress.step("Comparing records", total=n) as counter:
+            for low in range(0, n, step):
+                high = min(low + step, n)
+                part = self.counted(low, high) if self.whole is None else self.whole
+                if n <= step:
+                    self.whole = part
+                yield low, high, part
+                counter[0] = high
+
+    def counted(self, low: int, high: int) -> AnyArray:
+        raise NotImplementedError
+
+    def own_patterns(self) -> Indices:
+        """The pattern of each original with the person's own released record; -1: not released."""
+        raise NotImplementedError
+
+    def first_rows(self, pattern: int, columns: int, chosen: Indices, link: Indices) -> None:
+        """Lower the links of some originals to the first released row with a pattern over the first columns."""
+        raise NotImplementedError
+
+    def _numbers(self, agrees: Mask) -> Indices:
+        numbers = (agrees << np.arange(self.columns)).sum(axis=1)
+        return np.where(self.pair.own >= 0, numbers, -1)
+
+
+class _Nearest(_Table):
+    """Attributes agree where the released value is the nearest one."""
+
+    def __init__(self, pair: Files, columns: int) -> None:
+        super().__init__(pair, columns)
+        self.labels = np.empty((len(pair.a), columns), dtype=np.int64)
+        self.released = np.empty((len(pair.b), columns), dtype=np.int64)
+        values = []
+        for j in range(columns):
+            distinct, self.released[:, j] = np.unique(pair.b[:, j], return_inverse=True)
+            self.labels[:, j] = nearest_values(distinct, pair.a[:, j])
+            values.append(len(distinct))
+        self.sizes = np.array(values, dtype=np.int64)
+        self.order = np.ascontiguousarray(np.argsort(self.released, axis=0, kind="stable").T)
+        self.starts = np.zeros((columns, int(self.sizes.max()) + 1), dtype=np.int64)
+        for j in range(columns):
+            self.starts[j, 1:] = np.cumsum(np.bincount(self.released[:, j], minlength=self.starts.shape[1] - 1))
+
+    def counted(self, low: int, high: int) -> AnyArray:
+        from tsveil._kernels.agreement import pattern_counts
+
+        return pattern_counts(self.labels[low:high], self.released, self.sizes)
+
+    def own_patterns(self) -> Indices:
+        return self._numbers(self.labels == self.released[self.pair.own])
+
+    def first_rows(self, pattern: int, columns: int, chosen: Indices, link: Indices) -> None:
+        from tsveil._kernels.agreement import first_with_pattern
+
+        labels, released = (np.ascontiguousarray(table[:, :columns]) for table in (self.labels, self.released))
+        first_with_pattern(labels, released, self.order, self.starts, pattern, chosen, link)
+
+
+class _Within(_Table):
+    """Attributes agree where the values differ by at most some standard deviations."""
+
+    def __init__(self, pair: Files, columns: int, tolerance: float) -> None:
+        super().__init__(pair, columns)
+        self.a, self.b, self.factor = on_one_scale(pair.a[:, :columns], pair.b[:, :columns])
+        self.tolerance = float(tolerance)
+
+    def counted(self, low: int, high: int) -> AnyArray:
+        from tsveil._kernels.agreement import pattern_counts_within
+
+        return pattern_counts_within(self.a[low:high], self.b, self.factor, self.tolerance)
+
+    def own_patterns(self) -> Indices:
+        return self._numbers(np.abs(self.a - self.b[self.pair.own]) * self.factor <= self.tolerance)
+
+    def first_rows(self, pattern: int, columns: int, chosen: Indices, link: Indices) -> None:
+        from tsveil._kernels.agreement import first_with_pattern_within
+
+        a, b = (np.ascontiguousarray(table[:, :columns]) for table in (self.a, self.b))
+        first_with_pattern_within(a, b, self.factor, self.tolerance, pattern, chosen, link)
+
+
+def nearest_values(distinct: Array, x: Array) -> Indices:
+    """The place of the nearest of some sorted values, the lower of two equally near.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_values(np.array([1.0, 3.0, 7.0]), np.array([0.0, 2.0, 5.5, 9.0]))
+    array([0, 0, 2, 2])
+    """
+    above = np.clip(np.searchsorted(distinct, x), 1, max(len(distinct) - 1, 1))
+    if len(distinct) == 1:
+        return np.zeros(len(x), dtype=np.int64)
+    return above - (x - distinct[above - 1] <= distinct[above] - x)
+
+
+def _check(
+    counts: Sequence[int], agree: Agree, tolerance: float, false_matches: float | None, false_non_matches: float | None, ties: Ties
+) -> None:  # fmt: skip
+    problems = Problems("the probabilistic attack cannot run", ParameterError)
+    if max(counts) > MOST:
+        problems.add(f"it takes at most {MOST} known attributes. Got {max(counts)}.")
+        problems.hint("options: name fewer in known=...")
+    for name, value, allowed in (("agree", agree, get_args(Agree)), ("ties", ties, get_args(Ties))):
+        if value not in allowed:
+            problems.add(f"The {name!r} parameter must be one of {', '.join(map(repr, allowed))}. Got {value!r}.")
+    if not 0 <= tolerance < math.inf:
+        problems.add(f"The 'tolerance' parameter must be a number of at least 0. Got {tolerance}.")
+    for name, bound in (("false_matches", false_matches), ("false_non_matches", false_non_matches)):
+        if bound is not None and not 0 <= bound <= 1:
+            problems.add(f"The {name!r} parameter must be a probability from 0 to 1. Got {bound}.")
+    if false_non_matches is not None and false_matches is None:
+        problems.add("The 'false_non_matches' parameter needs 'false_matches' as well.")
+    problems.raise_if_any()

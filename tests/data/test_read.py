@@ -1,0 +1,558 @@
+"""Files become data sets: formats, detection, fidelity, and what is said of files that cannot be used."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tsveil as tv
+from tsveil.data.read import looked_at, read
+from tsveil.errors import InputError, ParameterError, TsveilError
+
+METERS = "meter,2018-01-01,2018-01-02,2018-01-04\na,1.5,2,3\nb,4,5.25,6\n"
+VALUES = [[1.5, 2, 3], [4, 5.25, 6]]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Any:
+    def make(content: str | bytes, name: str = "meters.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return make
+
+
+def message(path: Path, **options: Any) -> str:
+    with pytest.raises(InputError) as error:
+        read(path, **options)
+    return str(error.value)
+
+
+# -- formats ----------------------------------------------------------------------------------------------------------
+
+
+def check_meters(data: tv.Dataset) -> None:
+    assert repr(data) == "Dataset: 2 records; series 'series' (3 points); identifier 'meter'"
+    assert data.block("series").tolist() == VALUES
+    assert data.others["meter"].to_list() == ["a", "b"]
+    assert data.blocks[0].times is not None
+    assert data.blocks[0].times.tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        METERS,
+        METERS.rstrip("\n"),
+        METERS + "\n\n",
+        "\n" + METERS,
+        METERS.replace("\n", "\r\n"),
+        METERS.replace("\n", "\r"),
+        "\ufeff" + METERS,
+        "\ufeff" + METERS.replace("\n", "\r\n"),
+        METERS.replace(",", ", ").replace(", 2018", ",2018"),
+        '"meter","2018-01-01","2018-01-02","2018-01-04"\n"a","1.5","2","3"\n"b","4","5.25","6"\n',
+    ],
+)
+def test_lines_and_marks(file: Any, content: str) -> None:
+    check_meters(read(file(content)))
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("name", ["m.csv", "m.csv.gz", "m.tsv", "m.txt", "m"])
+def test_separators_and_gzip(file: Any, separator: str, packed: bool, name: str) -> None:
+    content = METERS.replace(",", separator).encode()
+    data = read(file(gzip.compress(content) if packed else content, name))
+    check_meters(data)
+    assert (data.layout.format, data.layout.separator, data.layout.decimal) == ("csv", separator, ".")
+    assert data.layout.order == ("meter", "2018-01-01", "2018-01-02", "2018-01-04")
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_decimal_comma(file: Any, separator: str) -> None:
+    content = METERS.replace(",", separator).replace(".", ",")
+    data = read(file(content))
+    check_meters(data)
+    assert (data.layout.separator, data.layout.decimal) == (separator, ",")
+    check_meters(read(file(content), separator="tab" if separator == "\t" else separator, decimal=","))
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        ("0,123;1,234", [0.123, 1.234]),
+        ("1,5;2", [1.5, 2]),
+        ("1,234;2,345", [1.234, 2.345]),  # semicolons are cut where commas are decimal
+        ("1,5e3;-2", [1500, -2]),
+        ("1.5;2", [1.5, 2]),
+    ],
+)
+def test_decimal_commas_are_detected(file: Any, cells: str, values: list[float]) -> None:
+    assert read(file(f"1;2\n{cells}\n")).values.tolist() == [values]
+
+
+def test_what_may_be_thousands_is_not_guessed(file: Any) -> None:
+    assert message(file("1\t2\n1,234\t5\n2,345\t6\n")) == (
+        "meters.csv cannot be used: column '1' holds text, not numbers (in row 1: '1,234')\n"
+        "  rows are counted from 1 after the column names\n"
+        "  numbers with a decimal comma are read with decimal=','"
+    )
+    text = message(file('id,1,2\na,5,6\nb,7,8\nc,9,10\nd,1,2\ne,3,4\nf,"1,234",5\n'))
+    assert text == (
+        "meters.csv cannot be used: row 6, column '1': '1,234' is not a number\n"
+        "  rows are counted from 1 after the column names\n"
+        "  numbers with a decimal comma are read with decimal=','"
+    )
+    # a point among decimal commas groups thousands, wherever it stands
+    rows = "".join(f"r{i};1,5;2\n" for i in range(1200))
+    text = message(file(f"id;1;2\n{rows}x;1.234;2\n"))
+    assert text.startswith("meters.csv cannot be used: row 1201, column '1': '1.234' is not a number")
+
+
+def test_parquet(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {"meter": ["a", "b"], "2018-01-01": [1.5, 4.0], "2018-01-02": [2.0, 5.25], "2018-01-04": [3, 6]}
+    )
+    path = tmp_path / "m.parquet"
+    frame.write_parquet(path)
+    data = read(path)
+    check_meters(data)
+    assert data.layout.format == "parquet"
+    assert data.integers == {"2018-01-04"}
+    typed = tmp_path / "typed.parquet"
+    stamps = pl.Series(["2018-01-01", "2018-01-03"] * 2).str.to_datetime(time_unit="us")
+    pl.DataFrame({"who": [1, 1, 2, 2], "when": stamps, "load": [1, 2, 3, 4]}).write_parquet(typed)
+    assert read(typed).columns == ("2018-01-01T00:00:00", "2018-01-03T00:00:00")
+
+
+# -- layouts and roles ------------------------------------------------------------------------------------------------
+
+
+def test_roles_are_guessed_where_they_are_not_given(file: Any) -> None:
+    path = file("meter,town,age,1,2,3\na,x,30,1,2,3\nb,y,40,4,5,6\n")
+    data = read(path, confidential="town")
+    assert (data.id, data.confidential, data.dropped) == ("meter", ("town",), ("age",))
+    chosen = read(path, blocks={"load": {"from": "1", "to": "2"}, "p": ["age"]}, id="town")
+    assert (chosen.id, [b.name for b in chosen.blocks], chosen.dropped) == ("town", ["load", "p"], ("meter", "3"))
+    assert read(path, blocks={"load": ["1", "2"]}).id == "meter"
+    assert read(file("zzz,1,2\n5,1,2\n6,3,4\n"), blocks={"x": ["zzz", "1"]}, times={"x": None}).id is None
+
+
+def test_long_files(file: Any) -> None:
+    path = file("meter,hour,load,gas\na,1,1,5\na,2,2,6\nb,1,3,7\nb,2,4,8\n")
+    data = read(path)
+    assert [b.name for b in data.blocks] == ["load", "gas"]
+    assert data.block("gas").tolist() == [[5, 6], [7, 8]]
+    layout = data.layout
+    assert (layout.shape, layout.time, layout.variable, layout.values) == ("long", "hour", None, ("load", "gas"))
+    assert layout.order == ("meter", "hour", "load", "gas")
+    assert read(path, value="gas").columns == ("1", "2")
+    assert read(path, layout="wide").blocks[0].name == "attributes"
+    assert read(path, resample=4, split=2).blocks[1].name == "load/2"
+
+
+def test_names_are_kept_as_they_are_written(file: Any) -> None:
+    data = read(
+        file("meter,zip,pay,flag,1,2\n007,01234,1.50,NA,1,2\n008,99999,2.5,7,3,4\n"),
+        confidential=["zip", "pay", "flag"],
+    )
+    assert data.others.to_dict(as_series=False) == {
+        "meter": ["007", "008"],
+        "zip": ["01234", "99999"],
+        "pay": [1.5, 2.5],
+        "flag": ["NA", "7"],
+    }
+    plain = read(file("meter,1,2\n7,1,2\n8,3,4\n"))
+    assert plain.others["meter"].to_list() == [7, 8]
+    versions = read(file("name,1,2\n1.1,1,2\n1.10,3,4\n"), id="name")
+    assert versions.others["name"].to_list() == ["1.1", "1.10"]
+    hours = read(file("meter,hour,load\na,01,1\na,02,2\nb,01,3\nb,02,4\n"))
+    assert hours.columns == ("01", "02")
+    # also when all cells had to be read as text
+    rows = "".join(f"{i:05d},1,2\n" for i in range(1500))
+    late = read(file(f"meter,1,2\n{rows}01500,1.5,2\n"))
+    assert late.others["meter"][0] == "00000"
+    assert late.values[-1].tolist() == [1.5, 2]
+    assert late.integers == {"2"}
+
+
+def test_a_look_before_reading(file: Any) -> None:
+    path = file("meter,town,1,2,3\na,x,1,?,3\nb,y,4,5,6\n")
+    look = looked_at(path, confidential=["town"], missing="drop")
+    assert (look.rows, look.columns) == (2, ("meter", "town", "1", "2", "3"))
+    assert look.options() == {
+        "layout": "wide",
+        "id": "meter",
+        "blocks": {"series": {"from": "1", "to": "3", "kind": "series"}},
+        "confidential": ["town"],
+    }
+    assert look.to_dict()["separator"] == ","
+    fine = file("meter,town,1,2,3\na,x,1,2,3\nb,y,4,5,6\n")
+    assert repr(read(fine, **looked_at(fine).options())) == repr(read(fine))
+    apart = file("1,meter,2\n1,a,2\n3,b,4\n")
+    assert looked_at(apart).options()["blocks"] == {"series": {"columns": ["1", "2"], "kind": "series"}}
+    given_blocks = looked_at(fine, blocks={"x": ["1"]})
+    assert given_blocks.options()["blocks"] == {"x": ["1"]}
+    long = file("meter,hour,load\na,1,1\na,2,2\nb,1,3\nb,2,4\n")
+    assert looked_at(long).options() == {"layout": "long", "id": "meter", "time": "hour", "value": ["load"]}
+    assert repr(read(long, **looked_at(long).options())) == repr(read(long))
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_numbers_come_back_exactly(tmp_path_factory: pytest.TempPathFactory, numbers: list[float]) -> None:
+    path = tmp_path_factory.getbasetemp() / "numbers.csv"
+    frame = pl.DataFrame({"a": numbers, "b": [0.5] * len(numbers)})
+    frame.write_csv(path)
+    assert read(path, blocks={"x": ["a", "b"]}).values[:, 0].tolist() == numbers
+    frame.write_csv(path, separator=";", decimal_comma=True)
+    assert read(path, blocks={"x": ["a", "b"]}, decimal=",").values[:, 0].tolist() == numbers
+
+
+@given(st.decimals(-(10**6), 10**6, places=20, allow_nan=False))
+def test_decimals_are_rounded_correctly(tmp_path_factory: pytest.TempPathFactory, number: Any) -> None:
+    path = tmp_path_factory.getbasetemp() / "decimals.csv"
+    path.write_text(f"a,b\n{number:f},x\n0.5,y\n")
+    assert read(path, blocks={"x": ["a"]}).values[0, 0] == float(f"{number:f}")
+    # the same by way of text
+    rows = "1,x\n" * 1100
+    path.write_text(f"a,b\n{rows}{number:f},x\n")
+    assert read(path, blocks={"x": ["a"]}, confidential="b").values[-1, 0] == float(f"{number:f}")
+
+
+def test_words_for_nothing(file: Any) -> None:
+    path = file("meter,1,2,3\na,1,NA,3\nb,4,nan,6\nc,7,,9\nd,1,N/A,3\ne,1,null,3\nf,1,2,3\n")
+    data = read(path, missing="interpolate")
+    assert data.block("series")[:, 1].tolist() == [2, 5, 8, 2, 2, 2]
+    assert data.notes == ("5 missing values in 5 of 6 records were filled by linear interpolation in time",)
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+def test_all_problems_in_one_message(file: Any) -> None:
+    path = file(
+        "meter,2018-01-01,2018-01-02,2018-01-03\n"
+        "a,1,2,3\n"
+        "b,abc,2,3\n"
+        "c,1,,3\n"
+        "a,1,2,inf\n"
+        "d,1,NaN,3\n"
+        "e,1,2,3\n"
+    )  # fmt: skip
+    assert message(path, confidential=["town"]) == (
+        "meters.csv cannot be used: 7 problems\n"
+        "  1. confidential names the column 'town', which does not exist\n"
+        "  2. column 'meter': the id 'a' occurs 2 times (rows 1, 4)\n"
+        "  3. row 2, column '2018-01-01': 'abc' is not a number\n"
+        "  4. row 4, column '2018-01-03': the value is infinite\n"
+        "  5. row 3, column '2018-01-02': the value is missing\n"
+        "  6. row 5, column '2018-01-02': the value is missing\n"
+        "  7. series 'series' is incomplete: 2 of 6 records have only 2 of the 3 points (first: 'c', 'd')\n"
+        "  columns available: 'meter', '2018-01-01', '2018-01-02', '2018-01-03'\n"
+        "  rows are counted from 1 after the column names\n"
+        "  options: missing='drop' leaves incomplete records out, missing='interpolate' fills gaps in time, resample=m "
+        "brings every series to m points, split=i cuts series of one length into i shorter ones"
+    )
+
+
+def test_problems_of_a_long_file(file: Any) -> None:
+    rows = ["a,1,1", "a,2,2", "a,3,x", "b,1,3", "b,2,4", "b,2,4", "b,3,5", "c,1,3", "c,2,4", "c,soon,5"]
+    path = file("meter,hour,load\n" + "\n".join(rows) + "\n")
+    assert message(path) == (
+        "meters.csv cannot be used: 2 problems\n"
+        "  1. row 3, column 'load': 'x' is not a number\n"
+        "  2. row 10, column 'hour': 'soon' is neither a number nor a time stamp\n"
+        "  rows are counted from 1 after the column names"
+    )
+    rows[2], rows[9] = "a,3,3", "c,3,5"
+    path = file("meter,hour,load\n" + "\n".join(rows) + "\n")
+    assert message(path) == (
+        "meters.csv cannot be used: the id 'b' has the time '2' 2 times (rows 5, 6)\n"
+        "  rows are counted from 1 after the column names"
+    )
+
+
+def test_a_text_far_down_is_quoted(file: Any) -> None:
+    rows = "".join(f"r{i},{i},{i}.5\n" for i in range(3000))
+    text = message(file(f"meter,1,2\n{rows}x,1,12 kWh\n"))
+    assert text.split("\n")[0] == "meters.csv cannot be used: row 3001, column '2': '12 kWh' is not a number"
+
+
+def test_unequal_lengths(file: Any) -> None:
+    path = file("meter,hour,load\na,1,1\na,2,2\na,3,3\nb,1,3\nb,2,4\nc,1,5\nc,2,6\nc,3,7\n")
+    assert message(path) == (
+        "meters.csv cannot be used: series 'load' is incomplete: 1 of 3 records have only 2 of the 3 points (first: 'b')\n"
+        "  options: missing='drop' leaves incomplete records out, missing='interpolate' fills gaps in time, resample=m "
+        "brings every series to m points, split=i cuts series of one length into i shorter ones"
+    )
+    assert read(path, missing="drop").n == 2
+    assert read(path, missing="interpolate").block("load")[1].tolist() == [3, 4, 4]
+    assert read(path, resample=2).block("load").tolist() == [[1, 3], [3, 4], [5, 7]]
+    assert message(path, resample=5, split=2) == (
+        "the series cannot be split into 2 parts: series 'load' has 5 points, and 1 would be left over\n"
+        "  5 points can be split into 5 parts"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("", "meters.csv cannot be read: the file is empty"),
+        (" \n\n", "meters.csv cannot be read: the file is empty"),
+        (
+            "meter,1,2\n",
+            "meters.csv cannot be used: there are no records, only the names of columns\n"
+            "  columns available: 'meter', '1', '2'",
+        ),
+        (
+            "meter,town\na,x\nb,y\n",
+            "meters.csv cannot be used: no column holds numbers that could be protected\n"
+            "  columns available: 'meter', 'town'",
+        ),
+        (
+            "meter,1,1\na,2,3\n",
+            "meters.csv cannot be read: column named more than once: '1'\n"
+            "  the first line must hold the names of the columns, each a different one",
+        ),
+        (
+            "3,1,2\n1,2,3\n4,5,6\n",
+            "meters.csv cannot be used: the times of block 'series' must increase, but '3' is followed by '1' (points 1 "
+            "and 2)\n"
+            "  the first line of a file must hold the names of the columns",
+        ),
+        (
+            "meter,1,2\na,1,2\nb,1,2,3\nc,1\n",
+            "meters.csv cannot be read: 2 problems\n"
+            "  1. row 2 has 4 cells, but there are 3 columns\n"
+            "  2. row 3 has 2 cells, but there are 3 columns\n"
+            "  rows are counted from 1 after the column names\n"
+            "  the cells are separated by ','; if that is wrong, give separator=",
+        ),
+        (
+            "meter,1\nGr\u00fcn,1\n".encode("latin-1"),
+            "meters.csv cannot be read: the text is not encoded as UTF-8 (line 2 of the file has the byte 0xfc)\n"
+            "  options: save the file as 'CSV UTF-8', or convert it: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
+        ),
+        (
+            METERS.encode("utf-16"),
+            "meters.csv cannot be read: the text is encoded as UTF-16, not as UTF-8\n"
+            "  options: save the file as 'CSV UTF-8', or convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW",
+        ),
+        (
+            b"PK\x03\x04 and so on",
+            "meters.csv cannot be read: it is a zip archive or an Excel workbook\n"
+            "  options: save the table as CSV (UTF-8) or Parquet",
+        ),
+        (
+            gzip.compress(METERS.encode())[:-12],
+            "meters.csv cannot be read: the compressed file is damaged (Compressed file ended before the end-of-stream "
+            "marker was reached)",
+        ),
+    ],
+)
+def test_files_that_cannot_be_used(file: Any, content: str | bytes, text: str) -> None:
+    assert message(file(content)) == text
+
+
+def test_damaged_files(file: Any) -> None:
+    assert message(file(b"PAR1 and so on")).startswith("meters.csv cannot be read: it is not a complete Parquet file (")
+    assert message(file('meter,1\n"a,1\nb,2\n')).startswith("meters.csv cannot be read: ")
+
+
+def test_places_that_are_no_files(tmp_path: Path) -> None:
+    assert message(tmp_path / "no.csv") == f"there is no file {tmp_path / 'no.csv'}"
+    assert message(tmp_path) == f"{tmp_path} is a folder; one CSV or Parquet file is needed"
+    assert "embedded null byte" in message(Path("a\0b"))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"layout": "tall"}, "The 'layout' parameter of read must be 'wide' or 'long', or left out. Got 'tall'."),
+        ({"separator": "x"}, "The 'separator' parameter of read must be ',', ';', '|' or 'tab', or left out. Got 'x'."),
+        ({"decimal": ";"}, "The 'decimal' parameter of read must be '.' or ',', or left out. Got ';'."),
+        (
+            {"separator": ",", "decimal": ","},
+            "The 'separator' and the 'decimal' parameter of read cannot both be ','.",
+        ),
+        ({"split": 1}, "The 'split' parameter of read must be an integer of at least 2, or left out. Got 1."),
+        ({"missing": "x"}, "The 'missing' parameter must be one of 'refuse', 'drop', 'interpolate', 'keep'. Got 'x'."),
+    ],
+)
+def test_options_that_cannot_be(file: Any, options: Any, text: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        read(file(METERS), **options)
+    assert str(error.value) == text
+
+
+def test_roles_that_do_not_fit_the_layout(file: Any) -> None:
+    path = file(METERS)
+    assert message(path, layout="long") == (
+        "meters.csv cannot be used: 2 problems\n"
+        "  1. the long layout needs id=, and no column looks like it\n"
+        "  2. the long layout needs time=, and no column looks like it\n"
+        "  columns available: 'meter', '2018-01-01', '2018-01-02', '2018-01-04'"
+    )
+    assert message(path, blocks={"x": ["2018-01-01"]}, time="t") == (
+        "meters.csv cannot be read: blocks= is for the wide layout; time=, variable= and value= are for the long one"
+    )
+    long = file("meter,hour,load\na,1,1\na,2,2\nb,1,3\nb,2,4\n")
+    assert message(long, times=[1, 2]) == (
+        "meters.csv cannot be used: times= is for the wide layout; a long table has a column of times"
+    )
+    assert "the identifier names the column 'house', which does not exist" in message(long, id="house", time="hour")
+    assert "column 'meter' has two roles: the identifier and block 'x'" in message(
+        path, id="meter", blocks={"x": ["meter", "2018-01-01"]}
+    )
+
+
+# -- anything ---------------------------------------------------------------------------------------------------------
+
+PIECES = [
+    ",",
+    ";",
+    "\n",
+    '"',
+    "\t",
+    "NaN",
+    "inf",
+    "1e400",
+    "\ufeff",
+    "\x00",
+    "2018-01-01",
+    "-",
+    ".",
+    "0",
+    "9" * 40,
+    "é",
+    "1,5",
+]
+STARTS = [
+    METERS,
+    "id;t;load;gas\na;1;1,5;2\na;2;2,5;3\nb;1;3,5;4\nb;2;4,5;5\n",
+    "team,season,variable,value\na,1,p,1\na,2,p,2\nb,1,p,3\nb,2,p,4\na,1,q,1\na,2,q,2\nb,1,q,3\nb,2,q,4\n",
+]
+
+
+@given(
+    st.sampled_from(STARTS),
+    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 4), st.sampled_from(PIECES)), max_size=4),
+    st.sampled_from(["refuse", "drop", "interpolate", "keep"]),
+)
+def test_a_damaged_table_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, start: str, changes: list[tuple[float, int, str]], missing: Any
+) -> None:
+    text = start
+    for place, cut, piece in changes:
+        at = int(place * len(text))
+        text = text[:at] + piece + text[at + cut :]
+    path = tmp_path_factory.getbasetemp() / "damaged.csv"
+    path.write_bytes(text.encode())
+    try:
+        data = read(path, missing=missing)
+    except TsveilError:
+        return
+    assert data.missing or np.isfinite(data.values).all()
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "bytes.csv"
+    path.write_bytes(content)
+    try:
+        read(path)
+    except TsveilError:
+        return
+
+
+# -- the real files ---------------------------------------------------------------------------------------------------
+
+
+def test_real_wide_files(shared_data: Path) -> None:
+    meters = read(shared_data / "smart_meter.csv")
+    assert repr(meters) == "Dataset: 526 records; series 'series' (336 points); identifier 'household'"
+    assert meters.block("series")[0, :3].tolist() == [1.31, 2.49, 3.66]
+    assert meters.blocks[0].times is not None
+    assert np.array_equal(meters.blocks[0].times, np.arange(336))
+    sales = read(shared_data / "sales_weekly.csv")
+    assert repr(sales) == "Dataset: 811 records; series 'series' (52 points); identifier 'product'"
+    assert len(sales.integers) == 52
+    stocks = read(shared_data / "stocks.csv")
+    assert stocks.block("series").shape == (50, 230)
+    assert stocks.blocks[0].times is not None
+    assert stocks.blocks[0].times[:5].tolist() == [0, 1, 2, 5, 6]  # no trade at the weekend
+    census = read(shared_data / "census.csv")
+    assert repr(census) == "Dataset: 1080 records; attributes 'attributes' (13 columns)"
+    assert read(shared_data / "eia.csv").block("attributes").shape == (4092, 10)
+
+
+def test_real_long_files(shared_data: Path) -> None:
+    teams = read(shared_data / "football.csv", confidential=["league"])
+    names = ["points", "position", "goals_for", "goals_against", "won", "drawn", "lost"]
+    assert [block.name for block in teams.blocks] == names
+    assert teams.n == 52
+    assert teams.block("points")[0, :3].tolist() == [71, 58, 57]
+    assert teams.others.row(0) == ("Anderlecht", "belgium")
+    assert teams.blocks[0].labels[0] == "1995"
+
+    path = shared_data / "m3_long.csv.gz"
+    assert message(path) == (
+        "m3_long.csv.gz cannot be used: series 'value' is incomplete: 2778 of 3003 records have only 20 to 143 of the 144 "
+        "points (first: 'N0001', 'N0002', 'N0003', 'N0004', 'N0005')\n"
+        "  options: missing='drop' leaves incomplete records out, missing='interpolate' fills gaps in time, resample=m "
+        "brings every series to m points, split=i cuts series of one length into i shorter ones"
+    )
+    ten = read(path, resample=10)
+    assert ten.block("value").shape == (3003, 10)
+    frame = pl.read_csv(path)
+    for row in (0, 1500, 3002):
+        own = frame.filter(series_id=ten.others["series_id"][row]).sort("t")["value"].to_numpy()
+        naive = np.interp(np.linspace(0, len(own) - 1, 10), np.arange(len(own)), own)
+        np.testing.assert_allclose(ten.values[row], naive, rtol=1e-12)
+    assert ten.notes == ("every series was resampled by linear interpolation to 10 points (before: 20 to 144)",)
+    assert read(path, missing="drop").notes == ("2778 of 3003 records were dropped because they have gaps",)
+
+
+def test_real_gaps(shared_data: Path) -> None:
+    path = shared_data / "water_treatment.csv"
+    assert message(path).split("\n")[6:] == [
+        "  6. ... and 586 more missing values",
+        "  7. block 'attributes' is incomplete: 147 of 527 records have only 23 to 37 of the 38 values (first: 'D-1/3/90', "
+        "'D-2/3/90', 'D-4/3/90', 'D-6/3/90', 'D-7/3/90')",
+        "  rows are counted from 1 after the column names",
+        "  options: missing='drop' leaves incomplete records out",
+    ]
+    complete = read(path, missing="drop")
+    assert complete.n == 380
+    assert complete.notes == ("147 of 527 records were dropped because they have gaps",)
+
+
+def test_a_release_reads_like_its_source(file: Any, tmp_path: Path) -> None:
+    from tsveil.data.write import write_table
+
+    for content in (
+        METERS,
+        METERS.replace(",", ";").replace(".", ","),
+        "meter,hour,load,gas\na,1,1,5\na,2,2,6\nb,1,3,7\nb,2,4,8\n",
+        "who;t;variable;value\na;1;p;1,5\na;2;p;2\nb;1;p;3\nb;2;p;4\na;1;q;1\na;2;q;2\nb;1;q;3\nb;2;q;4\n",
+    ):
+        data = read(file(content))
+        again = read(write_table(data, tmp_path, "again"))
+        assert repr(again) == repr(data)
+        assert np.array_equal(again.values, data.values)
+        assert again.layout == data.layout
+        buffer = io.BytesIO(write_table(data, tmp_path, "again", "parquet").read_bytes())
+        assert pl.read_parquet(buffer).height > 0
