@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from tsveil.data.read import read
     from tsveil.guarantee.base import Verdict
     from tsveil.guarantee.k_anonymity import KAnonymity
-    from tsveil.measure.scorecard import Scorecard, evaluate
+    from tsveil.measure.evaluate import evaluate
+    from tsveil.measure.scorecard import Scorecard
     from tsveil.plan import Plan, run
     from tsveil.protect.mdav import MDAV
     from tsveil.protect.mic1d import Mic1D
@@ -61,7 +62,7 @@ _PLACES = {
     "attack": "tsveil.attack",
     "distance": "tsveil.distance",
     "errors": "tsveil.errors",
-    "evaluate": "tsveil.measure.scorecard",
+    "evaluate": "tsveil.measure.evaluate",
     "example": "tsveil.data.examples",
     "read": "tsveil.data.read",
     "run": "tsveil.plan",

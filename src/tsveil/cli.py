@@ -298,8 +298,10 @@ def protect(
     "--truth", metavar="FILE", help="Links ids: CSV with the columns original, released; or the word id for equal ids."
 )
 @click.option("--ties", type=click.Choice(["expected", "first"]), default="expected", show_default=True)
-@click.option("--dr1", type=click.Choice(["max", "mean"]), default="max", show_default=True)
-@click.option("--variant", type=click.Choice(["default", "paper"]), default="default", show_default=True)
+@click.option(
+    "--dr1", type=click.Choice(["max", "mean"]), help="Series: the better linkage counts (max), or their mean."
+)
+@click.option("--variant", type=click.Choice(["default", "paper"]), help="Series: losses as defined, or as printed.")
 @reading_options
 @json_option
 def evaluate(
@@ -308,7 +310,7 @@ def evaluate(
     """Attack PROTECTED, made by any tool, as an intruder who knows ORIGINAL, and measure it."""
     from tsveil.data.published import read_like
     from tsveil.data.read import read
-    from tsveil.measure.scorecard import evaluate as measure
+    from tsveil.measure.evaluate import evaluate as measure
 
     data = read(original, **reading(options))
     with shown_progress(not as_json):

@@ -19,7 +19,8 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.read import read
 from tsveil.errors import OutputError, PlanError
 from tsveil.guarantee.base import Verdict
-from tsveil.measure.scorecard import Scorecard, evaluate
+from tsveil.measure.evaluate import evaluate
+from tsveil.measure.scorecard import Scorecard
 from tsveil.registry import method
 from tsveil.release import Release
 
@@ -51,10 +52,14 @@ class Evaluation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True,
     """How it is measured; the options of `tsveil.evaluate`."""
 
     ties: Literal["expected", "first"] = "expected"
-    dr1: Literal["max", "mean"] = "max"
-    normalise: Literal["global", "per-record", "component", "ranging", "none"] = "global"
     scaling: Literal["original", "own"] = "original"
-    variant: Literal["default", "paper"] = "default"
+    dr1: Literal["max", "mean"] | None = None
+    normalise: Literal["global", "per-record", "component", "ranging", "none"] | None = None
+    variant: Literal["default", "paper"] | None = None
+    known: list[str] | None = None
+    counts: list[int] | None = None
+    by: Literal["attributes", "blocks"] | None = None
+    score: Literal["max", "classic", "rank-swap", "new"] | None = None
 
 
 class Output(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):

@@ -26,7 +26,8 @@ from tsveil.data.published import read_like
 from tsveil.data.write import complete_folder, write_table
 from tsveil.errors import GuaranteeError
 from tsveil.guarantee.base import Guarantee, Verdict
-from tsveil.measure.scorecard import Scorecard, evaluate
+from tsveil.measure.evaluate import evaluate
+from tsveil.measure.scorecard import Scorecard
 from tsveil.randomness import secret_names, secret_order
 
 #: the file by which a folder is known as a release

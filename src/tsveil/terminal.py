@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
 
 from tsveil._types import Indices
-from tsveil.measure.scorecard import MEANINGS, Scorecard
+from tsveil.measure.scorecard import Scorecard
 from tsveil.progress import listening
 
 
@@ -62,7 +62,7 @@ def card_table(card: Scorecard) -> None:
     table.add_column(justify="right")
     table.add_column()
     table.add_column(style="dim", overflow="fold")
-    for name, (title, sentence) in MEANINGS.items():
+    for name, (title, sentence) in card.meanings.items():
         if name in card:
             strong = "bold" if name in {"IL", "DR", "score"} else ""
             table.add_row(name, f"{card[name]:.2f} %", f"[{strong}]{title}[/]" if strong else title, sentence)

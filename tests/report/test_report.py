@@ -16,7 +16,8 @@ from hypothesis.extra import numpy as arrays
 
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.base import NoGuarantee, Status, Verdict
-from tsveil.measure.scorecard import Scorecard, evaluate
+from tsveil.measure.evaluate import evaluate
+from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.mdav import MDAV
 from tsveil.release import Release
 from tsveil.report.figures import INK, ROUNDED, bars, by_level, by_spread, histogram, thinned

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import AnyArray, Array, Indices, Mask
+from tsveil._types import Array, Indices, Mask
 
 #: rounds of walking from a record to the one farthest from it, where all pairs are too many
 WALKS = 4
@@ -299,17 +299,18 @@ def merge(lo: Array, hi: Array, size: Indices, k: int) -> Indices:
 
 @kernel
 def fitting_records(
-    x: Array, lo: Array, hi: Array, start: Indices, kind: Indices, pattern: Indices, count: Indices, mine: AnyArray
-) -> tuple[Indices, Indices]:
-    """For each record the number of published records whose envelope holds it, and of those that also have its pattern.
+    x: Array, lo: Array, hi: Array, start: Indices, kind: Indices, pattern: Indices, count: Indices, first: Indices, mine: Indices
+) -> Indices:
+    """For each record the published records whose envelope holds it, and those that also have its pattern.
 
-    Envelope g has the classes start[g] .. start[g+1]: published records of one pattern (`pattern`, at the level of number `kind`),
-    so many as `count` says. `mine` has the number of each record's own pattern at each level, -1 where nobody has it.
+    Envelope g has the classes start[g] .. start[g+1]: published records of one pattern (`pattern`, at the level of number `kind`), so many as
+    `count` says, the first of them in row `first`. `mine` has the number of each record's own pattern at each level, -1 where nobody has it.
+    The columns of the result: how many fit by values, the first of them (-1: none), and the same by values and pattern.
     """
     n, T = x.shape
-    by_values = np.zeros(n, np.int64)
-    by_both = np.zeros(n, np.int64)
+    out = np.zeros((n, 4), np.int64)
     for i in range(n):
+        out[i, 1], out[i, 3] = -1, -1
         for g in range(len(lo)):
             inside = True
             for t in range(T):
@@ -319,7 +320,11 @@ def fitting_records(
             if not inside:
                 continue
             for c in range(start[g], start[g + 1]):
-                by_values[i] += count[c]
+                out[i, 0] += count[c]
+                if out[i, 1] < 0 or first[c] < out[i, 1]:
+                    out[i, 1] = first[c]
                 if mine[i, kind[c]] == pattern[c]:
-                    by_both[i] += count[c]
-    return by_values, by_both
+                    out[i, 2] += count[c]
+                    if out[i, 3] < 0 or first[c] < out[i, 3]:
+                        out[i, 3] = first[c]
+    return out

@@ -79,10 +79,10 @@ def sort(a: Indices) -> None:
 def assign(Z: Array, group: Indices, total: Array, label: int, labels: Indices) -> None:
     """Label the records of a group (sorted in place) and take their rows out of the running sum, lowest index first."""
     sort(group)
-    for member in group:
-        labels[member] = label
+    for p in range(group.shape[0]):
+        labels[group[p]] = label
         for j in range(Z.shape[1]):
-            total[j] -= Z[member, j]
+            total[j] -= Z[group[p], j]
 
 
 @kernel
@@ -99,7 +99,8 @@ def fused_groups(
     where = np.empty(Z.shape[0], dtype=np.int64)
     for i in range(n):
         where[ids[i]] = i
-        X[i] = Z[ids[i]]
+        for j in range(columns):
+            X[i, j] = Z[ids[i], j]
     done = Z.shape[0] - n
     centre = np.empty((1, columns))
     seed = np.empty((1, columns))
@@ -125,7 +126,8 @@ def fused_groups(
         for turn in range(2 if pair else 1):
             if turn == 1 and paper and n <= k:
                 break
-            seed[0] = Z[record]
+            for j in range(columns):
+                seed[0, j] = Z[record, j]
             size = 0
             farthest, other = -1.0, -1
             for i in range(n):
@@ -136,13 +138,15 @@ def fused_groups(
                     if d > farthest or (d == farthest and ids[i] < other):
                         farthest, other = d, ids[i]
             group[0] = record
-            group[1:] = near
+            for p in range(k - 1):
+                group[p + 1] = near[p]
             assign(Z, group, total, label, labels)
             label += 1
-            for member in group:
+            for p in range(k):
                 n -= 1
-                i = where[member]
-                X[i] = X[n]
+                i = where[group[p]]
+                for j in range(columns):
+                    X[i, j] = X[n, j]
                 ids[i] = ids[n]
                 where[ids[i]] = i
             if other >= 0 and labels[other] == label - 1:

@@ -54,7 +54,8 @@ def nearby_order(Y: AnyArray, order: Indices) -> None:
         start, stop = starts[waiting], stops[waiting]
         if stop - start <= 64:
             continue
-        low[:] = high[:] = Y[order[start]]
+        for c in range(columns):
+            low[c] = high[c] = Y[order[start], c]
         for i in range(start + 1, stop):
             for c in range(columns):
                 low[c] = min(low[c], Y[order[i], c])
@@ -236,6 +237,41 @@ def offer(
 
 
 @kernel
+def look_through(
+    Z: Array,
+    T: AnyArray,
+    ids: Indices,
+    start: int,
+    stop: int,
+    lead: int,
+    record: int,
+    q: AnyArray,
+    exact: bool,
+    sums: AnyArray,
+    margin: float,
+    bound: Array,
+    limits: AnyArray,
+    lower: AnyArray,
+    upper: AnyArray,
+    near_key: Array,
+    near_id: Indices,
+    far_key: Array,
+    far_id: Indices,
+    size: Indices,
+) -> None:
+    """Offer the records of the tiles start..stop, as far as they may be near or far enough, to the lists of a record."""
+    tile = start
+    while True:
+        tile = next_promising(T, tile, stop, lead, q, lower, upper, limits[0], limits[1], sums)
+        if tile == stop:
+            break
+        offer(
+            Z, ids, tile, record, exact, sums, margin, bound, limits, near_key, near_id, far_key, far_id, size
+        )
+        tile += 1
+
+
+@kernel
 def picture_above(d: float, margin: float, bound: Array) -> float:
     """What the sums of records at a squared distance of at most d do not exceed."""
     root = np.sqrt(d) * bound[0] * (1.0 + bound[2]) + margin
@@ -368,7 +404,8 @@ def make_lists(
         size[slots[a], 1] = 0
         size[slots[a], 2] = 0
         if not with_far:
-            upper[a, :] = -1.0
+            for tile in range(tiles):
+                upper[a, tile] = -1.0
         for c in range(lead + 1):
             x = q[a, rows] if c == lead else q[a, c]
             for tile in range(tiles):
@@ -395,13 +432,10 @@ def make_lists(
             if far and not with_far:
                 continue
             tile = largest(upper[a].view(np.int32)) if far else smallest(lower[a].view(np.int32))
-            if tile == next_promising(
-                T, tile, tile + 1, lead, mine, lower[a], upper[a], limits[a, 0], limits[a, 1], sums
-            ):
-                offer(
-                    Z, ids, tile, records[a], exact, sums, margins[a], bound, limits[a],
-                    near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
-                )  # fmt: skip
+            look_through(
+                Z, T, ids, tile, tile + 1, lead, records[a], mine, exact, sums, margins[a], bound, limits[a],
+                lower[a], upper[a], near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
+            )  # fmt: skip
             lower[a, tile] = np.nan
             upper[a, tile] = -1.0
 
@@ -410,20 +444,10 @@ def make_lists(
     for start in range(0, tiles, block):
         for a in range(count):
             slot = slots[a]
-            mine = q[a]
-            stop = min(start + block, tiles)
-            tile = start
-            while True:
-                tile = next_promising(
-                    T, tile, stop, lead, mine, lower[a], upper[a], limits[a, 0], limits[a, 1], sums
-                )
-                if tile == stop:
-                    break
-                offer(
-                    Z, ids, tile, records[a], exact, sums, margins[a], bound, limits[a],
-                    near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
-                )  # fmt: skip
-                tile += 1
+            look_through(
+                Z, T, ids, start, min(start + block, tiles), lead, records[a], q[a], exact, sums, margins[a], bound,
+                limits[a], lower[a], upper[a], near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
+            )  # fmt: skip
 
     longest = max(near_key.shape[1], far_key.shape[1])
     key = np.empty(longest)
@@ -434,12 +458,11 @@ def make_lists(
             sort_heap(near_key[slot], near_id[slot], size[slot, 0])
             sort_heap(far_key[slot], far_id[slot], size[slot, 1])
         else:
-            size[slot, 0] = certify(
-                Z, records[a], False, margins[a], bound, near_key[slot], near_id[slot], size[slot, 0], key, idx
-            )
-            size[slot, 1] = certify(
-                Z, records[a], True, margins[a], bound, far_key[slot], far_id[slot], size[slot, 1], key, idx
-            )
+            for side in range(2):
+                keys, names = (near_key[slot], near_id[slot]) if side == 0 else (far_key[slot], far_id[slot])
+                size[slot, side] = certify(
+                    Z, records[a], side == 1, margins[a], bound, keys, names, size[slot, side], key, idx
+                )
 
 
 @kernel
@@ -461,8 +484,8 @@ def remove(
     T: AnyArray, ids: Indices, where: Indices, alive: Indices, boxes: AnyArray, lead: int, group: Indices
 ) -> None:
     """Take records out of the picture: no comparison with NaN holds. A box is measured anew each time its tile has halved."""
-    for member in group:
-        at = where[member]
+    for p in range(group.shape[0]):
+        at = where[group[p]]
         tile = at // 64
         T[tile, 0, at % 64] = np.nan
         ids[at] = -1
@@ -539,16 +562,16 @@ def form_groups(
             state[WANTED] = seed
             if slot < 0 or not gather(seed, near_id[slot], size[slot, 0], labels, group):
                 return BOTH_LISTS
-            for member in group:
-                labels[member] = state[LABEL]
+            for p in range(k):
+                labels[group[p]] = state[LABEL]
             other = -1
             for p in range(size[slot, 1]):
                 if labels[far_id[slot, p]] < 0:
                     other = far_id[slot, p]
                     break
             if other < 0:
-                for member in group:
-                    labels[member] = -1
+                for p in range(k):
+                    labels[group[p]] = -1
                 return BOTH_LISTS
             radius[0] = squared(Z, group[k - 1], Z, seed)
             state[OTHER_SEED] = other

@@ -31,8 +31,8 @@ Examples
 >>> import polars as pl, tsveil as tv
 >>> frame = pl.DataFrame({"a": [1.0, 2, 3, 6, 7, 8, 9], "b": [4.0, 15, 5, 17, 6, 18, 16]})
 >>> data = tv.Dataset.from_frame(frame, blocks={"all": ["a", "b"]})
->>> groups = [[2, 2, 2, 6.5, 6.5, 8.5, 8.5], [5, 15.5, 5, 17.5, 5, 17.5, 15.5]]
->>> tv.attack.alignment(data, data.with_values(pl.DataFrame(groups).to_numpy()))
+>>> means = [[2, 5], [2, 15.5], [2, 5], [6.5, 17.5], [6.5, 5], [8.5, 17.5], [8.5, 15.5]]
+>>> tv.attack.alignment(data, data.with_values(means))
 Links: alignment linkage, 2 attributes known: 6.0 of 7 records re-identified (85.7 %), 5 with certainty
 """
 

@@ -7,7 +7,7 @@ registry. A release of unknown making gets every attack, with the widest setting
 Examples
 --------
 >>> import tsveil as tv
->>> data = tv.Dataset.from_arrays({"a": [[1.0, 2.0]] * 200}, times=None)
+>>> data = tv.Dataset.from_arrays({"a": [[1.0, 2.0]] * 200})
 >>> [run.title for run in fitting("rank-swap", {"p": 5.0}, data)][-1]
 'linkage by ranks, within 10'
 """
@@ -22,6 +22,7 @@ from typing import Any
 from tsveil.attack.alignment import alignment, alignment_prefixes
 from tsveil.attack.distance import distance, distance_prefixes
 from tsveil.attack.links import Links
+from tsveil.attack.probabilistic import MOST, probabilistic, probabilistic_prefixes
 from tsveil.attack.projected import projected, projected_prefixes
 from tsveil.attack.rank_swap import UNKNOWN, rank_swap, rank_swap_prefixes, ranks_of
 from tsveil.data.dataset import Dataset
@@ -57,6 +58,14 @@ ATTACKS: dict[str, Attack] = {
             sentence="Share of records that an intruder links right by taking the nearest published record.",
             reference="D. Pagliuca, G. Seri, Some results of individual ranking method, Esprit SDC Project (1999).",
             function=distance,
+        ),
+        Attack(
+            name="probabilistic",
+            figure="PLD",
+            title="linkage by probability",
+            sentence="The same by which attributes agree, weighed by how much each agreement tells.",
+            reference="I. P. Fellegi, A. B. Sunter, A theory for record linkage, JASA 64 (1969).",
+            function=probabilistic,
         ),
         Attack(
             name="rank_swap",
@@ -119,7 +128,10 @@ class Run:
 
 def fitting(method: str | None, settings: Mapping[str, Any], data: Dataset) -> list[Run]:
     """The attacks to run on a release of this method with these parameters; all of them when the method is None."""
-    runs = [Run("DLD", "linkage by distance", distance_prefixes, scaled=True)]
+    runs = [
+        Run("DLD", "linkage by distance", distance_prefixes, scaled=True),
+        Run("PLD", "linkage by probability", probabilistic_prefixes, most=MOST),
+    ]
     if method is None or method in RANKS:
         runs += _by_ranks(method, settings, data.n)
     # Microaggregation keeps the order of a column only where it treats columns one by one.

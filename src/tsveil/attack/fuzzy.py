@@ -11,8 +11,7 @@ far as large values in one file go with large values in the other.
 Missing values: a record is aggregated over the values that it has. Standardised values are used as they are, also by the Sugeno and
 twofold integrals, which are meant for values in 0..1.
 
-By distance, representatives are standardised in each file by itself (`scaling`): what is large in one file need not be
-in the other. The default is what the literature found best on average.
+The defaults are what the literature found best on average.
 
 References
 ----------
@@ -77,7 +76,7 @@ def fuzzy(
     second: Family = "threshold",
     normalise: Normalise = "standardise",
     linkage: Linkage = "distance",
-    scaling: Scaling = "own",
+    scaling: Scaling = "original",
     ties: Ties = "expected",
 ) -> Links:
     """Link two files by representatives of their records.

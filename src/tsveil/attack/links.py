@@ -42,7 +42,7 @@ class Links:
     >>> found = Links("a guess", candidates=np.array([2, 1]), link=np.array([0, 1]), hit=np.array([True, True]))
     >>> found
     Links: a guess: 1.5 of 2 records re-identified (75.0 %)
-    >>> found.by_guessing
+    >>> round(found.by_guessing, 3)
     0.5
     """
 

@@ -21,12 +21,12 @@ References
 
 Examples
 --------
->>> import numpy as np, polars as pl, tsveil as tv
+>>> import polars as pl, tsveil as tv
 >>> original = pl.DataFrame({"x": [8, 6, 10, 7, 9, 2, 1, 4, 5, 3], "y": [9, 7, 3, 1, 4, 2, 10, 8, 5, 6]})
 >>> swapped = pl.DataFrame({"x": [10, 5, 8, 9, 7, 4, 3, 2, 6, 1], "y": [10, 5, 4, 2, 3, 1, 9, 6, 7, 8]})
 >>> a, b = (tv.Dataset.from_frame(frame, blocks={"all": ["x", "y"]}) for frame in (original, swapped))
 >>> tv.attack.rank_swap(a, b, window=2)
-Links: rank linkage within 2 ranks, 2 attributes known: 3.5 of 10 records re-identified (35.0 %), 1 with certainty
+Links: rank linkage within 2 ranks, 2 attributes known: 2.0 of 10 records re-identified (20.0 %), 1 with certainty
 >>> possible(a, b, 1, window=2)
 array([1, 8])
 """

@@ -349,7 +349,8 @@ def microdata_scorecard(
         {},
         per_record,
         options,
-        by_known={figure: tuple(found.rate for found in each) for figure, each in links.items()},
+        MEANINGS,
+        {figure: tuple(found.rate for found in each) for figure, each in links.items()},
     )
 
 

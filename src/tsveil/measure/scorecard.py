@@ -1,63 +1,14 @@
-"""The score of a release: what was lost, what still leaks, in percent.
+"""The score card: the figures of a release, in percent, with what they mean and the risk of each record.
 
-    IL    = (IL1 + IL2 + IL3) / 3                    information loss: statistics, values, forecasts
-    DR1   = max(EULD, STSLD)                         records re-identified by the better of two linkages (thesis: their mean)
-    DR2   = ID                                       values that the published ones give away to within 1 to 10 %
-    DR    = (DR1 + DR2) / 2                          disclosure risk
-    score = (IL + DR) / 2                            lower is better
-
-Every figure is computed per series and averaged over the series with equal weight; the linkages are averaged over the number of
-known series, from one to all.
-
-References
-----------
-.. [1] J. Nin, V. Torra, Towards the evaluation of time series protection methods, Information Sciences 179 (2009) 1663-1677.
+`measure.series` and `measure.microdata` fill one, `measure.evaluate` chooses between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
-import numpy as np
 import polars as pl
-
-from tsveil import progress
-from tsveil._types import Array
-from tsveil.attack.series import HasData, Ties, released_data, series_prefixes
-from tsveil.data.align import Truth, aligned
-from tsveil.data.dataset import Dataset
-from tsveil.errors import InputError, ParameterError
-from tsveil.measure.disclosure_risk import interval_disclosure
-from tsveil.measure.information_loss import series_loss
-from tsveil.transform.normalise import How, Scaling
-
-#: figure -> (title, one plain sentence)
-MEANINGS: dict[str, tuple[str, str]] = {
-    "IL1": ("loss in statistics", "How far the mean and the autocorrelation of each series moved."),
-    "IL2": ("loss in values", "How far the published values are from the original ones, on average."),
-    "IL3": (
-        "loss in forecasts",
-        "How far forecasts made from the published series are from those made from the original ones.",
-    ),
-    "IL": ("information loss", "The mean of the three losses: 0 means nothing was lost."),
-    "EULD": (
-        "linkage by values",
-        "Share of records that an intruder who knows the true values links to the right published record.",
-    ),
-    "STSLD": ("linkage by shape", "The same for an intruder who compares the ups and downs of the curves."),
-    "DR1": ("re-identification", "The re-identification risk that counts: the better of the two linkages."),
-    "ID": (
-        "interval disclosure",
-        "Share of values that lie within 1 to 10 % of the published ones, so that publishing gives them away.",
-    ),
-    "DR": ("disclosure risk", "The mean of re-identification and interval disclosure: 0 means nothing leaks."),
-    "score": (
-        "score",
-        "The mean of information loss and disclosure risk: lower is better. The raw file itself scores about 50.",
-    ),
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +31,8 @@ class Scorecard(Mapping[str, float]):
     per_record: pl.DataFrame
     #: how it was measured: option -> value
     options: Mapping[str, str]
+    #: figure -> its title and one plain sentence, in the order in which to show them
+    meanings: Mapping[str, tuple[str, str]]
     #: linkage -> its rate with 1, 2, ... all series known, of which the figure is the mean
     by_known: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
@@ -94,6 +47,12 @@ class Scorecard(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.figures)
 
+    @property
+    def best_attack(self) -> tuple[str, float]:
+        """The linkage that re-identifies most records: its figure and its rate in percent."""
+        name = max(self.by_known, key=self.figures.__getitem__)
+        return name, self.figures[name]
+
     def to_dict(self) -> dict[str, float]:
         """The figures as a plain dictionary."""
         return dict(self.figures)
@@ -101,108 +60,10 @@ class Scorecard(Mapping[str, float]):
     def __str__(self) -> str:
         lines = [
             f"{name:<6} {self.figures[name]:7.2f} %  {title}"
-            for name, (title, _) in MEANINGS.items()
+            for name, (title, _) in self.meanings.items()
             if name in self.figures
         ]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"Scorecard: IL {self['IL']:.2f}, DR {self['DR']:.2f}, score {self['score']:.2f}"
-
-
-def evaluate(
-    original: Dataset,
-    released: Dataset | HasData,
-    *,
-    truth: Truth = None,
-    ties: Ties = "expected",
-    dr1: Literal["max", "mean"] = "max",
-    normalise: How = "global",
-    scaling: Scaling = "original",
-    models: Mapping[str, Callable[[Array], Array]] | None = None,
-    variant: Literal["default", "paper"] = "default",
-) -> Scorecard:
-    """Measure information loss and disclosure risk of protected time series.
-
-    `released` is a release, or a data set protected by any tool: rows aligned with the original, or `truth` says which released
-    id belongs to which original id. The options choose among the definitions of the literature: how ties count in a linkage
-    (`ties`), whether the better linkage or their mean counts (`dr1`), how series are normalised before linking and by which file's
-    mean and sd (`normalise`, `scaling`), which forecasts IL3 compares (`models`: name -> callable, records x T to records x 3), and
-    whether signed differences are averaged as printed (`variant="paper"`).
-
-    Examples
-    --------
-    >>> import tsveil as tv
-    >>> data = tv.example("food-prices")
-    >>> card = tv.evaluate(data, tv.MDAV(k=2).protect(data))
-    >>> card["EULD"]
-    37.5
-    """
-    for name, value, allowed in (
-        ("ties", ties, ("expected", "first")),
-        ("dr1", dr1, ("max", "mean")),
-        ("variant", variant, ("default", "paper")),
-    ):
-        if value not in allowed:
-            raise ParameterError(
-                f"The {name!r} parameter of evaluate must be one of {', '.join(map(repr, allowed))}. Got {value!r}."
-            )
-    protected = aligned(original, released_data(released), truth)
-    _check_same_shape(original, protected)
-
-    losses, per_series, disclosed = [], {}, []
-    for block in original.series:
-        assert block.times is not None
-        x, y = original.block(block.name), protected.block(block.name)
-        with progress.step(f"Measuring {block.name}"):
-            loss = series_loss(x, y, models=models, variant=variant)
-            by_percent, share = interval_disclosure(x, y)
-        losses.append(loss)
-        disclosed.append(share)
-        per_series[block.name] = {
-            "IL1": loss.il1, "IL2": loss.il2, "IL3": loss.il3, "IL": loss.il, "ID": float(by_percent.mean()),
-        }  # fmt: skip
-
-    euclidean = series_prefixes(
-        original, protected, distance="euclidean", normalise=normalise, scaling=scaling, ties=ties
-    )
-    shaped = series_prefixes(original, protected, distance="sts", normalise=normalise, scaling=scaling, ties=ties)
-    by_known = {"EULD": tuple(links.rate for links in euclidean), "STSLD": tuple(links.rate for links in shaped)}
-    euld, stsld = float(np.mean(by_known["EULD"])), float(np.mean(by_known["STSLD"]))
-    figures = {
-        name: float(np.mean([figures[name] for figures in per_series.values()])) for name in ("IL1", "IL2", "IL3", "IL")
-    }
-    figures["IL1.1"] = float(np.mean([loss.il1_1 for loss in losses]))
-    figures["IL1.2"] = float(np.mean([loss.il1_2 for loss in losses]))
-    figures |= {"EULD": euld, "STSLD": stsld, "DR1": max(euld, stsld) if dr1 == "max" else (euld + stsld) / 2}
-    figures["ID"] = float(np.mean([f["ID"] for f in per_series.values()]))
-    figures["DR"] = (figures["DR1"] + figures["ID"]) / 2
-    figures["score"] = (figures["IL"] + figures["DR"]) / 2
-
-    by_value = 100 * np.mean([links.probability for links in euclidean], axis=0)
-    by_shape = 100 * np.mean([links.probability for links in shaped], axis=0)
-    per_record = pl.DataFrame(
-        {
-            "original": original.ids,
-            "risk": np.maximum(by_value, by_shape),
-            "linked_by_values": by_value,
-            "linked_by_shape": by_shape,
-            "values_disclosed": np.mean(disclosed, axis=0),
-            "loss": np.mean([loss.per_record_il for loss in losses], axis=0),
-        }
-    )
-    options: dict[str, Any] = {"ties": ties, "dr1": dr1, "normalise": normalise, "scaling": scaling, "variant": variant}
-    return Scorecard(figures, per_series, per_record, options, by_known)
-
-
-def _check_same_shape(original: Dataset, protected: Dataset) -> None:
-    if not original.series:
-        raise InputError("these data have no time series; the measures at hand are for time series")
-    theirs = {block.name: len(block) for block in protected.blocks}
-    wrong = [
-        f"series {block.name!r} has {len(block)} points, the release {theirs.get(block.name, 'does not have it')}"
-        for block in original.series
-        if theirs.get(block.name) != len(block)
-    ]
-    if wrong:
-        raise InputError("the release does not fit the original:\n  " + "\n  ".join(wrong), wrong)

@@ -111,8 +111,6 @@ def draw(Z: Array) -> Picture | None:
     that are not leading by 2^-24 |z| more. The rotation is orthogonal up to the measured `skew`. All of it is doubled or so:
     it does not matter how generous the bounds are, they are far below the distances of neighbours.
     """
-    from scipy.fft import dct
-
     from tsveil._kernels.mdav_lists import nearby_order
 
     n, d = Z.shape
@@ -123,21 +121,24 @@ def draw(Z: Array) -> Picture | None:
         return None
     scale = float(np.ldexp(1.0, -int(np.frexp(largest)[1])))
     sample = (sample - middle) * scale
-    rotation = np.linalg.eigh(sample.T @ sample)[1][:, ::-1] if d <= WIDEST else None
-    leading = None if d <= WIDEST else np.argsort(-dct(sample, norm="ortho", axis=1).var(axis=0), kind="stable")
+    if d <= WIDEST:
+        rotation = np.linalg.eigh(sample.T @ sample)[1][:, ::-1]
+        skew = float(np.linalg.norm(rotation.T @ rotation - np.eye(d))) + d**2 * 2.0**-53
+    else:
+        skew = 0.0
+        leading = np.argsort(-cosines(sample).var(axis=0), kind="stable")
     rows = -(-d // 4) * 4
     lead = min(LEAD if d < 64 else WIDE_LEAD, rows)
 
     Y = np.zeros((n, rows + 1), dtype=np.float32)
     for start in range(0, n, 4096):  # some records at a time stay in the cache
         X = (Z[start : start + 4096] - middle) * scale
-        rotated = X @ rotation if rotation is not None else dct(X, norm="ortho", axis=1)[:, leading]
+        rotated = X @ rotation if d <= WIDEST else cosines(X)[:, leading]
         part = Y[start : start + 4096]
         part[:, :d] = rotated
         part[:, rows] = np.sqrt(np.einsum("ij,ij->i", rotated[:, lead:], rotated[:, lead:]))
     u = 2.0**-53
     error = 4 * 2.0**-24 + 2 * (d + 1) ** 1.5 * u
-    skew = 0.0 if rotation is None else float(np.linalg.norm(rotation.T @ rotation - np.eye(d))) + d**2 * u
     stretch = 3 * error + 2 * skew + 8 * (d + 8) * u
     slack = 4 * (rows + 8) * 2.0**-24
 
@@ -153,6 +154,13 @@ def draw(Z: Array) -> Picture | None:
         chosen = order[tile * 64 : (tile + 1) * 64]
         T[tile, :, : len(chosen)] = Y[chosen].T
     return Picture(T, ids, where, lead, np.array([scale, error, stretch, slack]))
+
+
+def cosines(X: Array) -> Array:
+    """The cosine transform of each record: a rotation that puts what is smooth first."""
+    from scipy.fft import dct
+
+    return np.asarray(dct(X, norm="ortho", axis=1))
 
 
 def groups_from_lists(

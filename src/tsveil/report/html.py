@@ -31,16 +31,16 @@ from tsveil.attack.series import distinct_rows
 from tsveil.data.dataset import Block
 from tsveil.errors import some
 from tsveil.guarantee.base import Status, Verdict
-from tsveil.measure.scorecard import MEANINGS, Scorecard
+from tsveil.measure.scorecard import Scorecard
 from tsveil.params import Parameters
 from tsveil.release import Release
 from tsveil.report import figures
 
-#: the parts of the score card: what was lost, what still leaks, and both together; the last of each is its sum
+#: the parts of the score card: what was lost, what still leaks, and both together; each with the figure that sums it up
 PARTS = {
-    "loss": ("Information loss", "What users of the data lose.", ("IL1", "IL2", "IL3", "IL")),
-    "risk": ("Disclosure risk", "What an intruder may still learn.", ("EULD", "STSLD", "DR1", "ID", "DR")),
-    "both": ("Both together", "Every gain on one side has its price on the other.", ("score",)),
+    "loss": ("Information loss", "What users of the data lose.", "IL"),
+    "risk": ("Disclosure risk", "What an intruder may still learn.", "DR"),
+    "both": ("Both together", "Every gain on one side has its price on the other.", "score"),
 }
 #: so many records at highest risk are listed
 LISTED = 10
@@ -179,18 +179,26 @@ def _summary(release: Release, card: Scorecard) -> list[str]:
     if len(series) > 1:
         holding = [f"{len(series)} time series: {', '.join(series[:3])}{' and others' if len(series) > 3 else ''}"]
     holding += [f"{attributes:,} attributes"] if attributes else []
-    known = f", on average over 1 to {len(series)} known series" if len(series) > 1 else ""
+    protected = f"{data.n:,} records were protected, each with {' and '.join(holding)}."
+    right = f"picks the right published record in {percent(_best(card)[1])} of the cases"
+    if series:
+        known = f", on average over 1 to {len(series)} known series" if len(series) > 1 else ""
+        return [
+            protected,
+            f"An intruder who knows the true curve of a record {right}{known}.",
+            f"Published values differ from the original ones by {percent(card['IL2'])} on average, forecasts made from them by {percent(card['IL3'])}.",
+        ]
     return [
-        f"{data.n:,} records were protected, each with {' and '.join(holding)}.",
-        f"An intruder who knows the true curve of a record picks the right published record in {percent(_best(card)[1])} of the cases{known}.",
-        f"Published values differ from the original ones by {percent(card['IL2'])} on average, forecasts made from them by {percent(card['IL3'])}.",
+        protected,
+        f"An intruder who knows true values of a record {right}, on average over the number of attributes known.",
+        f"Published values differ from the original ones by {percent(card['IL1'])} on average, their means by {percent(card['IL2'])}.",
     ]
 
 
 def _best(card: Scorecard) -> tuple[str, float]:
     """The attack that re-identifies most records, and its rate."""
-    name = max(("EULD", "STSLD"), key=lambda name: card[name])
-    return MEANINGS[name][0], card[name]
+    name, rate = card.best_attack
+    return card.meanings[name][0], rate
 
 
 def _tiles(release: Release, card: Scorecard, verdict: Verdict) -> list[Tile]:
@@ -247,12 +255,10 @@ def _block_row(release: Release, block: Block) -> dict[str, Any]:
 
 def _parts(card: Scorecard) -> list[dict[str, Any]]:
     """The score card in its parts."""
-    meanings = dict(MEANINGS)
-    if card.options.get("dr1") == "mean":
-        meanings["DR1"] = (
-            meanings["DR1"][0],
-            "The re-identification risk that counts: here the mean of the two linkages.",
-        )
+    members: dict[str, list[str]] = {"loss": [], "risk": [], "both": []}
+    for name in card.meanings:
+        if name in card:
+            members["both" if name == "score" else "loss" if name.startswith(("IL", "PIL")) else "risk"].append(name)
     return [
         {
             "key": key,
@@ -261,17 +267,16 @@ def _parts(card: Scorecard) -> list[dict[str, Any]]:
             "figures": [
                 {
                     "name": name,
-                    "title": meanings[name][0],
-                    "meaning": meanings[name][1],
+                    "title": card.meanings[name][0],
+                    "meaning": card.meanings[name][1],
                     "value": card[name],
                     "bar": round(min(max(card[name], 0.0), 100.0), 2),
-                    "total": name == names[-1],
+                    "total": name == total,
                 }
-                for name in names
-                if name in card
+                for name in members[key]
             ],
         }
-        for key, (title, note, names) in PARTS.items()
+        for key, (title, note, total) in PARTS.items()
     ]
 
 
@@ -280,9 +285,9 @@ def _per_series(card: Scorecard) -> dict[str, Any] | None:
     if len(card.per_series) < 2:
         return None
     shown = dict(list(card.per_series.items())[:SERIES_LISTED])
-    names = [name for name in MEANINGS if any(name in row for row in shown.values())]
+    names = [name for name in card.meanings if any(name in row for row in shown.values())]
     rows = [(series, [own.get(name) for name in names]) for series, own in shown.items()]
-    return {"names": [(name, MEANINGS[name][0]) for name in names], "rows": rows}
+    return {"names": [(name, card.meanings[name][0]) for name in names], "rows": rows}
 
 
 def _loss_figure(card: Scorecard, public: bool) -> figures.Figure | None:

@@ -1,0 +1,82 @@
+"""Loss and risk of a release, or of data protected by any other tool: time series and attributes have measures of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from tsveil._types import Array
+from tsveil.attack.series import HasData, Ties, released_data
+from tsveil.data.align import Truth, aligned
+from tsveil.data.dataset import Dataset
+from tsveil.errors import ParameterError
+from tsveil.measure.microdata import By, Score, microdata_scorecard
+from tsveil.measure.scorecard import Scorecard
+from tsveil.measure.series import series_scorecard
+from tsveil.transform.normalise import How, Scaling
+
+#: the options that only one kind of data knows
+SERIES = ("dr1", "normalise", "models", "variant")
+ATTRIBUTES = ("known", "counts", "by", "score")
+
+
+def evaluate(
+    original: Dataset,
+    released: Dataset | HasData,
+    *,
+    truth: Truth = None,
+    ties: Ties = "expected",
+    scaling: Scaling = "original",
+    dr1: Literal["max", "mean"] | None = None,
+    normalise: How | None = None,
+    models: Mapping[str, Callable[[Array], Array]] | None = None,
+    variant: Literal["default", "paper"] | None = None,
+    known: Sequence[str] | None = None,
+    counts: Sequence[int] | None = None,
+    by: By | None = None,
+    score: Score | None = None,
+) -> Scorecard:
+    """Measure what was lost and what still leaks.
+
+    `released` is a release, or a data set protected by any tool: rows aligned with the original, or `truth` says which released
+    id belongs to which original id (a mapping, a frame or CSV file with the columns original and released, or "id" for equal
+    ids). The options choose among the definitions of the literature.
+
+    Any data: how ties count in a linkage (`ties`), and by which file's mean and sd values are scaled before linking (`scaling`).
+    Time series: whether the better linkage or their mean counts (`dr1`), how series are normalised before linking (`normalise`),
+    which forecasts IL3 compares (`models`: name -> callable, records x T to records x 3), and whether differences are averaged
+    with their sign, as printed (`variant="paper"`). Attributes: which are known to the intruder and how many of them (`known`,
+    `counts`, `by`), and how risks are combined (`score`); a release is attacked by all attacks that fit its method.
+
+    Data with series and attributes are measured by their series; the card's options say so.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> data = tv.example("food-prices")
+    >>> print(tv.evaluate(data, tv.MDAV(k=2).protect(data)))
+    IL1      38.86 %  loss in statistics
+    ...
+    """
+    protected = aligned(original, released_data(released), truth)
+    given: dict[str, Any] = {"dr1": dr1, "normalise": normalise, "models": models, "variant": variant}
+    given |= {"known": known, "counts": counts, "by": by, "score": score}
+    given = {name: value for name, value in given.items() if value is not None}
+    kind, foreign = ("time series", ATTRIBUTES) if original.series else ("attributes", SERIES)
+    if wrong := [name for name in given if name in foreign]:
+        raise ParameterError(f"The {wrong[0]!r} parameter of evaluate is not for {kind}. Got {given[wrong[0]]!r}.")
+    if original.series:
+        card = series_scorecard(original, protected, ties=ties, scaling=scaling, **given)
+        attributes = [block.name for block in original.blocks if not block.is_series]
+        return replace(card, options={**card.options, "not measured": ", ".join(attributes)}) if attributes else card
+    method = getattr(released, "method", None)
+    return microdata_scorecard(
+        original,
+        protected,
+        method=None if method is None else method.name,
+        settings={} if method is None else method.settings(),
+        ties=ties,
+        scaling=scaling,
+        **given,
+    )

@@ -1,0 +1,158 @@
+"""Queries on a published table of envelopes and patterns.
+
+**Range count**: how many records have values in given intervals at given time points? An envelope that lies inside all intervals counts for
+certain; one that misses an interval cannot count; between the two bounds an estimate supposes that values are spread evenly over the
+envelope, independently at each point:
+
+    least = records with [lo_t, hi_t] inside [a_t, b_t] for all t          most = records with [lo_t, hi_t] meeting [a_t, b_t] for all t
+    estimate = sum over records of prod_t |[lo_t, hi_t] n [a_t, b_t]| / |[lo_t, hi_t]|            (an envelope of width 0: inside or not)
+
+**Similar patterns**: which records have the shape of a given curve? The curve is z-normalised and cut into segments as the words were; records are
+ranked by the distance of its segment means to p*, what their words stand for. That may miss a record whose word is coarse. With `within` no record
+is missed whose z-normalised series lies within that Euclidean distance of the curve: the distance to a word's cells (SAX MINDIST) is never larger
+than the distance to the series itself.
+
+References
+----------
+.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series data, CIKM (2010)
+   1333-1336.
+.. [2] J. Lin, E. Keogh, S. Lonardi, B. Chiu, A symbolic representation of time series, DMKD workshop of SIGMOD (2003) 2-11.
+
+Examples
+--------
+>>> import polars as pl
+>>> query = Queries.of(pl.DataFrame({
+...     "lo_mon": [1, 1, 5], "hi_mon": [3, 3, 9], "lo_tue": [2, 2, 0], "hi_tue": [4, 4, 1], "pattern": ["ab", "ab", "ba"], "level": [2, 2, 2]
+... }))
+>>> query.range_count({"mon": (0, 4), "tue": (3, 9)})
+RangeCount(least=0, most=2, estimate=1.0)
+>>> query.similar([10, 20], top=1)["pattern"].to_list()
+['ab']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tsveil._types import Array, ArrayLike
+from tsveil.data.intervals import LEVEL, WORD, IntervalTable, read_table
+from tsveil.errors import InputError, ParameterError, Problems, some
+from tsveil.transform.sax import ROUNDING, as_symbols, mindist, patterns, read_back
+
+Range = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class RangeCount:
+    """How many records fit: certain bounds, and an estimate between them."""
+
+    least: int
+    most: int
+    estimate: float
+
+
+@dataclass(frozen=True)
+class Queries:
+    """The queries that a published table answers."""
+
+    table: IntervalTable
+
+    @classmethod
+    def of(cls, table: Any) -> Queries:
+        """Queries on a polars or pandas frame, or on the CSV or Parquet file of a release."""
+        return cls(read_table(table))
+
+    def range_count(self, ranges: Mapping[Any, Range | Sequence[float | None]]) -> RangeCount:
+        """How many records have values in these ranges: time point -> (from, to), both included; None leaves a side open."""
+        at, low, high = self._ranges(ranges)
+        return self._count(self.table.lo[:, at], self.table.hi[:, at], low, high)
+
+    @staticmethod
+    def _count(lo: Array, hi: Array, low: Array, high: Array) -> RangeCount:
+        inside = ((lo >= low) & (hi <= high)).all(axis=1)
+        meets = ((lo <= high) & (hi >= low)).all(axis=1)
+        width = hi - lo
+        overlap = np.minimum(hi, high) - np.maximum(lo, low)
+        # A point inside the range counts whole; where the envelope misses the range nothing counts.
+        share = np.divide(overlap, width, out=np.ones_like(width), where=width > 0)
+        estimate = np.where(meets, share.prod(axis=1), 0.0).sum()
+        return RangeCount(int(inside.sum()), int(meets.sum()), float(estimate))
+
+    def _ranges(self, ranges: Mapping[Any, Any]) -> tuple[list[int], Array, Array]:
+        problems = Problems("the range query cannot be answered", ParameterError)
+        places = {label: at for at, label in enumerate(self.table.labels)}
+        at, low, high = [], [], []
+        if not ranges:
+            problems.add("it names no time point")
+        for key, bounds in ranges.items():
+            label = str(key)
+            if label not in places:
+                problems.add(f"there is no time point {label!r}")
+                problems.hint(f"time points: {some(self.table.labels, 20)}")
+                continue
+            try:
+                first, last = (None if bound is None else float(bound) for bound in bounds)
+            except (TypeError, ValueError):
+                problems.add(f"the range of {label!r} must be two numbers (None: open). Got {bounds!r}.")
+                continue
+            first, last = -np.inf if first is None else first, np.inf if last is None else last
+            if not first <= last:
+                problems.add(f"the range of {label!r} ends ({last:g}) before it begins ({first:g})")
+            at.append(places[label])
+            low.append(first)
+            high.append(last)
+        problems.raise_if_any()
+        return at, np.array(low), np.array(high)
+
+    def similar(self, pattern: ArrayLike, top: int = 20, *, within: float | None = None) -> pl.DataFrame:
+        """The records whose published pattern is most like a curve.
+
+        `pattern` has any number of values from the word length on, spread evenly over the time of the series; its level and scale do not matter.
+        The result has the columns row (of the published table, from 1), pattern, level, distance (to what the word stands for) and at_least (the
+        distance is certainly not less), the nearest first: `top` of them, or with `within` all that may lie within that distance of the curve, so
+        that none which does is missed.
+        """
+        table = self.table
+        if table.words is None or table.levels is None:
+            raise InputError("the table has no patterns, only envelopes; it cannot say which series are similar")
+        means = self._means(pattern, len(table.words[0]))
+        if within is None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+            raise ParameterError(f"The 'top' parameter of similar must be an integer of at least 1. Got {top!r}.")
+        if within is not None and not within >= 0:
+            raise ParameterError(f"The 'within' parameter of similar must be a number of at least 0. Got {within!r}.")
+        letters = as_symbols(table.words)
+        points = len(table.labels)
+        scale = np.sqrt(points / len(means))
+        distance = scale * np.sqrt(((read_back(letters, table.levels) - means) ** 2).sum(axis=1))
+        bound = mindist(means, letters, table.levels, points)
+        order = np.argsort(distance, kind="stable")
+        if within is None:
+            order = order[:top]
+        else:
+            order = order[bound[order] <= within + ROUNDING * np.sqrt(points)]
+        return pl.DataFrame(
+            {
+                "row": order + 1,
+                WORD: [table.words[row] for row in order.tolist()],
+                LEVEL: table.levels[order],
+                "distance": distance[order],
+                "at_least": bound[order],
+            }
+        )
+
+    @staticmethod
+    def _means(pattern: ArrayLike, w: int) -> Array:
+        try:
+            curve = np.asarray(pattern, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("the pattern must be a sequence of numbers") from None
+        if curve.ndim != 1 or len(curve) < w or not np.isfinite(curve).all():
+            raise InputError(
+                f"the pattern must be a sequence of at least {w} finite numbers (the published words have {w} letters). Got the shape {curve.shape}."
+            )
+        return patterns(curve[None, :], w)[0]

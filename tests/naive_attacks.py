@@ -1,0 +1,195 @@
+"""Slow, obvious versions of the attacks on microdata and of their measures: the definitions, nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from tsveil._types import Array
+
+Record = Sequence[float]
+
+
+# -- linkage ----------------------------------------------------------------------------------------------------------
+
+
+def apart(x: Record, y: Record, factor: Record, metric: str = "euclidean") -> float:
+    """The sum of squared (or absolute) scaled differences, in the order of the columns."""
+    total = 0.0
+    for p, q, f in zip(x, y, factor, strict=True):
+        difference = (p - q) * f
+        total += abs(p - q) * f if metric == "l1" else difference * difference
+    return total
+
+
+def nearest(x: Record, released: Array, among: Sequence[int], factor: Record, metric: str = "euclidean") -> list[int]:
+    """The rows of the nearest among some released records; all of them in a tie."""
+    if not among:
+        return []
+    distances = {row: apart(x, released[row].tolist(), factor, metric) for row in among}
+    least = min(distances.values())
+    return [row for row in among if distances[row] == least]
+
+
+def rank_interval(column: Sequence[float], x: float) -> tuple[int, int]:
+    """The first and the last place where x stands, or would stand, in the sorted column."""
+    below = sum(value < x for value in column)
+    return below, below + sum(value == x for value in column) - 1
+
+
+def rank_gap(column: Sequence[float], x: float, y: float) -> int:
+    first, last = rank_interval(column, x)
+    their_first, their_last = rank_interval(column, y)
+    return max(0, first - their_last, their_first - last)
+
+
+def rank_sets(original: Array, released: Array, row: int, window: int) -> list[set[int]]:
+    """For each attribute the released records within some ranks of an original one."""
+    rulers = original if len(original) == len(released) else released
+    return [
+        {
+            other
+            for other in range(len(released))
+            if rank_gap(rulers[:, j].tolist(), original[row, j], released[other, j]) <= window
+        }
+        for j in range(original.shape[1])
+    ]
+
+
+def in_most(sets: Sequence[set[int]]) -> list[int]:
+    """The annotated union: what is in as many sets as anything is."""
+    count = Counter(row for found in sets for row in found)
+    return sorted(row for row, number in count.items() if number == max(count.values()))
+
+
+def aligned_sets(original: Array, released: Array, row: int) -> list[set[int]]:
+    """For each attribute the released records with a value that stands where the original value stands when both are sorted."""
+    found = []
+    for j in range(original.shape[1]):
+        values, centroids = sorted(original[:, j].tolist()), sorted(released[:, j].tolist())
+        touched = {c for v, c in zip(values, centroids, strict=True) if v == original[row, j]}
+        # Between two centroids that a value touches it touches all.
+        found.append({other for other in range(len(released)) if min(touched) <= released[other, j] <= max(touched)})
+    return found
+
+
+# -- probabilistic linkage --------------------------------------------------------------------------------------------
+
+
+def agrees(x: float, y: float, column: Sequence[float]) -> bool:
+    """Whether y is the nearest value of the released column to x, the lower of two equally near."""
+    return min(set(column), key=lambda value: (abs(value - x), value)) == y
+
+
+def agreement(original: Array, released: Array) -> list[list[tuple[bool, ...]]]:
+    """The pattern of every pair."""
+    columns = [released[:, j].tolist() for j in range(released.shape[1])]
+    return [
+        [tuple(agrees(p, q, column) for p, q, column in zip(x, y, columns, strict=True)) for y in released.tolist()]
+        for x in original.tolist()
+    ]
+
+
+def em(pairs: Sequence[tuple[bool, ...]], share: float) -> tuple[list[float], list[float], float]:
+    """m, u and the share of matches, with every pair looked at in every round."""
+    columns = len(pairs[0])
+    m, u = [0.9] * columns, [0.1] * columns
+
+    def clipped(value: float) -> float:
+        return min(max(value, 1e-6), 1 - 1e-6)
+
+    def likelihood(pattern: tuple[bool, ...], p: list[float]) -> float:
+        return math.prod(q if agreed else 1 - q for agreed, q in zip(pattern, p, strict=True))
+
+    for _ in range(1000):
+        matching = []
+        for pattern in pairs:
+            same, different = share * likelihood(pattern, m), (1 - share) * likelihood(pattern, u)
+            matching.append(same / (same + different))
+        matches = math.fsum(matching)
+        rest = len(pairs) - matches
+        new_m = [clipped(math.fsum(g for g, p in zip(matching, pairs, strict=True) if p[j]) / matches) for j in range(columns)]
+        new_u = [
+            clipped(math.fsum(1 - g for g, p in zip(matching, pairs, strict=True) if p[j]) / rest) for j in range(columns)
+        ]
+        new_share = matches / len(pairs)
+        change = max(abs(p - q) for p, q in zip([*m, *u, share], [*new_m, *new_u, new_share], strict=True))
+        m, u, share = new_m, new_u, new_share
+        if change < 1e-8:
+            break
+    return m, u, share
+
+
+def weight(pattern: tuple[bool, ...], m: Sequence[float], u: Sequence[float]) -> float:
+    return sum(
+        math.log(p / q) if agreed else math.log((1 - p) / (1 - q)) for agreed, p, q in zip(pattern, m, u, strict=True)
+    )
+
+
+# -- measures ---------------------------------------------------------------------------------------------------------
+
+
+def interval_disclosure(original: Array, released: Array, percents: Sequence[float]) -> list[float]:
+    n, columns = original.shape
+    shares = []
+    for percent in percents:
+        hits = sum(
+            100 * rank_gap(original[:, j].tolist(), original[i, j], released[i, j]) <= percent * n
+            for i in range(n)
+            for j in range(columns)
+        )
+        shares.append(100 * hits / (n * columns))
+    return shares
+
+
+def covariance(x: Record, y: Record) -> float:
+    return statistics.covariance(x, y) if len(x) > 1 else 0.0
+
+
+def losses(X: Array, X2: Array) -> list[float]:
+    """IL1 to IL5 in percent; terms with a zero denominator are left out."""
+    columns, columns2 = X.T.tolist(), X2.T.tolist()
+    p = len(columns)
+
+    def mean_of(terms: list[tuple[float, float]]) -> float:
+        shares = [difference / base for difference, base in terms if base != 0]
+        return 100 * statistics.fmean(shares) if shares else 0.0
+
+    def rel(a: float, b: float) -> tuple[float, float]:
+        return abs(a - b), abs(a)
+
+    values = [rel(a, b) for x, y in zip(columns, columns2, strict=True) for a, b in zip(x, y, strict=True)]
+    means = [rel(statistics.mean(x), statistics.mean(y)) for x, y in zip(columns, columns2, strict=True)]
+    covariances = [
+        rel(covariance(columns[i], columns[j]), covariance(columns2[i], columns2[j]))
+        for i, j in itertools.combinations_with_replacement(range(p), 2)
+    ]
+    variances = [rel(covariance(x, x), covariance(y, y)) for x, y in zip(columns, columns2, strict=True)]
+    correlations = [
+        abs(statistics.correlation(columns[i], columns[j]) - statistics.correlation(columns2[i], columns2[j]))
+        for i, j in itertools.combinations(range(p), 2)
+        if all(len(set(column)) > 1 for column in (columns[i], columns[j], columns2[i], columns2[j]))
+    ]
+    return [
+        mean_of(values),
+        mean_of(means),
+        mean_of(covariances),
+        mean_of(variances),
+        100 * statistics.fmean(correlations) if correlations else 0.0,
+    ]
+
+
+def guessing(n: int, m: int) -> dict[int, float]:
+    """The distribution of right links, by going through every way to link."""
+    if n == m:
+        ways = list(itertools.permutations(range(n)))
+        count = Counter(sum(i == j for i, j in enumerate(way)) for way in ways)
+    else:
+        ways = list(itertools.product(range(m), repeat=n))
+        count = Counter(sum(j == 0 for j in way) for way in ways)
+    return {r: number / len(ways) for r, number in count.items()}
