@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
+import tsveil as tv
 from tsveil._types import Array
 
 Record = Sequence[float]
@@ -193,3 +195,59 @@ def guessing(n: int, m: int) -> dict[int, float]:
         ways = list(itertools.product(range(m), repeat=n))
         count = Counter(sum(j == 0 for j in way) for way in ways)
     return {r: number / len(ways) for r, number in count.items()}
+
+
+# -- data for the tests -----------------------------------------------------------------------------------------------
+
+
+def dataset(x: Array, ids: Sequence[str] | None = None, blocks: Sequence[int] | None = None) -> tv.Dataset:
+    """A data set of attributes x0, x1, ... in blocks of the given widths (one block by default)."""
+    names = [f"x{j}" for j in range(x.shape[1])]
+    frame = pl.DataFrame(np.asarray(x, dtype=np.float64), schema=names, orient="row")
+    ends = np.cumsum([0, *(blocks or [len(names)])]).tolist()
+    parts = {f"b{i}": names[low:high] for i, (low, high) in enumerate(itertools.pairwise(ends))}
+    plain: dict[str, None] = dict.fromkeys(parts)
+    if ids is None:
+        return tv.Dataset.from_frame(frame, blocks=parts, times=plain)
+    return tv.Dataset.from_frame(frame.with_columns(id=pl.Series(list(ids))), id="id", blocks=parts, times=plain)
+
+
+def pair_of_files(
+    a: Array, b: Array, own: Sequence[int], blocks: Sequence[int] | None = None
+) -> tuple[tv.Dataset, tv.Dataset, dict[str, str]]:
+    """Two files and the truth: original i is released row own[i], or none where that is negative."""
+    original = dataset(a, [f"a{i}" for i in range(len(a))], blocks)
+    released = dataset(b, [f"b{i}" for i in range(len(b))], blocks)
+    return original, released, {f"a{i}": f"b{row}" for i, row in enumerate(own) if row >= 0}
+
+
+def swapped(x: Array, window: int, rng: np.random.Generator) -> Array:
+    """Rank swapping: every value exchanged once, within the window."""
+    out = x.copy()
+    for j in range(x.shape[1]):
+        order = np.argsort(x[:, j], kind="stable")
+        free = set(range(len(x)))
+        for i in range(len(x)):
+            near = [place for place in range(i + 1, min(i + window, len(x) - 1) + 1) if place in free]
+            if i in free and near:
+                partner = int(rng.choice(near))
+                free -= {i, partner}
+                one, two = order[i], order[partner]
+                out[one, j], out[two, j] = x[two, j], x[one, j]
+    return out
+
+
+def grouped(x: Array, k: int, rng: np.random.Generator) -> Array:
+    """Microaggregation column by column: runs of k to 2k-1 sorted values, cut anywhere, replaced by their means."""
+    out = np.empty_like(x)
+    for j in range(x.shape[1]):
+        order = np.argsort(x[:, j], kind="stable")
+        start = 0
+        while start < len(x):
+            left = len(x) - start
+            size = left if left < 2 * k else int(rng.integers(k, min(2 * k - 1, left - k) + 1))
+            members = order[start : start + size]
+            low = x[members, j].min()
+            out[members, j] = low + (x[members, j] - low).mean()
+            start += size
+    return out

@@ -146,3 +146,37 @@ def test_data_without_ids_get_some(tmp_path: Path) -> None:
     folder = tv.MDAV(k=2).protect(data).write(tmp_path / "out")
     assert pl.read_csv(folder / "published" / "data.csv").columns[0] == "id"
     assert pl.read_csv(folder / "private" / "id_map.csv")["original"].to_list() == list(range(20))
+
+
+@pytest.mark.parametrize("variables", [1, 2])
+@pytest.mark.parametrize("split", [None, 2])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_long_files_come_back_long(tmp_path: Path, variables: int, split: int | None, form: str) -> None:
+    rng = np.random.default_rng(9)
+    rows = [
+        {"meter": f"m{i}", "hour": hour, "kind": kind, "kwh": round(float(rng.gamma(2)), 3), "zone": "nsew"[i % 4]}
+        for i in range(16)
+        for kind in ("gas", "power")[:variables]
+        for hour in range(6)
+    ]
+    frame = pl.DataFrame(rows) if variables > 1 else pl.DataFrame(rows).drop("kind")
+    frame.write_csv(tmp_path / "long.csv")
+    data = tv.read(tmp_path / "long.csv", id="meter", time="hour", value="kwh", confidential=["zone"], split=split, layout="long",
+                   variable="kind" if variables > 1 else None)  # fmt: skip
+    assert len(data.blocks) == variables * (split or 1)
+    release = tv.MDAV(k=3).protect(data)
+    folder = release.write(tmp_path / "out", format=form)
+    published = read_like(folder / "published" / f"data.{form}", release.published()[0])
+    assert np.array_equal(published.values, release.published()[0].values)
+    assert published.others["zone"].to_list() == release.published()[0].others["zone"].to_list()
+
+
+def test_semicolons_and_decimal_commas_come_back(tmp_path: Path) -> None:
+    rows = "".join(f"h{i};{i % 5},25;{i % 3},5;{i},125;1,5;2,5\n" for i in range(12))
+    (tmp_path / "wide.csv").write_text("id;1;2;3;4;5\n" + rows)
+    data = tv.read(tmp_path / "wide.csv")
+    folder = tv.MDAV(k=2).protect(data).write(tmp_path / "out")
+    text = (folder / "published" / "data.csv").read_text()
+    assert text.startswith("id;1;2;3;4;5\n")
+    assert "," in text
+    assert tv.read(folder / "published" / "data.csv").values.shape == (12, 5)

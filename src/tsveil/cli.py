@@ -314,7 +314,8 @@ def evaluate(
 
     data = read(original, **reading(options))
     with shown_progress(not as_json):
-        card = measure(data, read_like(protected, data), truth=truth, ties=ties, dr1=dr1, variant=variant)
+        models = {"models": "fitting"} if data.series else {}
+        card = measure(data, read_like(protected, data), truth=truth, ties=ties, dr1=dr1, variant=variant, **models)
     if as_json:
         click.echo(json.dumps(card.to_dict(), indent=2))
     else:
@@ -446,7 +447,8 @@ def show_outcome(outcome: Outcome, as_json: bool) -> None:
         ", " + ", ".join(f"{b.name} ({len(b)} {'points' if b.is_series else 'columns'})" for b in data.blocks), nl=False
     )
     click.echo(f", protected by {outcome.release.method}")
-    for note in (*data.notes, *(f"warning: {w}" for w in outcome.release.warnings)):
+    left_out = [f"left out, because they have no role: {', '.join(data.dropped)}"] if data.dropped else []
+    for note in (*data.notes, *left_out, *(f"warning: {w}" for w in outcome.release.warnings)):
         click.secho(f"  {note}", fg="yellow")
     show_verdict(verdict)
     click.echo()

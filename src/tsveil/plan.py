@@ -56,6 +56,7 @@ class Evaluation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True,
     dr1: Literal["max", "mean"] | None = None
     normalise: Literal["global", "per-record", "component", "ranging", "none"] | None = None
     variant: Literal["default", "paper"] | None = None
+    models: list[str] | None = None
     known: list[str] | None = None
     counts: list[int] | None = None
     by: Literal["attributes", "blocks"] | None = None
@@ -191,7 +192,8 @@ def run(
     release = chosen.protect(data, seed=plan.seed)
     with progress.step("Verifying"):
         verdict = release.verify()
-    card = evaluate(data, release, **msgspec.to_builtins(plan.evaluate))
+    options = msgspec.to_builtins(plan.evaluate)
+    card = evaluate(data, release, **({"models": "fitting"} if data.series else {}) | options)
     with progress.step("Writing the reports"):
         from tsveil.report.html import report
 

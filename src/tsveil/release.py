@@ -103,7 +103,8 @@ class Release:
         """
         verdict = self.verify()
         _refuse(verdict, allow_unverified)
-        card = card or self.evaluate()
+        # Short series are no reason to refuse a release: forecasts they are too short for are left out, and the card says so.
+        card = card or (self.evaluate(models="fitting") if self.original.series else self.evaluate())
         published, order = self.published()
         with complete_folder(Path(folder), overwrite=overwrite, marker=MARKER) as place:
             public, private = place / "published", place / "private"

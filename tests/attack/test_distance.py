@@ -6,7 +6,6 @@ import itertools
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,17 +17,11 @@ from tsveil.attack._files import on_one_scale
 from tsveil.attack.distance import distance, distance_prefixes
 from tsveil.errors import InputError, ParameterError
 
+dataset = naive.dataset
+
 
 def table(rng: np.random.Generator, n: int, columns: int, coarse: bool) -> Array:
     return rng.integers(0, 4, (n, columns)).astype(float) if coarse else rng.normal(size=(n, columns))
-
-
-def dataset(x: Array, ids: Any = None) -> tv.Dataset:
-    names = [f"x{j}" for j in range(x.shape[1])]
-    frame = pl.DataFrame(x, schema=names, orient="row")
-    if ids is None:
-        return tv.Dataset.from_frame(frame, blocks={"x": names}, times={"x": None})
-    return tv.Dataset.from_frame(frame.with_columns(id=pl.Series(ids)), id="id", blocks={"x": names}, times={"x": None})
 
 
 @given(
@@ -44,8 +37,7 @@ def test_links_are_those_of_the_definition(
     own = np.where(own < m, own, -1)
     if (own < 0).all():
         own[0] = 0
-    truth = {f"a{i}": f"b{row}" for i, row in enumerate(own) if row >= 0}
-    original, released = dataset(a, [f"a{i}" for i in range(n)]), dataset(b, [f"b{i}" for i in range(m)])
+    original, released, truth = naive.pair_of_files(a, b, own.tolist())
     found = distance_prefixes(original, released, truth=truth, metric=metric, scaling=scaling)
     x, y, factor = on_one_scale(a, b, scaling)
     for count, links in enumerate(found, 1):
@@ -102,9 +94,8 @@ def test_weights() -> None:
     assert first.correct > plain.correct
     assert first.correct == distance(dataset(a), dataset(b), known=["x0"]).correct
     heavy = distance(dataset(a), dataset(b), weights={"x1": 4.0})
-    stretched = a * [1, 2, 1], b * [1, 2, 1]
-    factor = on_one_scale(a, b)[2]
-    expected = [naive.nearest(stretched[0][i].tolist(), stretched[1], range(40), factor.tolist())[0] for i in range(40)]
+    x, y, factor = on_one_scale(a, b)
+    expected = [naive.nearest(row, y, range(40), (factor * [1, 2, 1]).tolist())[0] for row in x.tolist()]
     assert heavy.link.tolist() == expected
 
 
@@ -163,7 +154,7 @@ def test_bad_requests_are_refused_with_what_to_do() -> None:
     with pytest.raises(ParameterError, match=r"no column or block 'y'[\s\S]*columns available: 'x0'"):
         distance(data, data, known=["y"])
     with pytest.raises(ParameterError, match="known more than once: 'x0'"):
-        distance(data, data, known=["x", "x0"])
+        distance(data, data, known=["b0", "x0"])
     with pytest.raises(ParameterError, match="at least one attribute"):
         distance(data, data, known=[])
     with pytest.raises(InputError, match="truth"):

@@ -124,7 +124,7 @@ def _parted(x: Array, rows: Indices, a: int, b: int, smallest: int) -> Mask:
     left = size - 2
     for place in range(size):
         i = order[place]
-        if i == a or i == b:
+        if i in (a, b):
             continue
         if count[0] + left <= smallest:
             side = 0

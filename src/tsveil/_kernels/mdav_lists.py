@@ -31,8 +31,8 @@ from tsveil._types import AnyArray, Array, Indices
 
 #: records per tile
 LANES = 64
-#: tiles that are visited out of turn, the most promising first
-WARM_UP = 16
+#: at most so many tiles are visited out of turn, the most promising first
+WARM_UP = 24
 #: what `form_groups` asks for
 DONE, CENTRE, BOTH_LISTS, NEAR_LIST, COMPACTION = 0, 1, 2, 3, 4
 #: the entries of `state`
@@ -385,6 +385,7 @@ def make_lists(
     sums = np.empty(64, dtype=np.float32)
     q = np.empty((count, rows + 1), dtype=np.float32)
     margins = np.empty(count)
+    unfinished = np.empty(count, dtype=np.bool_)
     limits = np.empty((count, 2), dtype=np.float32)
     lower = np.zeros((count, tiles), dtype=np.float32)
     upper = np.zeros((count, tiles), dtype=np.float32)
@@ -427,22 +428,32 @@ def make_lists(
         # Good limits early save work: first the tiles that may hold the nearest, in turn with those that may hold the farthest.
         slot = slots[a]
         mine = q[a]
+        more_near, more_far = True, with_far
         for turn in range(WARM_UP):
             far = turn % 2 == 1
-            if far and not with_far:
+            if far and more_far:
+                tile = largest(upper[a].view(np.int32))
+                more_far = upper[a, tile] >= limits[a, 1]
+            elif more_near and not far:
+                tile = smallest(lower[a].view(np.int32))
+                more_near = lower[a, tile] <= limits[a, 0]
+            else:
                 continue
-            tile = largest(upper[a].view(np.int32)) if far else smallest(lower[a].view(np.int32))
-            look_through(
-                Z, T, ids, tile, tile + 1, lead, records[a], mine, exact, sums, margins[a], bound, limits[a],
-                lower[a], upper[a], near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
-            )  # fmt: skip
-            lower[a, tile] = np.nan
-            upper[a, tile] = -1.0
+            if (far and more_far) or (more_near and not far):
+                look_through(
+                    Z, T, ids, tile, tile + 1, lead, records[a], mine, exact, sums, margins[a], bound, limits[a],
+                    lower[a], upper[a], near_key[slot], near_id[slot], far_key[slot], far_id[slot], size[slot],
+                )  # fmt: skip
+                lower[a, tile] = np.nan
+                upper[a, tile] = -1.0
+        unfinished[a] = more_near or more_far
 
     # A block of tiles stays in the cache while all records look at it.
     block = max(1, (1 << 18) // (64 * (rows + 1)))
     for start in range(0, tiles, block):
         for a in range(count):
+            if not unfinished[a]:
+                continue
             slot = slots[a]
             look_through(
                 Z, T, ids, start, min(start + block, tiles), lead, records[a], q[a], exact, sums, margins[a], bound,

@@ -22,7 +22,7 @@ Examples
 >>> data = tv.Dataset.from_arrays({"pay": [[v] for v in range(100)]})
 >>> found = tv.attack.interval(data, data.with_values(data.values + 5))
 >>> found.rate, found.by_percent
-(60.0, array([  0.,   0.,   0.,   0., 100., 100., 100., 100., 100., 100.]))
+(61.0, array([  1.,   2.,   3.,   4., 100., 100., 100., 100., 100., 100.]))
 """
 
 from __future__ import annotations

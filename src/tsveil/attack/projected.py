@@ -18,11 +18,14 @@ References
 Examples
 --------
 >>> import numpy as np, tsveil as tv
->>> x = np.random.default_rng(0).normal(size=(100, 4)) @ np.ones((4, 6)) + np.random.default_rng(1).normal(size=(100, 6))
+>>> x = np.random.default_rng(0).normal(size=(100, 6))
 >>> data = tv.Dataset.from_arrays({"a": x[:, :3], "b": x[:, 3:]})
->>> release = tv.MDAV(k=5).protect(data)
->>> tv.attack.distance(data, release).rate.__round__(), tv.attack.projected(data, release).rate.__round__()
-(30, 35)
+>>> from tsveil.protect.projected import Projected
+>>> release = Projected(k=5, projection="zscores").protect(data)
+>>> tv.attack.distance(data, release)
+Links: distance linkage, 6 attributes known: 30.5 of 100 records re-identified (30.5 %)
+>>> tv.attack.projected(data, release)
+Links: zscores projection linkage, 2 blocks known: 75.5 of 100 records re-identified (75.5 %)
 """
 
 from __future__ import annotations

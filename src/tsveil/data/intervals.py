@@ -72,6 +72,19 @@ class IntervalTable:
         carried = f"; carried {some(self.others.columns)}" if self.others.width else ""
         return f"IntervalTable: {self.n} records; envelopes of {len(self.labels)} points{shape}{carried}"
 
+    def take(self, rows: Indices) -> IntervalTable:
+        """The records at these rows, in this order."""
+        chosen = rows.tolist()
+        return IntervalTable(
+            self.labels,
+            self.lo[rows],
+            self.hi[rows],
+            None if self.words is None else tuple(self.words[row] for row in chosen),
+            None if self.levels is None else self.levels[rows],
+            self.others[chosen] if self.others.width else self.others,
+            None if self.written is None else self.written[chosen],
+        )
+
     def to_frame(self, whole: Collection[str] = ()) -> pl.DataFrame:
         """The table as it is written; the bounds at the `whole` time points as whole numbers.
 
@@ -132,8 +145,10 @@ class IntervalTable:
         )
 
 
-def read_intervals(path: str | Path) -> IntervalTable:
+def read_intervals(path: str | Path, *, separator: str | None = None, decimal: str | None = None) -> IntervalTable:
     """Read a CSV or Parquet file with the layout of this module, made by any tool.
+
+    The separator and the decimal mark of a CSV file are detected unless they are given.
 
     Examples
     --------
@@ -143,7 +158,7 @@ def read_intervals(path: str | Path) -> IntervalTable:
     >>> read_intervals(path)
     IntervalTable: 2 records; envelopes of 1 points; patterns of 1 letters
     """
-    source = looked_at(path).source
+    source = looked_at(path, separator=separator, decimal=decimal).source
     table = IntervalTable.from_frame(source.frame, subject=f"{Path(path).name} cannot be used")
     if source.texts is None or table.written is None:
         return table

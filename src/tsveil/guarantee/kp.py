@@ -81,13 +81,11 @@ class KPAnonymity(Guarantee):
     P: int
 
     def __post_init__(self) -> None:
-        wrong = []
-        if not _is_count(self.k):
-            wrong.append(f"The 'k' parameter of (k,P)-anonymity must be an integer of at least 1. Got {self.k!r}.")
-        if not _is_count(self.P):
-            wrong.append(f"The 'P' parameter of (k,P)-anonymity must be an integer of at least 1. Got {self.P!r}.")
-        elif not wrong and self.P > self.k:
-            wrong.append(f"The 'P' parameter of (k,P)-anonymity must be at most k ({self.k}). Got {self.P}.")
+        wrong = [
+            f"The {name!r} parameter of (k,P)-anonymity must be an integer of at least 1. Got {value!r}."
+            for name, value in (("k", self.k), ("P", self.P))
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1
+        ]
         if wrong:
             raise ParameterError("\n".join(wrong), wrong)
 
@@ -119,7 +117,7 @@ class KPAnonymity(Guarantee):
         table = _table(published)
         if table.words is None:
             raise InputError("the table has no patterns: the columns 'pattern' and 'level' are needed")
-        envelopes, classes = _groups(table)
+        envelopes, classes = classes_of(table)
         shared, occurs = _sizes(envelopes), _sizes(classes)
         witnesses = [
             *_impossible(table),
@@ -178,7 +176,7 @@ class EnvelopeAnonymity(Guarantee):
     def verify(self, published: Table | Any) -> Verdict:
         """Count how many records share each envelope."""
         table = _table(published)
-        envelopes, _ = _groups(table)
+        envelopes, _ = classes_of(table)
         shared = _sizes(envelopes)
         witnesses = [*_impossible(table), *_few_envelopes(shared, envelopes, self.k)]
         if witnesses:
@@ -213,10 +211,6 @@ def homogeneous(classes: Indices, column: pl.Series) -> Mask:
 # -- looking at the table ---------------------------------------------------------------------------------------------
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
 def _table(published: Table | Any) -> IntervalTable:
     return read_table(as_frame(published) if isinstance(published, Dataset) else published)
 
@@ -240,7 +234,7 @@ def _numbered(keys: AnyArray) -> Indices:
     return number.ravel().astype(np.int64)
 
 
-def _groups(table: IntervalTable) -> tuple[Indices, Indices]:
+def classes_of(table: IntervalTable) -> tuple[Indices, Indices]:
     """Which envelope each record has, and which combination of envelope and pattern."""
     written = table.written if table.written is not None else table.to_frame()
     bounds = [_codes(written[name]) for name in written.columns if name not in (WORD, LEVEL)]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from tsveil._types import Array
 from tsveil.attack.series import HasData, Ties, released_data
 from tsveil.data.align import Truth, aligned
 from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError
 from tsveil.measure.microdata import By, Score, microdata_scorecard
 from tsveil.measure.scorecard import Scorecard
-from tsveil.measure.series import series_scorecard
+from tsveil.measure.series import Models, series_scorecard
 from tsveil.transform.normalise import How, Scaling
 
 #: the options that only one kind of data knows
@@ -30,7 +29,7 @@ def evaluate(
     scaling: Scaling = "original",
     dr1: Literal["max", "mean"] | None = None,
     normalise: How | None = None,
-    models: Mapping[str, Callable[[Array], Array]] | None = None,
+    models: Models = None,
     variant: Literal["default", "paper"] | None = None,
     known: Sequence[str] | None = None,
     counts: Sequence[int] | None = None,
@@ -45,8 +44,9 @@ def evaluate(
 
     Any data: how ties count in a linkage (`ties`), and by which file's mean and sd values are scaled before linking (`scaling`).
     Time series: whether the better linkage or their mean counts (`dr1`), how series are normalised before linking (`normalise`),
-    which forecasts IL3 compares (`models`: name -> callable, records x T to records x 3), and whether differences are averaged
-    with their sign, as printed (`variant="paper"`). Attributes: which are known to the intruder and how many of them (`known`,
+    which forecasts IL3 compares (`models`: names of the five, name -> callable that takes records x T to records x 3, or "fitting"
+    for those of the five that the series are long enough for), and whether differences are averaged with their sign, as
+    printed (`variant="paper"`). Attributes: which are known to the intruder and how many of them (`known`,
     `counts`, `by`), and how risks are combined (`score`); a release is attacked by all attacks that fit its method.
 
     Data with series and attributes are measured by their series; the card's options say so.

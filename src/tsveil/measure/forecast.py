@@ -273,6 +273,17 @@ MODELS: dict[str, Forecaster] = {
 }
 
 
+def fitting_models(T: int) -> dict[str, Forecaster]:
+    """Those of the five that can forecast series of T points.
+
+    Examples
+    --------
+    >>> list(fitting_models(4))
+    ['ses', 'holt', 'trend', 'quadratic']
+    """
+    return {name: model for name, model in MODELS.items() if isinstance(model, Model) and model.shortest <= T}
+
+
 def chosen_models(models: Mapping[str, Forecaster] | Iterable[str | Forecaster] | None = None) -> dict[str, Forecaster]:
     """Models by name: the five by default; else a mapping, or names of the five and models of one's own.
 

@@ -155,4 +155,5 @@ class Queries:
             raise InputError(
                 f"the pattern must be a sequence of at least {w} finite numbers (the published words have {w} letters). Got the shape {curve.shape}."
             )
-        return patterns(curve[None, :], w)[0]
+        means: Array = patterns(curve[None, :], w)[0]
+        return means

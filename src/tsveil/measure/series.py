@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +28,7 @@ from tsveil.attack.series import Ties, series_prefixes
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError
 from tsveil.measure.disclosure_risk import interval_disclosure
+from tsveil.measure.forecast import MODELS, fitting_models
 from tsveil.measure.information_loss import series_loss
 from tsveil.measure.scorecard import Scorecard
 from tsveil.transform.normalise import How, Scaling
@@ -59,6 +60,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
 }
 
 
+#: by name, or "fitting": those of the five that the series are long enough for
+Models = Mapping[str, Callable[[Array], Array]] | Sequence[str] | Literal["fitting"] | None
+
+
 def series_scorecard(
     original: Dataset,
     protected: Dataset,
@@ -67,7 +72,7 @@ def series_scorecard(
     dr1: Literal["max", "mean"] = "max",
     normalise: How = "global",
     scaling: Scaling = "original",
-    models: Mapping[str, Callable[[Array], Array]] | None = None,
+    models: Models = None,
     variant: Literal["default", "paper"] = "default",
 ) -> Scorecard:
     """Measure information loss and disclosure risk of protected series; rows of the two data sets are aligned.
@@ -96,7 +101,8 @@ def series_scorecard(
         assert block.times is not None
         x, y = original.block(block.name), protected.block(block.name)
         with progress.step(f"Measuring {block.name}"):
-            loss = series_loss(x, y, models=models, variant=variant)
+            fitting = fitting_models(len(block)) if models == "fitting" else models
+            loss = series_loss(x, y, models=fitting, variant=variant)
             by_percent, share = interval_disclosure(x, y)
         losses.append(loss)
         disclosed.append(share)
@@ -126,13 +132,16 @@ def series_scorecard(
         {
             "original": original.ids,
             "risk": np.maximum(by_value, by_shape),
-            "linked_by_values": by_value,
-            "linked_by_shape": by_shape,
+            "linked_by_EULD": by_value,
+            "linked_by_STSLD": by_shape,
             "values_disclosed": np.mean(disclosed, axis=0),
             "loss": np.mean([loss.per_record_il for loss in losses], axis=0),
         }
     )
     options: dict[str, Any] = {"ties": ties, "dr1": dr1, "normalise": normalise, "scaling": scaling, "variant": variant}
+    shortest = min(len(block) for block in original.series)
+    if models == "fitting" and (left_out := [name for name in MODELS if name not in fitting_models(shortest)]):
+        options["models left out"] = f"{', '.join(left_out)} (series of {shortest} points are too short for them)"
     shown = dict(MEANINGS)
     if dr1 == "mean":
         shown["DR1"] = (shown["DR1"][0], "The re-identification risk that counts: here the mean of the two linkages.")

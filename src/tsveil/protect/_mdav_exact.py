@@ -131,10 +131,11 @@ def draw(Z: Array) -> Picture | None:
     lead = min(LEAD if d < 64 else WIDE_LEAD, rows)
 
     Y = np.zeros((n, rows + 1), dtype=np.float32)
-    for start in range(0, n, 4096):  # some records at a time stay in the cache
-        X = (Z[start : start + 4096] - middle) * scale
+    few = max(256, 600_000 // d**2)  # at a time: they stay in the cache, and small products need no threads
+    for start in range(0, n, few):
+        X = (Z[start : start + few] - middle) * scale
         rotated = X @ rotation if d <= WIDEST else cosines(X)[:, leading]
-        part = Y[start : start + 4096]
+        part = Y[start : start + few]
         part[:, :d] = rotated
         part[:, rows] = np.sqrt(np.einsum("ij,ij->i", rotated[:, lead:], rotated[:, lead:]))
     u = 2.0**-53
@@ -189,7 +190,7 @@ def groups_from_lists(
     ahead, made = min(2 * LEAST_AHEAD, most_ahead), 0
     tiles = lists.compact(T, ids, where, alive, boxes, lead)
     state[lists.STORED] = n
-    outer, outer_distance, outside, centre = outermost(Z, np.arange(n), total / n, max(1024, n // 16), crew)
+    outer, outer_distance, outside, centre = outermost(Z, np.arange(n), total / n, max(1024, n // 6), crew)
     listed_at = n
     rounding = 8 * (Z.shape[1] + 8) * 2.0**-53  # a bound of the relative error of a distance
 
@@ -241,7 +242,7 @@ def groups_from_lists(
         elif need == lists.CENTRE:
             left = np.flatnonzero(labels < 0)
             # If no group has come of the last list, its end is as good as tied: all records are listed.
-            most = len(left) if len(left) == listed_at else max(1024, len(left) // 16)
+            most = len(left) if len(left) == listed_at else max(1024, len(left) // 6)
             outer, outer_distance, outside, centre = outermost(Z, left, total / len(left), most, crew)
             listed_at = len(left)
             state[lists.FIRST] = state[lists.EVALUATED] = 0

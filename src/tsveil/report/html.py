@@ -23,7 +23,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 import tsveil
 from tsveil._types import Array
@@ -351,7 +350,8 @@ def _for_the_owner(release: Release, card: Scorecard, verdict: Verdict, source: 
         "details": list(verdict.details),
         "dropped": list(release.original.dropped),
         "facts": _facts(release),
-        "riskiest": _riskiest(card.per_record) if highest > 0 else [],
+        "riskiest": _riskiest(card) if highest > 0 else [],
+        "ways": [words[0].upper() + words[1:] for _, words in _ways(card)],
         "highest": highest,
         "as_high": int((risk >= highest * (1 - 1e-9)).sum()),
     }
@@ -369,15 +369,22 @@ def _facts(release: Release) -> list[tuple[str, str]]:
     ]
 
 
-def _riskiest(per_record: pl.DataFrame) -> list[dict[str, Any]]:
+def _riskiest(card: Scorecard) -> list[dict[str, Any]]:
     """The records at highest risk; among equals those whose values are given away most."""
-    first = per_record.sort(["risk", "values_disclosed"], descending=True, maintain_order=True).head(LISTED)
-    return [row | {"why": _why(row)} for row in first.iter_rows(named=True)]
+    first = card.per_record.sort(["risk", "values_disclosed"], descending=True, maintain_order=True).head(LISTED)
+    return [
+        row
+        | {
+            "chances": [row[f"linked_by_{name}"] for name in card.by_known],
+            "why": "linked " + " and ".join(words for name, words in _ways(card) if row[f"linked_by_{name}"] > 0),
+        }
+        for row in first.iter_rows(named=True)
+    ]
 
 
-def _why(row: Mapping[str, Any]) -> str:
-    ways = [words for words, name in (("values", "linked_by_values"), ("shape", "linked_by_shape")) if row[name] > 0]
-    return "linked by " + " and ".join(ways)
+def _ways(card: Scorecard) -> list[tuple[str, str]]:
+    """The linkages with a short name each: "by values"."""
+    return [(name, card.meanings[name][0].removeprefix("linkage ")) for name in card.by_known]
 
 
 def _for_the_public(release: Release) -> dict[str, Any]:
@@ -393,6 +400,7 @@ def _for_the_public(release: Release) -> dict[str, Any]:
         "dropped": [],
         "facts": [],
         "riskiest": [],
+        "ways": [],
         "highest": None,
         "as_high": None,
     }

@@ -97,7 +97,11 @@ def split(data: Dataset, parts: int) -> Dataset:
     problems.raise_if_any()
     blocks = [part for block in data.blocks for part in (_parts(block, parts) if block.is_series else [block])]
     note = f"each series was split into {parts} consecutive series of equal length"
-    return replace(data, blocks=tuple(blocks), notes=(*data.notes, note))
+    layout = data.layout
+    if layout.shape == "long" and layout.variable is None:
+        # The parts have different times, so in a long file they need a column that names them.
+        layout = replace(layout, variable="part", values=("value",))
+    return replace(data, blocks=tuple(blocks), layout=layout, notes=(*data.notes, note))
 
 
 def _parts(block: Block, parts: int) -> list[Block]:
