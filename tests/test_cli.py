@@ -22,7 +22,9 @@ def meters(tmp_path: Path) -> Path:
     """A small file of 24 households by 12 hours with a tariff."""
     rng = np.random.default_rng(4)
     hours = [f"2024-01-01T{hour:02}:00" for hour in range(12)]
-    frame = pl.DataFrame({"household": [f"h{i}" for i in range(24)]} | {hour: rng.gamma(2, 1, 24).round(3) for hour in hours})
+    frame = pl.DataFrame(
+        {"household": [f"h{i}" for i in range(24)]} | {hour: rng.gamma(2, 1, 24).round(3) for hour in hours}
+    )
     frame.with_columns(tariff=pl.Series(["day", "night"] * 12)).write_csv(tmp_path / "meters.csv")
     return tmp_path / "meters.csv"
 
@@ -97,7 +99,9 @@ def test_protect_takes_the_methods_own_options(meters: Path, tmp_path: Path) -> 
         (("--k",), "--k needs a value"),
     ],
 )
-def test_bad_words_are_told_and_write_nothing(meters: Path, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+def test_bad_words_are_told_and_write_nothing(
+    meters: Path, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
     result = tsveil("protect", meters, "--out", tmp_path / "out", *words)
     assert result.exit_code == 2
     assert message in result.output
@@ -143,3 +147,27 @@ def test_nothing_but_results_in_a_pipe(meters: Path, tmp_path: Path) -> None:
     result = tsveil("protect", meters, "--out", tmp_path / "out", "--k", 3)
     assert result.stderr == ""
     assert "\x1b" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("method", "parameter"),
+    [("mdav", "k = 5"), ("projected", "k = 5"), ("rank-swap", "p = 5.0"), ("mic1d", "kappa = 50")],
+)
+def test_a_plan_for_microdata_with_blocks_by_correlation(tmp_path: Path, method: str, parameter: str) -> None:
+    rng = np.random.default_rng(3)
+    base = rng.lognormal(5, 1, (60, 3))
+    table = np.repeat(base, 2, axis=1) * rng.lognormal(0, 0.1, (60, 6))
+    frame = pl.DataFrame({f"a{i}": table[:, i].round().astype(int) for i in range(6)}).with_columns(note=pl.lit("x"))
+    frame.write_csv(tmp_path / "people.csv")
+    (tmp_path / "plan.toml").write_text(
+        f'[input]\npath = "people.csv"\nblock_size = 2\nblocks_by = "correlated"\n[method]\nname = "{method}"\n{parameter}\n'
+        '[output]\nfolder = "out"\n'
+    )
+    result = tsveil("run", tmp_path / "plan.toml")
+    assert result.exit_code == 0, result.output
+    assert "left out, because they have no role: note" in result.output
+    published = pl.read_csv(tmp_path / "out" / "published" / "data.csv")
+    assert published.columns == ["id", *(f"a{i}" for i in range(6))]
+    if method == "rank-swap":  # swapping keeps the values, so whole numbers stay whole
+        assert all(published[f"a{i}"].dtype == pl.Int64 for i in range(6))
+        assert sorted(published["a0"]) == sorted(frame["a0"])

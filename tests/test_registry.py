@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -94,3 +95,13 @@ def test_a_wrong_parameter_is_told_in_one_form(made: Method) -> None:
             type(made)(**{p.name: object()})
     with pytest.raises(ParameterError, match="has no parameter 'nonsense'"):
         method(made.name, {"nonsense": 1})
+
+
+@every_method
+def test_rounding_keeps_the_promise(made: Method) -> None:
+    data = some_data()
+    data = data.with_values(data.values.round(2))
+    rounded = replace(made, rounding="input").protect(data, seed=2)
+    assert np.array_equal(rounded.data.values, rounded.data.values.round(2))
+    assert not rounded.verify().blocks_release
+    assert np.allclose(rounded.data.values, made.protect(data, seed=2).data.values, atol=0.0051)

@@ -265,12 +265,15 @@ def run(plan: Path, overwrite: bool, allow_unverified: bool, as_json: bool) -> N
     "--format", "form", type=click.Choice(["csv", "parquet"]), help="Of the published data; the input's by default."
 )
 @click.option("--seed", type=int, help="For tests only: a seed is a secret.")
+@click.option("--block-size", type=click.IntRange(min=1), metavar="A", help="Regroup attributes into blocks of A.")
+@click.option("--blocks-by", type=click.Choice(["correlated", "scattered"]), default="correlated", show_default=True)
 @reading_options
 @writing_options
 @json_option
 @click.pass_context
 def protect(
-    ctx: click.Context, /, file: Path, out: Path, name: str, form: Any, seed: int | None, overwrite: bool, allow_unverified: bool,
+    ctx: click.Context, /, file: Path, out: Path, name: str, form: Any, seed: int | None, block_size: int | None,
+    blocks_by: Any, overwrite: bool, allow_unverified: bool,
     as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Protect FILE without writing a plan first.
@@ -281,7 +284,7 @@ def protect(
     from tsveil.plan import run as run_plan
 
     made = Plan(
-        input=Input(path=str(file.absolute()), **reading(options)),
+        input=Input(path=str(file.absolute()), block_size=block_size, blocks_by=blocks_by, **reading(options)),
         method={"name": name, **method_options(ctx.args)},
         output=Output(folder=str(out.absolute()), format=form),
         seed=seed,

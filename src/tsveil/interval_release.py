@@ -35,13 +35,13 @@ from tsveil._types import Array, Indices
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.data.write import complete_folder
-from tsveil.errors import GuaranteeError, OutputError
+from tsveil.errors import OutputError
 from tsveil.guarantee.base import Verdict
 from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity
 from tsveil.measure.kp import Features, IntervalCard, evaluate_intervals
 from tsveil.measure.queries import Queries
 from tsveil.randomness import secret_order
-from tsveil.release import MARKER, AppliedMethod
+from tsveil.release import MARKER, AppliedMethod, _refuse
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,11 +227,3 @@ class IntervalRelease:
     def __repr__(self) -> str:
         gone = f" ({len(self.suppressed)} suppressed)" if len(self.suppressed) else ""
         return f"IntervalRelease: {self.method}; {self.n} records{gone}; {self.guarantee.short}"
-
-
-def _refuse(verdict: Verdict, allow_unverified: bool) -> None:
-    if verdict.blocks_release and not allow_unverified:
-        raise GuaranteeError(
-            f"the release was not written, because its guarantee is {verdict.status}\n{verdict}\n"
-            "  options: other parameters, or --allow-unverified (allow_unverified=True) to write it all the same"
-        )

@@ -68,9 +68,12 @@ def optional(check: Check) -> Check:
     )
 
 
-def param(default: Any, check: Check, doc: str) -> Any:
-    """A field of a `Parameters` class: its default, what it accepts, and one line on what it means."""
-    return dataclasses.field(default=default, metadata={"check": check, "doc": doc})
+def param(default: Any, check: Check, doc: str, *, last: bool = False) -> Any:
+    """A field of a `Parameters` class: its default, what it accepts, and one line on what it means.
+
+    `last` is for what a base class gives to all: it is listed after the parameters of the class itself.
+    """
+    return dataclasses.field(default=default, metadata={"check": check, "doc": doc, "last": last})
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,7 @@ class Parameters:
     @classmethod
     def parameters(cls) -> tuple[Parameter, ...]:
         """The parameters with their defaults and meaning, in the order of the class."""
+        fields = sorted(dataclasses.fields(cls), key=lambda f: bool(f.metadata.get("last")))
         return tuple(
             Parameter(
                 f.name,
@@ -131,7 +135,7 @@ class Parameters:
                 f.metadata["check"].choices,
                 f.metadata["check"].accepts,
             )
-            for f in dataclasses.fields(cls)
+            for f in fields
             if "check" in f.metadata
         )
 

@@ -23,6 +23,7 @@ from tsveil.measure.evaluate import evaluate
 from tsveil.measure.scorecard import Scorecard
 from tsveil.registry import method
 from tsveil.release import Release
+from tsveil.transform.grouping import grouped
 
 
 class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -41,11 +42,16 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
     missing: Literal["refuse", "drop", "interpolate"] = "refuse"
     resample: int | None = None
     split: int | None = None
+    #: attributes are regrouped into blocks of this many, by their correlation
+    block_size: int | None = None
+    blocks_by: Literal["correlated", "scattered"] = "correlated"
 
     def read(self, base: Path) -> Dataset:
         """The data set; a relative path counts from `base`."""
         options = msgspec.to_builtins(self)
-        return read(base / options.pop("path"), **options)
+        size, how = options.pop("block_size", None), options.pop("blocks_by", self.blocks_by)
+        data = read(base / options.pop("path"), **options)
+        return data if size is None else grouped(data, size, how)
 
 
 class Evaluation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):

@@ -108,7 +108,8 @@ def test_parts_of_the_table_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_model_of_synthetic_pairs_is_found_again() -> None:
     rng = np.random.default_rng(0)
-    n, m, u = 3000, np.array([0.95, 0.9, 0.8, 0.85]), np.array([1 / 20, 1 / 15, 1 / 30, 1 / 10])
+    n, m = 4000, np.array([0.95, 0.9, 0.8, 0.85, 0.75, 0.9])
+    u = np.array([1 / 20, 1 / 15, 1 / 30, 1 / 10, 1 / 25, 1 / 12])
     a = np.stack([rng.integers(0, round(1 / chance), n) for chance in u], axis=1).astype(float)
     # A value is kept so often that, with those drawn again by chance, it agrees with probability m.
     again = np.stack([rng.integers(0, round(1 / chance), n) for chance in u], axis=1)
@@ -134,7 +135,7 @@ def test_thresholds() -> None:
     weights = model.weights
     assert model.thresholds(0.0, 0.0) == (math.inf, -math.inf)
     assert model.thresholds(0.05, 0.01) == (weights[3], -math.inf)
-    assert model.thresholds(0.1, 0.02 + 1e-9) == pytest.approx((weights[1], weights[0]))
+    assert model.thresholds(0.1 + 1e-9, 0.02 + 1e-9) == pytest.approx((weights[1], weights[0]))
     # Linked pairs come first: what is left cannot be refused twice.
     assert model.thresholds(1.0 - 1e-9, 1.0) == pytest.approx((weights[2], weights[0]))
 

@@ -152,7 +152,7 @@ def fellegi_sunter(counts: Array | Indices, share: float) -> FellegiSunter:
     >>> fellegi_sunter(counts, 0.001).m.round(2)
     array([0.9 , 0.8 , 0.95])
     """
-    bits = patterns(int(len(counts)).bit_length() - 1).astype(np.float64)
+    bits = patterns(len(counts).bit_length() - 1).astype(np.float64)
     counts = np.asarray(counts, dtype=np.float64)
     total = counts.sum()
     columns = bits.shape[1]

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tsveil._types import AnyArray
 from tsveil.data.dataset import Dataset
 from tsveil.errors import OutputError
 
@@ -30,7 +31,7 @@ def as_frame(data: Dataset) -> pl.DataFrame:
 
 
 def _wide(data: Dataset) -> pl.DataFrame:
-    frame = pl.DataFrame({name: data.values[:, at] for at, name in enumerate(data.columns)})
+    frame = pl.DataFrame({name: _as_read(data, name, data.values[:, at]) for at, name in enumerate(data.columns)})
     frame = pl.DataFrame([*data.others.get_columns(), *frame.get_columns()])
     order = [name for name in data.layout.order if name in frame.columns]
     return frame.select(
@@ -40,6 +41,11 @@ def _wide(data: Dataset) -> pl.DataFrame:
             *(name for name in frame.columns if name not in set(order) and name != data.id),
         ]
     )
+
+
+def _as_read(data: Dataset, name: str, values: AnyArray) -> AnyArray:
+    """Whole numbers of a column that was read as whole numbers are written as such; means are not whole and stay as they are."""
+    return values.astype(np.int64) if name in data.integers and bool((values == np.rint(values)).all()) else values
 
 
 def _long(data: Dataset) -> pl.DataFrame:

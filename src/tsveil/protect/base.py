@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tsveil._types import Array, Indices
 from tsveil.data.dataset import Block, Dataset
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.base import Guarantee
-from tsveil.params import Parameters
+from tsveil.params import Parameters, one_of, param
 from tsveil.randomness import fresh_seed, generator
 from tsveil.release import Release
 
@@ -49,6 +49,10 @@ class Method(Parameters):
     reference: ClassVar[str]
     #: whether it protects time series, attributes or both
     takes: ClassVar[frozenset[str]] = frozenset({"series", "attributes"})
+
+    rounding: Literal["none", "input"] = param(
+        "none", one_of("none", "input"), "round published values to the decimals of the input's columns", last=True
+    )
 
     @abstractmethod
     def guarantee(self, data: Dataset) -> Guarantee:
@@ -84,6 +88,8 @@ class Method(Parameters):
         seed = fresh_seed() if seed is None else seed
         parts = self.protect_blocks(data, generator(seed))
         values = np.hstack([parts[block.name].values for block in data.blocks])
+        if self.rounding == "input":
+            values = as_precise_as(values, data.values)
         # Adding zero turns -0.0 into 0.0: the two are equal numbers, but would be published as different texts.
         return Release(
             original=data,
@@ -95,6 +101,24 @@ class Method(Parameters):
             warnings=tuple(dict.fromkeys([*(w for p in parts.values() for w in p.warnings), *linking_columns(data)])),
             facts={name: part.facts for name, part in parts.items() if part.facts},
         )
+
+
+def as_precise_as(values: Array, original: Array) -> Array:
+    """Each column rounded to the number of decimals that its original values have; a column with more than 12 is left as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_precise_as(np.array([[1.26, 3.5]]), np.array([[1.5, 4.0]]))
+    array([[1.3, 4. ]])
+    """
+    rounded = values.copy()
+    for column in range(values.shape[1]):
+        own = original[:, column]
+        decimals = next((d for d in range(13) if np.array_equal(np.round(own, d), own)), None)
+        if decimals is not None:
+            rounded[:, column] = np.round(values[:, column], decimals)
+    return rounded
 
 
 def check_k(method: str, k: int, n: int) -> None:

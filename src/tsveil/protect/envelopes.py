@@ -1,0 +1,80 @@
+"""k-anonymity by envelopes: groups of at least k series, published as the interval from the least to the greatest value at each time.
+
+This is the conventional k-anonymity of time series, the baseline of (k,P)-anonymity [1]_: values only, no patterns. A set of 2k records or more is divided in
+two: the farthest pair are the seeds; the records follow in the order of their distance to the nearer seed, each to the side whose
+envelope grows less in value loss,
+
+    VL = sqrt(sum_t (hi_t - lo_t)^2 / T)
+
+until one side must take the rest so that both keep k [2]_. The farthest pair is exact for sets of up to 1000 records; larger ones are walked through,
+from a record to the one farthest from it.
+
+`words="unprotected"` adds the SAX word of each record as it is. It exists to show what that does: values grouped by k and patterns left alone single out
+nearly every record.
+
+Guarantee: every envelope is shared by at least k records.
+
+References
+----------
+.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series data, CIKM (2010)
+   1333-1336.
+.. [2] J. Xu, W. Wang, J. Pei, X. Wang, B. Shi, A. Fu, Utility-based anonymization using local recoding, KDD (2006) 785-790.
+
+Examples
+--------
+>>> import numpy as np, tsveil as tv
+>>> curves = np.array([[1.0, 2.0], [1.2, 2.2], [5.0, 4.0], [5.0, 4.4]])
+>>> release = KAnonymousEnvelopes(k=2).protect(tv.Dataset.from_arrays({"load": curves}))
+>>> release.lo, release.hi
+(array([[1., 2.], [1., 2.], [5., 4.], [5., 4.]]), array([[1.2, 2.2], [1.2, 2.2], [5. , 4.4], [5. , 4.4]]))
+>>> print(release.verify())
+HOLDS: 2-anonymity: every published envelope is shared by at least 2 records.
+  the smallest envelope is shared by 2 records
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from tsveil._types import Array
+from tsveil.guarantee.kp import EnvelopeAnonymity
+from tsveil.params import one_of, param
+from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
+from tsveil.transform.sax import sax
+
+#: the level of words that are not protected
+LEVEL = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class KAnonymousEnvelopes(IntervalMethod):
+    """Groups of at least k series, published as envelopes without patterns."""
+
+    name: ClassVar[str] = "k-envelopes"
+    summary: ClassVar[str] = "groups of at least k similar series, published as the interval from their least to their greatest value at each time"
+    reference: ClassVar[str] = "the baseline of Shang et al. 2010; grouping after Xu et al. 2006"
+
+    words: Literal["none", "unprotected"] = param(
+        "none", one_of("none", "unprotected"), "unprotected: publish every record's own pattern as well, which singles it out; for comparison only"
+    )
+
+    def guarantee(self) -> EnvelopeAnonymity:
+        """k-anonymity of the envelopes."""
+        return EnvelopeAnonymity(self.k, patterns=self.words == "unprotected")
+
+    def group(self, x: Array) -> Grouped:
+        """Divide all records top-down by value loss."""
+        from tsveil._kernels.kp import divide
+
+        rows = np.arange(len(x))
+        groups = divide(x, rows, self.k, REACH)
+        sizes = np.bincount(groups)
+        facts = {"groups": len(sizes), "smallest group": int(sizes.min()), "largest group": int(sizes.max())}
+        if self.words == "none":
+            return Grouped(rows, groups, facts=facts)
+        words = tuple(sax(x, min(x.shape[1], WORD_LENGTH), LEVEL))
+        warning = "words='unprotected' publishes the pattern of every record: it singles out most of them and is for comparison only"
+        return Grouped(rows, groups, words, np.full(len(x), LEVEL), (warning,), facts)
