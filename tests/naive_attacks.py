@@ -115,9 +115,13 @@ def em(pairs: Sequence[tuple[bool, ...]], share: float) -> tuple[list[float], li
             matching.append(same / (same + different))
         matches = math.fsum(matching)
         rest = len(pairs) - matches
-        new_m = [clipped(math.fsum(g for g, p in zip(matching, pairs, strict=True) if p[j]) / matches) for j in range(columns)]
+        new_m = [
+            clipped(math.fsum(g for g, p in zip(matching, pairs, strict=True) if p[j]) / matches)
+            for j in range(columns)
+        ]
         new_u = [
-            clipped(math.fsum(1 - g for g, p in zip(matching, pairs, strict=True) if p[j]) / rest) for j in range(columns)
+            clipped(math.fsum(1 - g for g, p in zip(matching, pairs, strict=True) if p[j]) / rest)
+            for j in range(columns)
         ]
         new_share = matches / len(pairs)
         change = max(abs(p - q) for p, q in zip([*m, *u, share], [*new_m, *new_u, new_share], strict=True))

@@ -171,3 +171,30 @@ def test_a_plan_for_microdata_with_blocks_by_correlation(tmp_path: Path, method:
     if method == "rank-swap":  # swapping keeps the values, so whole numbers stay whole
         assert all(published[f"a{i}"].dtype == pl.Int64 for i in range(6))
         assert sorted(published["a0"]) == sorted(frame["a0"])
+
+
+def test_attack_shows_what_an_intruder_learns(meters: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    tsveil("protect", meters, "--out", out, "--k", 3)
+    words = ("attack", meters, out / "published" / "data.csv", "--truth", out / "private" / "id_map.csv")
+    result = tsveil(*words)
+    assert result.exit_code == 0, result.output
+    assert "Most exposed:" in result.output
+    found = json.loads(tsveil(*words, "--json").output)
+    assert found["attacks"]["values"]["rate"] <= 100 / 3
+    assert len(found["most_exposed"]) == 10
+    assert tsveil(*words, "--method", "magic").exit_code == 2
+
+
+def test_attack_on_microdata(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    people = pl.DataFrame(rng.lognormal(5, 1, (60, 3)).round(2), schema=["age", "pay", "debt"])
+    people.with_columns(nr=pl.Series([f"p{i}" for i in range(60)])).write_csv(tmp_path / "a.csv")
+    out = tmp_path / "out"
+    made = tsveil("protect", tmp_path / "a.csv", "--out", out, "--method", "optimal-univariate", "--k", 3)
+    assert made.exit_code == 0, made.output
+    words = ("attack", tmp_path / "a.csv", out / "published" / "data.csv", "--truth", out / "private" / "id_map.csv")
+    both = json.loads(tsveil(*words, "--known", "age,pay", "--json").output)
+    one = json.loads(tsveil(*words, "--known", "age", "--method", "distance", "--json").output)
+    assert both["attacks"]["alignment"]["rate"] > one["attacks"]["distance"]["rate"]
+    assert list(one["attacks"]) == ["distance"]

@@ -23,6 +23,7 @@ ORDER = [
     ["attack"],
     ["measure"],
     ["release"],
+    ["interval_release"],
     ["protect"],
     ["registry"],
     ["study"],

@@ -326,6 +326,53 @@ def evaluate(
 
 
 @main.command()
+@click.argument("original", type=click.Path(path_type=Path))
+@click.argument("released", type=click.Path(path_type=Path))
+@click.option(
+    "--known", metavar="NAME,NAME", help="Attributes, blocks or series that the intruder knows; all by default."
+)
+@click.option("--method", "name", default="auto", show_default=True, help="One attack by name, or auto: all that fit.")
+@click.option("--truth", metavar="FILE", help="Links ids: CSV with the columns original, released; or the word id.")
+@reading_options
+@json_option
+def attack(
+    original: Path, released: Path, known: str | None, name: str, truth: str | None, as_json: bool, **options: Any
+) -> None:
+    """Re-identify records of RELEASED, made by any tool, as an intruder who knows ORIGINAL would."""
+    from tsveil.attack.attempts import attempts
+    from tsveil.data.published import read_like
+    from tsveil.data.read import read
+
+    data = read(original, **reading(options))
+    protected = read_like(released, data)
+    names = known.split(",") if known else None
+    with shown_progress(not as_json):
+        tried = attempts(data, protected, known=names, truth=truth, only=None if name == "auto" else name)
+    winner = max(tried, key=lambda key: tried[key].correct)
+    best = tried[winner]
+    exposed = best.table(data, protected).head(10)
+    if as_json:
+        rows = {
+            key: {"correct": x.correct, "rate": x.rate, "certain": int(x.certain.sum()), "by_guessing": x.by_guessing}
+            for key, x in tried.items()
+        }
+        found = {"attacks": rows, "best": winner, "most_exposed": exposed.to_dicts()}
+        click.echo(json.dumps(found, indent=2, default=str))
+        return
+    for key, links in tried.items():
+        sure = f"{int(links.certain.sum())} certain" + "   <- best" * (key == winner and len(tried) > 1)
+        click.echo(f"{key:<14} {links.correct:9.1f} of {len(links.link)} right ({links.rate:.1f} %), {sure}")
+    chance = best.by_guessing
+    click.echo(
+        f"\nBy guessing, that many are right with a chance of {f'{chance:.2g}' if chance else 'less than 1e-300'}."
+    )
+    click.echo("Most exposed:")
+    for row in exposed.iter_rows(named=True):
+        sure = "certain" if row["certain"] else f"one of {row['candidates']}"
+        click.echo(f"  {row['original']!s:<20} linked to {row['linked']!s:<20} {row['chance']:6.1f} % right, {sure}")
+
+
+@main.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--k", type=click.IntRange(min=2), required=True, help="Check that every row of values is shared by k records."

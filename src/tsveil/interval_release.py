@@ -202,7 +202,11 @@ class IntervalRelease:
         settings = ", ".join(f"{name} = {value}" for name, value in self.method.settings().items() if value is not None)
         first, last = self.table.labels[0], self.table.labels[-1]
         # The witness stays private: it names rows of the original file.
-        unverified = f"\n**WARNING: THE GUARANTEE WAS NOT VERIFIED: {verdict.status.upper()}.**\n" if verdict.blocks_release else ""
+        unverified = (
+            f"\n**WARNING: THE GUARANTEE WAS NOT VERIFIED: {verdict.status.upper()}.**\n"
+            if verdict.blocks_release
+            else ""
+        )
         columns = (
             f"- `lo_{first}`, `hi_{first}` to `lo_{last}`, `hi_{last}`: at each of the {len(self.table.labels)} time points, the record's value lies "
             "between the two, both included\n"

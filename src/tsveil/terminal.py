@@ -12,6 +12,9 @@ from tsveil._types import Indices
 from tsveil.measure.scorecard import Scorecard
 from tsveil.progress import listening
 
+#: columns of a terminal from which on the score card explains its figures; the report always does
+WIDE = 110
+
 
 class Bars:
     """Shows the steps of the enclosed work; a thread follows the counters that kernels raise."""
@@ -55,8 +58,9 @@ class Bars:
 
 
 def card_table(card: Scorecard) -> None:
-    """Print the score card."""
+    """Print the score card; the sentences only where they fit, so that a run ends on one screen."""
     console = Console()
+    wide = console.width >= WIDE
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
@@ -64,6 +68,6 @@ def card_table(card: Scorecard) -> None:
     table.add_column(style="dim", overflow="fold")
     for name, (title, sentence) in card.meanings.items():
         if name in card:
-            strong = "bold" if name in {"IL", "DR", "score"} else ""
-            table.add_row(name, f"{card[name]:.2f} %", f"[{strong}]{title}[/]" if strong else title, sentence)
+            shown = f"[bold]{title}[/]" if name in {"IL", "DR", "score"} else title
+            table.add_row(name, f"{card[name]:.2f} %", shown, sentence if wide else "")
     console.print(table)

@@ -55,7 +55,7 @@ def test_without_ties_right_links_are_the_distinct_rows(seed: int, n: int, colum
     b = naive.grouped(a, k, rng)
     distinct = len(np.unique(b, axis=0))
     for direction in ("original", "released"):
-        found = alignment(naive.dataset(a), naive.dataset(b), direction=direction)  # type: ignore[arg-type]
+        found = alignment(naive.dataset(a), naive.dataset(b), direction=direction)
         assert found.correct == pytest.approx(distinct)
     assert distance(naive.dataset(a), naive.dataset(b)).correct <= distinct + 1e-9
 

@@ -34,7 +34,9 @@ def test_groups_are_those_of_the_definition(records: list[tuple[int, int]], shar
 
 
 def test_texts_gaps_and_lonely_records() -> None:
-    data = released([1, 1, 2, 2, 3, 3, 4], word=["a", "a", "a", None, None, None, "z"], number=[1.0, 1.0, 2.0, None, 3, 9, 5])
+    data = released(
+        [1, 1, 2, 2, 3, 3, 4], word=["a", "a", "a", None, None, None, "z"], number=[1.0, 1.0, 2.0, None, 3, 9, 5]
+    )
     found = attribute(data, share=0.0)
     assert found.disclosed["word"].tolist() == [True, True, False, False, True, True, False]
     assert found.disclosed["number"].tolist() == [True, True, False, False, False, False, False]

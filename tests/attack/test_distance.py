@@ -26,10 +26,10 @@ def table(rng: np.random.Generator, n: int, columns: int, coarse: bool) -> Array
 
 @given(
     st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 30), st.integers(1, 4), st.booleans(),
-    st.sampled_from(["euclidean", "l1"]), st.sampled_from(["original", "own"]),
+    st.sampled_from(["euclidean", "l1"]), st.sampled_from(["original", "own"]), st.booleans(),
 )  # fmt: skip
 def test_links_are_those_of_the_definition(
-    seed: int, n: int, m: int, columns: int, coarse: bool, metric: Any, scaling: Any
+    seed: int, n: int, m: int, columns: int, coarse: bool, metric: Any, scaling: Any, tree: bool
 ) -> None:
     rng = np.random.default_rng(seed)
     a, b = table(rng, n, columns, coarse), table(rng, m, columns, coarse)
@@ -38,7 +38,9 @@ def test_links_are_those_of_the_definition(
     if (own < 0).all():
         own[0] = 0
     original, released, truth = naive.pair_of_files(a, b, own.tolist())
-    found = distance_prefixes(original, released, truth=truth, metric=metric, scaling=scaling)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tsveil.attack._columns.MANY", 0 if tree else 2**60)
+        found = distance_prefixes(original, released, truth=truth, metric=metric, scaling=scaling)
     x, y, factor = on_one_scale(a, b, scaling)
     for count, links in enumerate(found, 1):
         for i in range(n):
@@ -59,6 +61,23 @@ def test_scales() -> None:
     x, y, factor = on_one_scale(a, b, "own")
     assert np.allclose(x, (a - a.mean(axis=0)) / sd)
     assert np.allclose(y, (b - b.mean(axis=0)) / b.std(axis=0, ddof=1))
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 1.0, 1e9]), st.sampled_from(["euclidean", "l1"]), st.booleans())
+def test_a_tree_finds_what_comparing_finds(seed: int, offset: float, metric: Any, coarse: bool) -> None:
+    rng = np.random.default_rng(seed)
+    a = offset + table(rng, 300, 5, coarse)
+    a[:, 4] = 7.0
+    b = naive.grouped(a, 3, rng)
+    original, released = dataset(a), dataset(b)
+    compared = distance_prefixes(original, released, metric=metric)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tsveil.attack._columns.MANY", 0)
+        patch.setattr("tsveil.attack._columns.CHUNK", 77)
+        searched = distance_prefixes(original, released, metric=metric)
+    for one, other in zip(compared, searched, strict=True):
+        for field in ("candidates", "link", "hit"):
+            assert np.array_equal(getattr(one, field), getattr(other, field))
 
 
 @given(st.integers(-300, 300), st.integers(0, 10**6))

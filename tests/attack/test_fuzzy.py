@@ -70,9 +70,7 @@ def test_a_missing_value_is_left_out() -> None:
 
 def test_normalisation() -> None:
     x = np.array([[1.0, 5.0, 3.0], [2.0, 5.0, np.nan], [6.0, 5.0, 5.0]])
-    assert np.array_equal(
-        normalised(x, "ranging"), np.array([[0, 0, 0], [0.2, 0, np.nan], [1, 0, 1]]), equal_nan=True
-    )
+    assert np.array_equal(normalised(x, "ranging"), np.array([[0, 0, 0], [0.2, 0, np.nan], [1, 0, 1]]), equal_nan=True)
     z = normalised(x, "standardise")
     assert np.allclose(z[:, 0], (x[:, 0] - 3) / np.std(x[:, 0], ddof=1))
     assert z[0, 2] == -z[2, 2]

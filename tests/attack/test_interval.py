@@ -25,7 +25,7 @@ def test_shares_are_those_of_the_definition(seed: int, n: int, columns: int, coa
 
 
 def test_the_original_itself_is_disclosed() -> None:
-    data = naive.dataset(np.random.default_rng(0).integers(0, 5, (50, 3)))
+    data = naive.dataset(np.random.default_rng(0).integers(0, 5, (50, 3)).astype(float))
     assert interval(data, data).rate == 100.0
 
 

@@ -68,4 +68,5 @@ def test_the_table_has_the_sure_links_first() -> None:
     table = found.table(data, data)
     assert table["original"].to_list() == ["b", "a", "c", "d"]
     assert table["linked"].to_list() == ["b", "c", None, "a"]
-    assert "1 with certainty" in repr(found)
+    assert repr(found).endswith(", 1 with certainty")
+    assert repr(links(certain=np.array([True, True, True, False]))).endswith(", 3 seem certain (2 of them right)")

@@ -43,7 +43,10 @@ def test_links_are_those_of_the_definition(seed: int, n: int, m: int, columns: i
     for count, links in enumerate(probabilistic_prefixes(original, released, truth=truth), 1):
         pairs = naive.agreement(a[:, :count], b[:, :count])
         model = FellegiSunter(
-            np.array(list(links.facts["m"].values())), np.array(list(links.facts["u"].values())), links.facts["share"], 0
+            np.array(list(links.facts["m"].values())),
+            np.array(list(links.facts["u"].values())),
+            links.facts["share"],
+            0,
         )
         weights = model.weights
         for i in range(n):
@@ -80,7 +83,10 @@ def test_agreement_within_a_tolerance(seed: int, n: int, m: int, columns: int, t
         probabilistic_prefixes(original, released, truth=truth, agree="within", tolerance=tolerance), 1
     ):
         model = FellegiSunter(
-            np.array(list(links.facts["m"].values())), np.array(list(links.facts["u"].values())), links.facts["share"], 0
+            np.array(list(links.facts["m"].values())),
+            np.array(list(links.facts["u"].values())),
+            links.facts["share"],
+            0,
         )
         for i in range(n):
             # A constant attribute agrees always.

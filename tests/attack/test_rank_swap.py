@@ -81,7 +81,9 @@ def test_links_are_those_of_the_definition(
         x, y, factor = on_one_scale(a[:, :count], b[:, :count])
         for i in range(n):
             sets = naive.rank_sets(a[:, :count], b[:, :count], i, window)
-            among = sorted(set.intersection(*sets)) if rule == "intersection" else naive.in_most(sets) if any(sets) else []
+            among = (
+                sorted(set.intersection(*sets)) if rule == "intersection" else naive.in_most(sets) if any(sets) else []
+            )
             best = naive.nearest(x[i].tolist(), y, among, factor.tolist())
             assert links.candidates[i] == len(among)
             assert links.tied[i] == len(best)
@@ -124,4 +126,4 @@ def test_windows() -> None:
     assert rank_swap(data, data, p=20.0).attack == "rank linkage within 2 ranks, 4 attributes known"
     for bad in ({"p": 0}, {"p": 101}, {"window": -1}, {"rule": "best"}, {"ties": "last"}):
         with pytest.raises(ParameterError, match=f"'{next(iter(bad))}' parameter of the rank_swap attack"):
-            rank_swap(data, data, **bad)  # type: ignore[arg-type]
+            rank_swap(data, data, **bad)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import naive
 import numpy as np
 import polars as pl
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import naive
 from tsveil._kernels.mdav import fused_groups
 from tsveil._types import Array, Indices
 from tsveil.protect import _mdav_exact
@@ -53,7 +53,9 @@ values = st.one_of(
     st.sampled_from([0.0, 1 / 3, 1 - 2 / 3, 5e-324, 1e-300, 1e-150, 1e150, -1e150]),
     st.floats(-1e6, 1e6),
 )
-tables = st.tuples(st.integers(1, 40), st.integers(1, 6)).flatmap(lambda shape: arrays(np.float64, shape, elements=values))
+tables = st.tuples(st.integers(1, 40), st.integers(1, 6)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=values)
+)
 
 
 @given(tables, st.integers(1, 12), st.sampled_from(VARIANTS))
@@ -135,7 +137,11 @@ def test_the_input_stays_as_it_is() -> None:
 
 
 def m3(folder: Path) -> Array:
-    long = pl.read_csv(folder / "m3_long.csv.gz").filter(pl.col("part") == "in").sort("series_id", "t", maintain_order=True)
+    long = (
+        pl.read_csv(folder / "m3_long.csv.gz")
+        .filter(pl.col("part") == "in")
+        .sort("series_id", "t", maintain_order=True)
+    )
     series = [np.asarray(group["value"], dtype=float) for _, group in long.group_by("series_id", maintain_order=True)]
     return np.array([np.interp(np.linspace(0, len(x) - 1, 10), np.arange(len(x)), x) for x in series])
 

@@ -7,8 +7,9 @@ import numpy as np
 from tsveil._kernels.compiling import kernel
 from tsveil._types import AnyArray, Array, Indices
 
-#: a large odd number near 2^64 / golden ratio: its product spreads keys over the table (multiplicative hashing)
-SPREAD = np.uint64(11400714819323198485)
+#: an odd number near 2^23 / golden ratio: its product spreads keys over the table, without overflow for keys below 2^40 (the square
+#: of a million records)
+SPREAD = 5184547
 
 
 @kernel
@@ -58,16 +59,15 @@ def pattern_counts(labels: Indices, released: Indices, sizes: Indices) -> AnyArr
         j = candidate
         a_alive, b_alive = alive[depth]
         size = 4
-        shift = 62
         while size < 2 * b_alive:
             size *= 2
-            shift -= 1
         keys[:size] = -1
         found = 0
         for r in range(b_alive):
             row = theirs[depth, r]
             key = their_code[depth, r] * sizes[j] + released[row, j]
-            at = np.int64((np.uint64(key) * SPREAD) >> np.uint64(shift))
+            at = key * SPREAD
+            at = (at ^ (at >> 21)) & (size - 1)
             while keys[at] != -1 and keys[at] != key:
                 at = (at + 1) & (size - 1)
             if keys[at] == -1:
@@ -82,7 +82,8 @@ def pattern_counts(labels: Indices, released: Indices, sizes: Indices) -> AnyArr
         for r in range(a_alive):
             row = ours[depth, r]
             key = our_code[depth, r] * sizes[j] + labels[row, j]
-            at = np.int64((np.uint64(key) * SPREAD) >> np.uint64(shift))
+            at = key * SPREAD
+            at = (at ^ (at >> 21)) & (size - 1)
             while keys[at] != -1 and keys[at] != key:
                 at = (at + 1) & (size - 1)
             if keys[at] == key:

@@ -95,6 +95,28 @@ def _walked_pair(x: Array, rows: Indices) -> tuple[int, int]:
 
 
 @kernel
+def _ascending(keys: Array) -> Indices:
+    """The places of the keys from the least to the greatest, equal ones in their order; numpy's takes seconds to compile."""
+    n = len(keys)
+    order, other = np.arange(n), np.empty(n, np.int64)
+    width = 1
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, stop = min(start + width, n), min(start + 2 * width, n)
+            i, j = start, middle
+            for at in range(start, stop):
+                if i < middle and (j >= stop or keys[order[i]] <= keys[order[j]]):
+                    other[at] = order[i]
+                    i += 1
+                else:
+                    other[at] = order[j]
+                    j += 1
+        order, other = other, order
+        width *= 2
+    return order
+
+
+@kernel
 def _growth(lo: Array, hi: Array, side: int, x: Array, row: int) -> tuple[float, float]:
     """The value loss of an envelope as it is and with a further record."""
     T = x.shape[1]
@@ -110,14 +132,16 @@ def _growth(lo: Array, hi: Array, side: int, x: Array, row: int) -> tuple[float,
 def _parted(x: Array, rows: Indices, a: int, b: int, smallest: int) -> Mask:
     """Which records go with seed b, the others with seed a (both places in rows)."""
     size, T = len(rows), x.shape[1]
-    to_a, to_b = np.empty(size), np.empty(size)
+    to_a, to_b, nearer = np.empty(size), np.empty(size), np.empty(size)
     for i in range(size):
         to_a[i] = _square_distance(x, rows[a], rows[i])
         to_b[i] = _square_distance(x, rows[b], rows[i])
-    order = np.argsort(np.minimum(to_a, to_b), kind="mergesort")
+        nearer[i] = min(to_a[i], to_b[i])
+    order = _ascending(nearer)
     lo, hi = np.empty((2, T)), np.empty((2, T))
-    lo[0], hi[0] = x[rows[a]], x[rows[a]]
-    lo[1], hi[1] = x[rows[b]], x[rows[b]]
+    for t in range(T):
+        lo[0, t], hi[0, t] = x[rows[a], t], x[rows[a], t]
+        lo[1, t], hi[1, t] = x[rows[b], t], x[rows[b], t]
     count = np.ones(2, np.int64)
     second = np.zeros(size, np.bool_)
     second[b] = True
@@ -210,14 +234,23 @@ def divide(x: Array, members: Indices, smallest: int, reach: int) -> Indices:
 
 
 @kernel
-def _joint_squares(lo: Array, hi: Array, i: int, low: Array, high: Array, limit: float) -> float:
-    """The sum of squared widths of envelope i joined with another one; given up once it passes the limit."""
+def _joint_squares(lo: Array, hi: Array, i: int, low: Array, high: Array, g: int, limit: float) -> float:
+    """The sum of squared widths of subgroup i joined with group g; given up once it passes the limit."""
     total = 0.0
-    for t in range(len(low)):
-        total += (max(hi[i, t], high[t]) - min(lo[i, t], low[t])) ** 2
+    for t in range(lo.shape[1]):
+        total += (max(hi[i, t], high[g, t]) - min(lo[i, t], low[g, t])) ** 2
         if total > limit:
             break
     return total
+
+
+@kernel
+def _take_in(lo: Array, hi: Array, size: Indices, i: int, low: Array, high: Array, count: Indices, g: int) -> None:
+    """Subgroup i joins group g."""
+    for t in range(lo.shape[1]):
+        low[g, t] = min(low[g, t], lo[i, t])
+        high[g, t] = max(high[g, t], hi[i, t])
+    count[g] += size[i]
 
 
 @kernel
@@ -225,38 +258,32 @@ def merge(lo: Array, hi: Array, size: Indices, k: int) -> Indices:
     """The group of each subgroup: groups of at least k records, by value loss."""
     m, T = lo.shape
     group = np.full(m, -1, np.int64)
+    low, high, count = np.full((m, T), np.inf), np.full((m, T), -np.inf), np.zeros(m, np.int64)  # of groups
     own = np.empty(m)
-    for i in range(m):
-        total = 0.0
-        for t in range(T):
-            total += (hi[i, t] - lo[i, t]) ** 2
-        own[i] = total
-    order = np.argsort(own, kind="mergesort")  # seeds, the tightest first
+    free, frees = np.empty(m, np.int64), 0  # the subgroups that may still be taken in, ascending
     groups, left = 0, 0
-    # The envelopes and sizes of groups, for the left-overs at the end.
-    low, high, count = np.empty((m, T)), np.empty((m, T)), np.zeros(m, np.int64)
     for i in range(m):
+        own[i] = _joint_squares(lo, hi, i, lo, hi, i, np.inf)
         if size[i] >= k:
             group[i] = groups
-            low[groups], high[groups], count[groups] = lo[i], hi[i], size[i]
+            _take_in(lo, hi, size, i, low, high, count, groups)
             groups += 1
         else:
-            left += size[i]
-    free = np.empty(m, np.int64)  # the subgroups without a group, ascending
-    frees = 0
-    for i in range(m):
-        if group[i] < 0:
             free[frees] = i
             frees += 1
+            left += size[i]
+    order = _ascending(own)  # seeds, the tightest first
     at = 0
     while left >= k:
         while group[order[at]] >= 0:
             at += 1
-        seed = order[at]
-        group[seed] = groups
-        low[groups], high[groups], count[groups] = lo[seed], hi[seed], size[seed]
-        while count[groups] < k:
-            best, chosen = np.inf, -1
+        chosen = order[at]
+        while True:
+            group[chosen] = groups
+            _take_in(lo, hi, size, chosen, low, high, count, groups)
+            if count[groups] >= k:
+                break
+            best = np.inf
             kept = 0
             for place in range(frees):
                 i = free[place]
@@ -264,42 +291,39 @@ def merge(lo: Array, hi: Array, size: Indices, k: int) -> Indices:
                     continue
                 free[kept] = i
                 kept += 1
-                squares = _joint_squares(lo, hi, i, low[groups], high[groups], best)
+                squares = _joint_squares(lo, hi, i, low, high, groups, best)
                 if squares < best:
                     best, chosen = squares, i
             frees = kept
-            group[chosen] = groups
-            for t in range(T):
-                low[groups, t] = min(low[groups, t], lo[chosen, t])
-                high[groups, t] = max(high[groups, t], hi[chosen, t])
-            count[groups] += size[chosen]
         left -= count[groups]
         groups += 1
-    while at < m:
-        i = order[at]
-        at += 1
+    for place in range(at, m):
+        i = order[place]
         if group[i] >= 0:
             continue
         best, chosen = np.inf, 0
         for g in range(groups):
-            before = 0.0
-            for t in range(T):
-                before += (high[g, t] - low[g, t]) ** 2
-            after = np.sqrt(_joint_squares(lo, hi, i, low[g], high[g], np.inf) / T)
-            rise = after * (count[g] + size[i]) - np.sqrt(before / T) * count[g]
+            before = np.sqrt(_joint_squares(low, high, g, low, high, g, np.inf) / T)
+            after = np.sqrt(_joint_squares(lo, hi, i, low, high, g, np.inf) / T)
+            rise = after * (count[g] + size[i]) - before * count[g]
             if rise < best:
                 best, chosen = rise, g
         group[i] = chosen
-        for t in range(T):
-            low[chosen, t] = min(low[chosen, t], lo[i, t])
-            high[chosen, t] = max(high[chosen, t], hi[i, t])
-        count[chosen] += size[i]
+        _take_in(lo, hi, size, i, low, high, count, chosen)
     return group
 
 
 @kernel
 def fitting_records(
-    x: Array, lo: Array, hi: Array, start: Indices, kind: Indices, pattern: Indices, count: Indices, first: Indices, mine: Indices
+    x: Array,
+    lo: Array,
+    hi: Array,
+    start: Indices,
+    kind: Indices,
+    pattern: Indices,
+    count: Indices,
+    first: Indices,
+    mine: Indices,
 ) -> Indices:
     """For each record the published records whose envelope holds it, and those that also have its pattern.
 

@@ -45,9 +45,7 @@ def keep_smallest(keys: Array, ids: Indices, size: int, most: int, key: float, r
             if child >= size:
                 break
             other = child + 1
-            if other < size and (
-                keys[other] > keys[child] or (keys[other] == keys[child] and ids[other] > ids[child])
-            ):
+            if other < size and (keys[other] > keys[child] or (keys[other] == keys[child] and ids[other] > ids[child])):
                 child = other
             if key > keys[child] or (key == keys[child] and record > ids[child]):
                 break

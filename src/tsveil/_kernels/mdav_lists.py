@@ -265,24 +265,22 @@ def look_through(
         tile = next_promising(T, tile, stop, lead, q, lower, upper, limits[0], limits[1], sums)
         if tile == stop:
             break
-        offer(
-            Z, ids, tile, record, exact, sums, margin, bound, limits, near_key, near_id, far_key, far_id, size
-        )
+        offer(Z, ids, tile, record, exact, sums, margin, bound, limits, near_key, near_id, far_key, far_id, size)
         tile += 1
 
 
 @kernel
 def picture_above(d: float, margin: float, bound: Array) -> float:
     """What the sums of records at a squared distance of at most d do not exceed."""
-    root = np.sqrt(d) * bound[0] * (1.0 + bound[2]) + margin
-    return root * root * (1.0 + bound[3])
+    root: float = np.sqrt(d) * bound[0] * (1.0 + bound[2]) + margin
+    return root * root * (1.0 + float(bound[3]))
 
 
 @kernel
 def picture_below(d: float, margin: float, bound: Array) -> float:
     """What the sums of records at a squared distance of at least d do not fall below."""
-    root = max(np.sqrt(d) * bound[0] * (1.0 - bound[2]) - margin, 0.0)
-    return root * root * (1.0 - bound[3])
+    root: float = max(np.sqrt(d) * bound[0] * (1.0 - bound[2]) - margin, 0.0)
+    return root * root * (1.0 - float(bound[3]))
 
 
 @kernel
@@ -487,7 +485,7 @@ def gather(seed: int, near_id: Indices, size: int, labels: Indices, group: Indic
         if labels[near_id[p]] < 0:
             group[filled] = near_id[p]
             filled += 1
-    return filled == group.shape[0]
+    return bool(filled == group.shape[0])
 
 
 @kernel

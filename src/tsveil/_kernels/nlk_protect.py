@@ -475,3 +475,388 @@ def try_cuts(table: Table, times: Indices, positions: Indices, outcome: Indices,
     for i in range(times.shape[0]):
         outcome[i] = try_cut(table, times[i], positions[i])
         counter[0] = i + 1
+
+
+# -- peeling ---------------------------------------------------------------------------------------------------------------
+
+#: the loss of what cannot be grouped
+HUGE = 1e300
+
+
+class Columns(NamedTuple):
+    """The columns of a table while cells are peeled off them; the cells left are grouped optimally.
+
+    The cells left of a column, in sorted order, are numbered 0..r-1. before[t, j] is the least loss of grouping those below j,
+    after[t, j] of those from j on, least[t] of all of them.
+    """
+
+    #: (T, N, dimensions) sorted values; for one dimension shifted, so that sums of them keep their digits
+    S: Array
+    #: (T, N) series by time and position
+    order: Indices
+    #: (T, N) whether the cell at a position was not peeled
+    left: Mask
+    #: (N,) how many cells of a series may still be peeled
+    budget: Indices
+    #: (T, N) how much less is lost when the cell at a position is peeled, with its next neighbours if several go together
+    gain: Array
+    before: Array
+    after: Array
+    least: Array
+    #: (T,) what rounding may feign as a gain
+    noise: Array
+    k: int
+    #: how many neighbours are peeled together
+    together: int
+    median: bool
+    # scratch: the values left by dimension, their prefix sums and positions, a gain for each, earlier losses, a group's values in order
+    x: Array
+    sums: Array
+    position: Indices
+    gains: Array
+    earlier: Array
+    in_order: Array
+
+
+@kernel
+def gather(cols: Columns, t: int) -> int:
+    """Write values, prefix sums and positions of the cells left at t; gives their number."""
+    S, left, x, sums, position = cols.S, cols.left, cols.x, cols.sums, cols.position
+    count = 0
+    sums[0] = 0.0
+    for p in range(left.shape[1]):
+        if left[t, p]:
+            for d in range(S.shape[2]):
+                x[d, count] = S[t, p, d]
+            sums[count + 1] = sums[count] + S[t, p, 0]
+            position[count] = p
+            count += 1
+    return count
+
+
+@kernel
+def group_loss(x: Array, sums: Array, median: bool, a: int, b: int, i: int, j: int) -> float:
+    """The loss of a group of the gathered cells a..b-1 without i..j-1."""
+    if x.shape[0] > 1:
+        return spread_loss(x, median, a, b, i, j)
+    gone = j - i
+    size = b - a - gone
+    total = sums[b] - sums[a] - (sums[j] - sums[i])
+    if median:
+        low = size // 2
+        high = size - low
+        below = sums[a + low] - sums[a] if a + low <= i else sums[a + low + gone] - sums[a] - (sums[j] - sums[i])
+        upto = sums[a + high] - sums[a] if a + high <= i else sums[a + high + gone] - sums[a] - (sums[j] - sums[i])
+        return total - upto - below
+    mean = total / size
+    low, high = 0, size
+    while low < high:
+        at = (low + high) >> 1
+        if x[0, a + at if a + at < i else a + at + gone] < mean:
+            low = at + 1
+        else:
+            high = at
+    below = sums[a + low] - sums[a] if a + low <= i else sums[a + low + gone] - sums[a] - (sums[j] - sums[i])
+    return mean * (2 * low - size) + total - 2 * below
+
+
+@kernel
+def spread_loss(x: Array, median: bool, a: int, b: int, i: int, j: int) -> float:
+    """The loss of a group of points of several dimensions, which are not sorted in each of them."""
+    size = b - a - (j - i)
+    values = np.empty(size)
+    loss = 0.0
+    for d in range(x.shape[0]):
+        count, centre = 0, 0.0
+        for p in range(a, b):
+            if p < i or p >= j:
+                # Kept in order for the median.
+                at = count
+                while median and at > 0 and values[at - 1] > x[d, p]:
+                    values[at] = values[at - 1]
+                    at -= 1
+                values[at] = x[d, p]
+                centre += x[d, p]
+                count += 1
+        centre = (values[(size - 1) // 2] + values[size // 2]) / 2 if median else centre / size
+        for q in range(size):
+            loss += abs(values[q] - centre)
+    return loss
+
+
+@kernel
+def fill_before(
+    x: Array, sums: Array, median: bool, k: int, start: int, count: int, before: Array, earlier: Array, gone: int, noise: float
+) -> int:
+    """The least loss of grouping the first j gathered cells into runs of k to 2k-1, for j from `start` on; below it is known.
+
+    `earlier` has the losses before `gone` cells below `start` were taken out. Where they differ from the new ones by the same
+    amount for 2k-1 cells in a row, they do so for all that follow. Gives the j from which that is so.
+    """
+    same, difference = 0, HUGE
+    for j in range(start, count + 1):
+        before[j] = HUGE if j else 0.0
+        for size in range(k, min(2 * k - 1, j) + 1):
+            if before[j - size] < HUGE:
+                before[j] = min(before[j], before[j - size] + group_loss(x, sums, median, j - size, j, j, j))
+        if gone == 0:
+            continue
+        same = same + 1 if abs(before[j] - earlier[j + gone] - difference) <= noise else 1
+        difference = before[j] - earlier[j + gone]
+        if same == 2 * k - 1:
+            for rest in range(j + 1, count + 1):
+                before[rest] = earlier[rest + gone] + difference
+            return j - same + 1
+    return count
+
+
+@kernel
+def fill_after(
+    x: Array, sums: Array, median: bool, k: int, start: int, count: int, after: Array, earlier: Array, gone: int, noise: float
+) -> int:
+    """The least loss of grouping the gathered cells from j on, for j from `start` down; see `fill_before`."""
+    same, difference = 0, HUGE
+    for j in range(start, -1, -1):
+        after[j] = HUGE if j < count else 0.0
+        for size in range(k, min(2 * k - 1, count - j) + 1):
+            if after[j + size] < HUGE:
+                after[j] = min(after[j], after[j + size] + group_loss(x, sums, median, j, j + size, j, j))
+        if gone == 0:
+            continue
+        same = same + 1 if abs(after[j] - earlier[j] - difference) <= noise else 1
+        difference = after[j] - earlier[j]
+        if same == 2 * k - 1:
+            for rest in range(j):
+                after[rest] = earlier[rest] + difference
+            return j + same - 1
+    return 0
+
+
+@kernel
+def refresh(cols: Columns, t: int, changed: int, gone: int) -> None:
+    """Compute the least loss of a column and what every peeled cell would gain.
+
+    `gone` cells were taken out at position `changed` since the last time (-1: one came back; 0: all is to be computed).
+    """
+    count, run, k, noise = gather(cols, t), cols.together, cols.k, cols.noise[t]
+    x, sums, position, median = cols.x, cols.sums, cols.position, cols.median
+    before, after, earlier = cols.before[t], cols.after[t], cols.earlier
+    first, last = 0, count  # the cells whose gain may differ
+    if gone == 0:
+        fill_before(x, sums, median, k, 0, count, before, earlier, 0, noise)
+        fill_after(x, sums, median, k, count, count, after, earlier, 0, noise)
+    else:
+        i = 0  # the first cell behind the change
+        while i < count and position[i] < changed + (1 if gone < 0 else 0):
+            i += 1
+        for j in range(count + gone + 1):
+            earlier[j] = before[j]
+        # Below the change everything is as before; a cell that came back is i-1.
+        settled = fill_before(x, sums, median, k, max(i, 1), count, before, earlier, gone, noise)
+        last = min(count, settled + 2 * k + run)
+        for j in range(count + gone + 1):
+            earlier[j] = after[j]
+        if gone > 0:
+            for j in range(i, count + 1):
+                after[j] = earlier[j + gone]
+        else:
+            for j in range(count, i - 1, -1):
+                after[j] = earlier[j - 1]
+        settled = fill_after(x, sums, median, k, i - 1, count, after, earlier, gone, noise)
+        first = max(0, settled - 2 * k - run)
+    cols.least[t] = before[count]
+    find_gains(x, sums, median, k, run, first, last, count, before, after, cols.gains, cols.in_order)
+    gain = cols.gain[t]
+    for i in range(first, last):
+        own = group_loss(x, sums, median, i, i + run, i, i) if run > 1 and i + run <= count else 0.0
+        gain[position[i]] = max(0.0, cols.gains[i] - own)
+
+
+@kernel
+def find_gains(
+    x: Array, sums: Array, median: bool, k: int, run: int, first: int, last: int, count: int, before: Array, after: Array,
+    gains: Array, in_order: Array,
+) -> None:  # fmt: skip
+    """How much the least loss falls when the cells i..i+run-1 leave, for i from `first` to `last`-1."""
+    least, dimensions = before[count], x.shape[0]
+    for i in range(first, last):
+        gains[i] = 0.0
+        if i + run <= count and before[i] < HUGE and after[i + run] < HUGE:
+            gains[i] = max(0.0, least - before[i] - after[i + run])
+    # A group of the cells a..b-1 that loses i..i+run-1 takes the place of those that cover them now.
+    for a in range(max(0, first - 2 * k - run), last):
+        if before[a] >= HUGE:
+            continue
+        for b in range(a + 1, min(a + 2 * k - 1 + run, count) + 1):
+            size = b - a
+            if dimensions > 1:
+                insert(x, in_order, a, b)
+            if size < k + run or after[b] >= HUGE:
+                continue
+            spare = least - before[a] - after[b]
+            # Without a cell a group's loss to its median falls by at most the cell's distance to where the median may move, and
+            # the loss to the mean is no less: that rules out most groups.
+            most = spare - median_loss(x, sums, in_order, a, b)
+            low, high = max(0, (size - 1) // 2 - run + 1), min(size - 1, size // 2 + run - 1)
+            for i in range(max(a, first), min(b - run + 1, last)):
+                bound = most
+                for q in range(i, i + run):
+                    if dimensions == 1:
+                        bound += max(x[0, a + high] - x[0, q], x[0, q] - x[0, a + low])
+                    else:
+                        for d in range(dimensions):
+                            bound += max(in_order[d, high] - x[d, q], x[d, q] - in_order[d, low])
+                if bound > gains[i]:
+                    gains[i] = max(gains[i], spare - group_loss(x, sums, median, a, b, i, i + run))
+
+
+@kernel
+def insert(x: Array, in_order: Array, a: int, b: int) -> None:
+    """Put cell b-1 into its place among the cells a..b-2, which are kept sorted in each dimension."""
+    for d in range(x.shape[0]):
+        at = b - a - 1
+        while at > 0 and in_order[d, at - 1] > x[d, b - 1]:
+            in_order[d, at] = in_order[d, at - 1]
+            at -= 1
+        in_order[d, at] = x[d, b - 1]
+
+
+@kernel
+def median_loss(x: Array, sums: Array, in_order: Array, a: int, b: int) -> float:
+    """The distances of the cells a..b-1 to their median, summed; cells of several dimensions were inserted one by one."""
+    half = (b - a) // 2
+    if x.shape[0] == 1:
+        return sums[b] - sums[b - half] - (sums[a + half] - sums[a])
+    loss = 0.0
+    for d in range(x.shape[0]):
+        for rank in range(half):
+            loss += in_order[d, b - a - 1 - rank] - in_order[d, rank]
+    return loss
+
+
+@kernel
+def returned(cols: Columns, t: int, p: int) -> float:
+    """How much more the column at t loses when the peeled cell at position p comes back."""
+    cols.left[t, p] = True
+    count = gather(cols, t)
+    cols.left[t, p] = False
+    before, after, x, sums, median = cols.before[t], cols.after[t], cols.x, cols.sums, cols.median
+    i = 0
+    while cols.position[i] != p:
+        i += 1
+    most, k = 2 * cols.k - 1, cols.k
+    least = HUGE
+    for a in range(max(0, i - most + 1), i + 1):
+        for b in range(max(a + k, i + 1), min(a + most, count) + 1):
+            # Behind the cell the numbers are one less without it.
+            rest = before[a] + after[b - 1]
+            if rest < least:
+                least = min(least, rest + group_loss(x, sums, median, a, b, b, b))
+    return least - cols.least[t]
+
+
+@kernel
+def affordable(cols: Columns, t: int, p: int) -> bool:
+    """Whether the series of this cell, and of the next ones left if several go together, may have one more peeled."""
+    found = 0
+    while found < cols.together:
+        if cols.left[t, p]:
+            if cols.budget[cols.order[t, p]] == 0:
+                return False
+            found += 1
+        p += 1
+    return True
+
+
+@kernel
+def best_cell(cols: Columns, t: int) -> int:
+    """The position in column t whose peeling gains most among those that the budgets allow, or -1."""
+    gain = cols.gain[t]
+    best, most = -1, cols.noise[t]
+    for p in range(gain.shape[0]):
+        if gain[p] > most and affordable(cols, t, p):
+            best, most = p, gain[p]
+    return best
+
+
+@kernel
+def peel(cols: Columns, owner: Indices, counter: Indices) -> None:
+    """Peel greedily: always the cells that lower the loss most. `owner` gets the position of the first cell peeled with each."""
+    T = cols.order.shape[0]
+    best = np.empty(T, dtype=np.int64)
+    gain = np.zeros(T)
+    for t in range(T):
+        refresh(cols, t, 0, 0)
+        best[t] = best_cell(cols, t)
+    while True:
+        column, most = -1, 0.0
+        for t in range(T):
+            if best[t] >= 0 and not affordable(cols, t, best[t]):
+                best[t] = best_cell(cols, t)
+            gain[t] = cols.gain[t, best[t]] if best[t] >= 0 else 0.0
+            if gain[t] > most:
+                column, most = t, gain[t]
+        if column < 0:
+            return
+        p, found = best[column], 0
+        while found < cols.together:
+            if cols.left[column, p]:
+                cols.left[column, p] = False
+                cols.gain[column, p] = 0.0
+                cols.budget[cols.order[column, p]] -= 1
+                owner[column, p] = best[column]
+                found += 1
+                counter[0] += 1
+            p += 1
+        refresh(cols, column, best[column], cols.together)
+        best[column] = best_cell(cols, column)
+
+
+@kernel
+def exchange(cols: Columns, place: Indices, owner: Indices, rounds: int) -> None:
+    """Move peeled cells of a series to other times while that lowers the loss; for cells peeled one by one."""
+    T, N = cols.order.shape
+    for _ in range(rounds):
+        moved = False
+        for f in range(N):
+            for t in range(T):
+                p = place[t, f]
+                if cols.left[t, p]:
+                    continue
+                other, gain = -1, 0.0
+                for s in range(T):
+                    if cols.gain[s, place[s, f]] > gain:
+                        other, gain = s, cols.gain[s, place[s, f]]
+                if other < 0 or gain <= returned(cols, t, p) + cols.noise[t] + cols.noise[other]:
+                    continue
+                cols.left[t, p] = True
+                refresh(cols, t, p, -1)
+                q = place[other, f]
+                cols.left[other, q] = False
+                cols.gain[other, q] = 0.0
+                owner[other, q] = q
+                refresh(cols, other, q, 1)
+                moved = True
+        if not moved:
+            return
+
+
+@kernel
+def group_columns(cols: Columns, owner: Indices, group: Indices) -> None:
+    """The clusters of all columns: peeled cells with their owner, the others in the optimal groups; named by their first position."""
+    T, N = cols.order.shape
+    x, sums, median, k = cols.x, cols.sums, cols.median, cols.k
+    for t in range(T):
+        count = gather(cols, t)
+        before = cols.before[t]
+        fill_before(x, sums, median, k, 0, count, before, cols.earlier, 0, 0.0)
+        for p in range(N):
+            group[t, p] = owner[t, p]
+        j = count
+        while j > 0:
+            size = k
+            while before[j] != before[j - size] + group_loss(x, sums, median, j - size, j, j, j):
+                size += 1
+            for i in range(j - size, j):
+                group[t, cols.position[i]] = cols.position[j - size]
+            j -= size

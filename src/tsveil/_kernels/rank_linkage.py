@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import Array, Indices
+from tsveil._types import AnyArray, Array, Indices
 
 
 @kernel
@@ -19,7 +19,7 @@ def nearest_in_ranges(
     low: Indices,
     high: Indices,
     candidates: Array,
-    places: Indices,
+    places: AnyArray,
     rows: Indices,
     factor: Array,
     own: Indices,
@@ -27,31 +27,50 @@ def nearest_in_ranges(
 ) -> tuple[Indices, Indices, Indices, Indices]:
     """For each known record and each number of known columns: candidates, size of the tie, lowest row tied, own row tied or not.
 
-    Candidate u is possible for record i if low[i, j] <= places[u, j] < high[i, j] for all known columns j, where places
-    are positions in the sorted column and candidates come sorted by the first one (places[u, 0] = u). Of these the nearest
-    counts, by the sum over columns, in their order, of squared differences times `factor`. `rows` are the candidates' row
-    numbers, `own` each record's candidate (-1: none).
+    Candidate u is possible for record i if low[i, j] <= places[j, u] < high[i, j] for all known columns j, where places
+    (int32) are positions in the sorted column and candidates (columns, records) come sorted by the first one. Of these the
+    nearest counts, by the sum over columns, in their order, of squared differences times `factor`. `rows` are the
+    candidates' row numbers, `own` each record's candidate (-1: none).
+
+    Candidates of the first column are a piece of the file; those that are left after each further column are gathered in a
+    list, and most of the work is to look at one place per candidate of the first.
     """
     n, columns = known.shape
     size = np.zeros((n, columns), np.int64)
     tied = np.zeros((n, columns), np.int64)
     link = np.full((n, columns), -1, np.int64)
     hit = np.zeros((n, columns), np.int64)
-    best = np.empty(columns)
+    left = np.empty(candidates.shape[1] + 1, np.int64)
+    total = np.empty(candidates.shape[1] + 1)
     for i in range(n):
-        best[:] = np.inf
-        for u in range(low[i, 0], high[i, 0]):
-            total = 0.0
-            for j in range(columns):
-                if places[u, j] < low[i, j] or places[u, j] >= high[i, j]:
-                    break
-                size[i, j] += 1
-                difference = (known[i, j] - candidates[u, j]) * factor[j]
-                total += difference * difference
-                if total > best[j]:
+        begin = low[i, 0]
+        end = max(high[i, 0], begin)
+        size[i, 0] = end - begin
+        _nearest_in_sorted(known[i, 0], candidates[0], begin, end, factor[0], rows, own[i], i, tied, link, hit)
+        kept = 0
+        if columns > 1:
+            bottom = low[i, 1]
+            top = high[i, 1]
+            place = places[1]
+            for u in range(begin, end):
+                left[kept] = u
+                kept += (place[u] >= bottom) & (place[u] < top)
+            value = known[i, 0]
+            for t in range(kept):
+                difference = (value - candidates[0, left[t]]) * factor[0]
+                total[t] = difference * difference
+        for j in range(1, columns):
+            size[i, j] = kept
+            value = known[i, j]
+            best = np.inf
+            for t in range(kept):
+                u = left[t]
+                difference = (value - candidates[j, u]) * factor[j]
+                total[t] += difference * difference
+                if total[t] > best:
                     continue
-                if total < best[j]:
-                    best[j] = total
+                if total[t] < best:
+                    best = total[t]
                     tied[i, j] = 0
                     hit[i, j] = 0
                     link[i, j] = rows[u]
@@ -59,8 +78,55 @@ def nearest_in_ranges(
                 link[i, j] = min(link[i, j], rows[u])
                 if u == own[i]:
                     hit[i, j] = 1
+            if j + 1 == columns:
+                break
+            bottom = low[i, j + 1]
+            top = high[i, j + 1]
+            still = 0
+            for t in range(kept):
+                u = left[t]
+                left[still] = u
+                total[still] = total[t]
+                still += (places[j + 1, u] >= bottom) & (places[j + 1, u] < top)
+            kept = still
         counter[0] += 1
     return size, tied, link, hit
+
+
+@kernel
+def _nearest_in_sorted(
+    value: float,
+    column: Array,
+    begin: int,
+    end: int,
+    factor: float,
+    rows: Indices,
+    own: int,
+    i: int,
+    tied: Indices,
+    link: Indices,
+    hit: Indices,
+) -> None:
+    """With one column known the nearest stand together in the sorted column: on both sides of where the value would stand."""
+    if begin >= end:
+        return
+    middle = begin + int(np.searchsorted(column[begin:end], value))
+    best = np.inf
+    for u in (max(middle - 1, begin), min(middle, end - 1)):
+        difference = (value - column[u]) * factor
+        best = min(best, difference * difference)
+    for step in (-1, 1):
+        u = middle - 1 if step < 0 else middle
+        while begin <= u < end:
+            difference = (value - column[u]) * factor
+            if difference * difference != best:
+                break
+            tied[i, 0] += 1
+            if link[i, 0] < 0 or rows[u] < link[i, 0]:
+                link[i, 0] = rows[u]
+            if u == own:
+                hit[i, 0] = 1
+            u += step
 
 
 @kernel

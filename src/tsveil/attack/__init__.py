@@ -1,5 +1,23 @@
 """What an intruder can do: one file per attack, all called as `attack(original, released, known=..., ...) -> Links`."""
 
+from tsveil.attack.alignment import alignment
+from tsveil.attack.attribute import attribute
+from tsveil.attack.distance import distance
+from tsveil.attack.fuzzy import fuzzy
+from tsveil.attack.interval import interval
+from tsveil.attack.probabilistic import probabilistic
+from tsveil.attack.projected import projected
+from tsveil.attack.rank_swap import rank_swap
 from tsveil.attack.series import series
 
-__all__ = ["series"]
+__all__ = [
+    "alignment",
+    "attribute",
+    "distance",
+    "fuzzy",
+    "interval",
+    "probabilistic",
+    "projected",
+    "rank_swap",
+    "series",
+]

@@ -60,8 +60,8 @@ def files(
     a = np.ascontiguousarray(original.values[:, [ours[name] for name in names]])
     b = np.ascontiguousarray(protected.values[:, [theirs[name] for name in names]])
     for table, whose in ((a, "the original"), (b, "the release")):
-        gaps = np.isnan(table).any(axis=0)
-        if gaps.any():
+        gaps = [bool(np.isnan(column).any()) for column in table.T]
+        if any(gaps):
             problems.add(f"{whose} has missing values in {some([n for n, g in zip(names, gaps, strict=True) if g])}")
             problems.hint("options: read the data with missing='drop', or leave these columns out of known=...")
     problems.raise_if_any()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tsveil import progress
-from tsveil._types import Indices
+from tsveil._types import Array, Indices
 from tsveil.attack._files import Files, on_one_scale
 from tsveil.attack.links import Links
 from tsveil.attack.series import Ties
@@ -30,7 +30,8 @@ def nearest_in_all(
     order = np.argsort(places[:, 0])
     own = np.where(pair.own >= 0, places[pair.own, 0], -1)
     low, high = (np.ascontiguousarray(bound[:, :most]) for bound in (low, high))
-    candidates, sorted_places = np.ascontiguousarray(b[order]), np.ascontiguousarray(places[order])
+    candidates = np.ascontiguousarray(b[order].T)
+    sorted_places = np.ascontiguousarray(places[order].T, dtype=np.int32)
     with progress.step("Linking records by ranks", total=len(a)) as counter:
         parts = map_chunks(
             lambda i, j: nearest_in_ranges(
@@ -41,37 +42,47 @@ def nearest_in_all(
         )
     size, tied, link, hit = (np.concatenate([part[k] for part in parts]) for k in range(4))
     return [
-        _links(pair, attack, count, size[:, count - 1], tied[:, count - 1], link[:, count - 1], hit[:, count - 1], ties, exact)
+        _links(
+            pair,
+            attack,
+            count,
+            size[:, count - 1],
+            tied[:, count - 1],
+            link[:, count - 1],
+            hit[:, count - 1],
+            ties,
+            exact,
+        )
         for count in counts
     ]
 
 
-def nearest_in_most(pair: Files, low: Indices, high: Indices, counts: Sequence[int], ties: Ties, attack: str) -> list[Links]:
+def nearest_in_most(
+    pair: Files, low: Indices, high: Indices, counts: Sequence[int], ties: Ties, attack: str
+) -> list[Links]:
     """The nearest of the records that are inside the ranges of as many of the first known columns as any record is."""
     from tsveil._kernels.rank_linkage import nearest_in_most_ranges
 
-    found = []
-    for count in counts:
+    def round_of(count: int) -> Links:
         a, b, factor = on_one_scale(pair.a[:, :count], pair.b[:, :count])
         places = _places(b)
         order = np.ascontiguousarray(np.argsort(places, axis=0).T)
         below, above = (np.ascontiguousarray(bound[:, :count]) for bound in (low, high))
         with progress.step(f"Linking records by most ranks, {count} known", total=len(a)) as counter:
             parts = map_chunks(
-                lambda i, j, a=a, b=b, factor=factor, places=places, order=order, below=below, above=above, counter=counter: (
-                    nearest_in_most_ranges(
-                        a[i:j], below[i:j], above[i:j], b, places, order, factor, pair.own[i:j], counter
-                    )
+                lambda i, j: nearest_in_most_ranges(
+                    a[i:j], below[i:j], above[i:j], b, places, order, factor, pair.own[i:j], counter
                 ),
                 len(a),
                 1024,
             )
         size, tied, link, hit = (np.concatenate([part[k] for part in parts]) for k in range(4))
-        found.append(_links(pair, attack, count, size, tied, link, hit, ties, exact=False))
-    return found
+        return _links(pair, attack, count, size, tied, link, hit, ties, exact=False)
+
+    return [round_of(count) for count in counts]
 
 
-def _places(b: np.ndarray) -> Indices:
+def _places(b: Array) -> Indices:
     """The position of each record in each sorted column; equal values in any order, for ranges hold all of them or none."""
     order = np.argsort(b, axis=0, kind="stable")
     places = np.empty(b.shape, dtype=np.int64)

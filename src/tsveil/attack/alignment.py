@@ -161,8 +161,9 @@ def _neighbours(x: Array, released: Array, values: Array) -> tuple[Indices, Indi
     low, high = _at(released, below), _at(released, above)
     several = np.searchsorted(x, values, side="right") - np.searchsorted(x, values, side="left") > 1
     # A value that fills groups of its own may also be in the next one on either side.
-    lower, upper = _at(released, np.searchsorted(released, values, side="left") - 1), _at(
-        released, np.searchsorted(released, values, side="right")
+    lower, upper = (
+        _at(released, np.searchsorted(released, values, side="left") - 1),
+        _at(released, np.searchsorted(released, values, side="right")),
     )
     far = np.fmax(values - lower, upper - values)
     low = np.where(several, np.fmin(values - far, low), low)

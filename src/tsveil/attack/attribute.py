@@ -76,7 +76,9 @@ def attribute(
     if strange:
         raise InputError(f"no confidential column {some(strange)}\n  columns available: {some(data.confidential, 20)}")
     if not 0 <= share < np.inf:
-        raise ParameterError(f"The 'share' parameter of the attribute attack must be a number of at least 0. Got {share}.")
+        raise ParameterError(
+            f"The 'share' parameter of the attribute attack must be a number of at least 0. Got {share}."
+        )
     if smallest < 1:
         raise ParameterError(f"The 'smallest' parameter of the attribute attack must be at least 1. Got {smallest}.")
     group = pl.Series("group", distinct_rows(data.values + 0.0)[2])

@@ -37,12 +37,12 @@ Links: distance linkage, 1 attribute known: 4.0 of 4 records re-identified (100.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 
 from tsveil import progress
-from tsveil._types import Array, Indices
+from tsveil._types import Array
+from tsveil.attack._columns import Metric, nearest, own_candidate
 from tsveil.attack._files import Files, files, on_one_scale
 from tsveil.attack.links import Links
 from tsveil.attack.series import HasData, Ties, distinct_rows
@@ -51,8 +51,6 @@ from tsveil.data.dataset import Dataset
 from tsveil.engine.local import map_chunks
 from tsveil.errors import InputError, ParameterError, Problems
 from tsveil.transform.normalise import Scaling
-
-Metric = Literal["euclidean", "l1"]
 
 #: the largest file for a one-to-one assignment: its table of distances takes 8 bytes per pair
 ASSIGNED = 5000
@@ -128,46 +126,8 @@ def _prepared(
             problems.add(f"the weight of {name!r} must be a number of at least 0. Got {weight}.")
     problems.raise_if_any()
     a, b, factor = on_one_scale(pair.a, pair.b, scaling)
-    weight = np.array([(weights or {}).get(name, 1.0) for name in pair.names])
-    return a, b, factor * (weight if metric == "l1" else np.sqrt(weight))
-
-
-def nearest(
-    pair: Files, a: Array, b: Array, factor: Array, metric: Metric, ties: Ties, counts: list[int]
-) -> list[Links]:
-    """The nearest released records by the first columns of two prepared tables, for some increasing numbers of columns."""
-    from tsveil._kernels.attributes import nearest_by_columns
-
-    rows, first, label, copies = distinct_rows(b)
-    own = own_candidate(pair.own, label)
-    candidates = np.ascontiguousarray(rows.T)
-    wanted = np.array(counts, dtype=np.int64)
-    with progress.step("Linking records by distance", total=len(a)) as counter:
-        parts = map_chunks(
-            lambda low, high: nearest_by_columns(
-                a[low:high], candidates, factor, metric == "l1", wanted, copies, first, own[low:high], counter
-            ),
-            len(a),
-            1024,
-        )
-    tied, link, hit = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    return [
-        Links(
-            attack=pair.told("distance linkage", count),
-            candidates=tied[:, at],
-            link=link[:, at],
-            hit=hit[:, at].astype(np.bool_),
-            ties=ties,
-            own=pair.own,
-            released=len(b),
-        )
-        for at, count in enumerate(counts)
-    ]
-
-
-def own_candidate(own: Indices, label: Indices) -> Indices:
-    """The distinct released row of each person, from the released row; -1 stays -1."""
-    return np.where(own >= 0, label[own], -1)
+    each = np.array([(weights or {}).get(name, 1.0) for name in pair.names])
+    return a, b, factor * (each if metric == "l1" else np.sqrt(each))
 
 
 def _assigned(pair: Files, a: Array, b: Array, factor: Array, metric: Metric, ties: Ties) -> Links:
@@ -199,16 +159,19 @@ def _assigned(pair: Files, a: Array, b: Array, factor: Array, metric: Metric, ti
     # Equal people are interchangeable, and so are equal released records: each gets the share of its kind.
     sizes = np.bincount(same_a)
     pairs, number = np.unique(np.stack([same_a, linked]), axis=1, return_counts=True)
-    share = {
-        (int(k), int(v)): count / (sizes[k] * copies[v]) for (k, v), count in zip(pairs.T, number, strict=True) if v >= 0
-    }
-    chance = np.array([share.get((int(k), int(v)), 0.0) for k, v in zip(same_a, own, strict=True)])
+    share: dict[tuple[int, int], float] = {}
+    candidates = np.zeros(len(sizes), dtype=np.int64)
+    for kind, other, count in zip(*pairs.tolist(), number.tolist(), strict=True):
+        if other >= 0:
+            share[kind, other] = count / (sizes[kind] * copies[other])
+            candidates[kind] += copies[other]
+    chance = np.array([share.get(kinds, 0.0) for kinds in zip(same_a.tolist(), own.tolist(), strict=True)])
     first = ((link == pair.own) & (link >= 0)).astype(np.float64)
     return Links(
         attack=pair.told("one-to-one distance linkage"),
-        candidates=np.where(linked >= 0, copies[linked], 0),
+        candidates=candidates[same_a],
         link=link,
-        hit=(linked == own) & (own >= 0),
+        hit=chance > 0,
         ties=ties,
         own=pair.own,
         probability=first if ties == "first" else chance,

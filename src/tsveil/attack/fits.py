@@ -24,7 +24,7 @@ from tsveil.attack.distance import distance, distance_prefixes
 from tsveil.attack.links import Links
 from tsveil.attack.probabilistic import MOST, probabilistic, probabilistic_prefixes
 from tsveil.attack.projected import projected, projected_prefixes
-from tsveil.attack.rank_swap import UNKNOWN, rank_swap, rank_swap_prefixes, ranks_of
+from tsveil.attack.rank_swap import UNKNOWN, Rule, rank_swap, rank_swap_prefixes, ranks_of
 from tsveil.data.dataset import Dataset
 
 #: methods that put similar records of a block into groups
@@ -144,7 +144,7 @@ def fitting(method: str | None, settings: Mapping[str, Any], data: Dataset) -> l
 
 
 def _by_ranks(method: str | None, settings: Mapping[str, Any], n: int) -> list[Run]:
-    def run(figure: str, window: int, rule: str) -> Run:
+    def run(figure: str, window: int, rule: Rule) -> Run:
         title = f"linkage by {'most ' * (rule == 'union')}ranks, within {window}"
         return Run(figure, title, partial(rank_swap_prefixes, window=window, rule=rule))
 
@@ -157,5 +157,9 @@ def _by_ranks(method: str | None, settings: Mapping[str, Any], n: int) -> list[R
         ]
     if method == "rank-swap-buckets":
         bucket = -(-n // int(settings.get("buckets", 5)))
-        return [run("RSLD", 2 * bucket, "intersection"), run("RULD", bucket, "union"), run("RULD2", 2 * bucket, "union")]
+        return [
+            run("RSLD", 2 * bucket, "intersection"),
+            run("RULD", bucket, "union"),
+            run("RULD2", 2 * bucket, "union"),
+        ]
     return [run("RSLD", ranks_of(n, float(settings.get("p", UNKNOWN))), "intersection")]

@@ -40,8 +40,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from tsveil._types import Array
+from tsveil.attack._columns import nearest
 from tsveil.attack._files import Files, known_columns, mean_and_deviation, on_one_scale, own_rows
-from tsveil.attack.distance import nearest
 from tsveil.attack.links import Links
 from tsveil.attack.probabilistic import probabilistic_rounds
 from tsveil.attack.series import HasData, Ties, released_data

@@ -113,10 +113,15 @@ def _points(table: IntervalTable, known: Sequence[str] | None) -> Indices:
 def _own_patterns(x: Array, table: IntervalTable) -> tuple[Indices, Indices, Indices]:
     """The number of each record's pattern at each published level (-1: not published), and of each row its level's place and pattern's number."""
     if table.words is None or table.levels is None:
-        return np.zeros((len(x), 1), dtype=np.int64), np.zeros(table.n, dtype=np.int64), np.zeros(table.n, dtype=np.int64)
+        return (
+            np.zeros((len(x), 1), dtype=np.int64),
+            np.zeros(table.n, dtype=np.int64),
+            np.zeros(table.n, dtype=np.int64),
+        )
     numbers: dict[tuple[str, int], int] = {}
     number = np.array(
-        [numbers.setdefault(pair, len(numbers)) for pair in zip(table.words, table.levels.tolist(), strict=True)], dtype=np.int64
+        [numbers.setdefault(pair, len(numbers)) for pair in zip(table.words, table.levels.tolist(), strict=True)],
+        dtype=np.int64,
     )
     means = patterns(x, len(table.words[0]))
     levels, kind = np.unique(table.levels, return_inverse=True)

@@ -122,14 +122,16 @@ class Links:
             }
         )
         order = np.lexsort((np.arange(len(self.link)), self.candidates, -self.probability, ~(self.certain & self.hit)))
-        return frame[order.tolist()]
+        sorted_frame: pl.DataFrame = frame[order.tolist()]
+        return sorted_frame
 
     def __repr__(self) -> str:
-        sure = int(self.certain.sum())
+        sure, right = int(self.certain.sum()), int((self.certain & self.hit).sum())
+        told = f", {sure} with certainty" if sure == right else f", {sure} seem certain ({right} of them right)"
         return (
             f"Links: {self.attack}: {self.correct:.1f} of {len(self.link)} records re-identified ({self.rate:.1f} %)"
-            + (f", {sure} with certainty" if sure else "")
-            + (" (approximate)" if self.approximate else "")
+            + told * (sure > 0)
+            + " (approximate)" * self.approximate
         )
 
 

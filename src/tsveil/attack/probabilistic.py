@@ -117,7 +117,8 @@ class FellegiSunter:
     def weights(self) -> Array:
         """The log-ratio of every pattern."""
         bits = patterns(len(self.m))
-        return np.where(bits, np.log(self.m / self.u), np.log((1 - self.m) / (1 - self.u))).sum(axis=1)
+        found: Array = np.where(bits, np.log(self.m / self.u), np.log((1 - self.m) / (1 - self.u))).sum(axis=1)
+        return found
 
     def thresholds(self, false_matches: float, false_non_matches: float) -> tuple[float, float]:
         """The least weight of a linked pair and the largest weight of one that is not.
@@ -158,8 +159,8 @@ def fellegi_sunter(counts: Array | Indices, share: float) -> FellegiSunter:
     columns = bits.shape[1]
     m, u = np.full(columns, 0.9), np.full(columns, 0.1)
     share = min(max(share, EDGE * EDGE), 1 - EDGE)
-    rounds = 0
-    for rounds in range(1, 1001):
+    change, rounds = math.inf, 0
+    while change >= 1e-8 and rounds < 1000:
         ratio = bits @ np.log(m / u) + (1 - bits) @ np.log((1 - m) / (1 - u)) + math.log(share / (1 - share))
         matching = counts / (1 + np.exp(-np.clip(ratio, -700, 700)))
         matches = matching.sum()
@@ -168,8 +169,7 @@ def fellegi_sunter(counts: Array | Indices, share: float) -> FellegiSunter:
         new_share = min(max(matches / total, EDGE * EDGE), 1 - EDGE)
         change = max(np.abs(new_m - m).max(), np.abs(new_u - u).max(), abs(new_share - share))
         m, u, share = new_m, new_u, new_share
-        if change < 1e-8:
-            break
+        rounds += 1
     return FellegiSunter(m, u, float(share), rounds)
 
 
@@ -224,7 +224,8 @@ def probabilistic_rounds(
             for pattern in np.flatnonzero(at_best.any(axis=0)).tolist():
                 table.first_rows(pattern, count, low + np.flatnonzero(at_best[:, pattern]), into.link)
     return [
-        _links(pair, count, models[count], found[count], own, false_matches, false_non_matches, ties) for count in counts
+        _links(pair, count, models[count], found[count], own, false_matches, false_non_matches, ties)
+        for count in counts
     ]
 
 

@@ -12,7 +12,8 @@ data leaves as it was. If the window is not known, an upper bound serves: 20 per
 
 Variants that swap a few values much farther (rank swapping p-distribution and p-buckets) empty the intersection. Against them
 `rule="union"` counts for each released record in how many sets B_j it is and takes the nearest of those with the
-highest count (the annotated union); nothing is certain then.
+highest count (the annotated union). On such data nothing is certain, whatever the rule: certainty presumes plain rank swapping,
+a window at least as wide as the one used, and a complete release.
 
 References
 ----------

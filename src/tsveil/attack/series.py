@@ -29,11 +29,11 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from tsveil import progress
-from tsveil._types import Array, Indices
+from tsveil._types import Array
+from tsveil.attack._nearest import distinct_rows as distinct_rows
+from tsveil.attack._nearest import nearest
 from tsveil.attack.links import Links
 from tsveil.data.dataset import Block, Dataset
-from tsveil.engine.local import map_chunks
 from tsveil.errors import InputError, ParameterError
 from tsveil.transform.normalise import How, Scaling, normalise
 from tsveil.transform.statistics import slopes
@@ -101,7 +101,7 @@ def series_prefixes(
     a = np.ascontiguousarray(np.hstack([pair[0] for pair in pairs]))
     b = np.ascontiguousarray(np.hstack([pair[1] for pair in pairs]))
     starts = np.cumsum([0] + [pair[0].shape[1] for pair in pairs]).astype(np.int64)
-    tied, link, hit = _nearest(a, b, starts)
+    tied, link, hit = nearest(a, b, starts)
     return [
         Links(
             attack=f"{distance} linkage, {j + 1} of {len(names)} series known",
@@ -122,46 +122,3 @@ def _compared(a: Array, b: Array, block: Block, distance: Distance, how: How, sc
     if distance == "sts":
         return slopes(a, block.times), slopes(b, block.times)
     return a, b
-
-
-def _nearest(a: Array, b: Array, starts: Indices) -> tuple[Indices, Indices, Indices]:
-    from tsveil._kernels.linkage import nearest_rows
-
-    rows, first, own, copies = distinct_rows(b)
-    candidates = np.ascontiguousarray(rows.T)
-    with progress.step("Linking records", total=len(a)) as counter:
-        parts = map_chunks(
-            lambda low, high: nearest_rows(a[low:high], candidates, starts, copies, first, own[low:high], counter),
-            len(a),
-            2048,
-        )
-    return (
-        np.concatenate([p[1] for p in parts]),
-        np.concatenate([p[2] for p in parts]),
-        np.concatenate([p[3] for p in parts]),
-    )
-
-
-def distinct_rows(rows: Array) -> tuple[Array, Indices, Indices, Indices]:
-    """The distinct rows in order of first appearance, their first row numbers, each row's number among them, their counts.
-
-    Protected data have few distinct rows, and an attack need only look at those.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> distinct_rows(np.array([[2.0], [1.0], [2.0]]))
-    (array([[2.],
-           [1.]]), array([0, 1]), array([0, 1, 0]), array([2, 1]))
-    """
-    packed = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    _, first, own, copies = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return (
-        rows[first[order]],
-        first[order].astype(np.int64),
-        rank[own.ravel()].astype(np.int64),
-        copies[order].astype(np.int64),
-    )

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices
+from tsveil._types import Array, Indices, Mask
 from tsveil.data.read import looked_at
 from tsveil.data.table import as_numbers, as_polars, tell
 from tsveil.errors import InputError, Problems, some
@@ -189,8 +189,8 @@ def _labels(frame: pl.DataFrame, problems: Problems) -> tuple[str, ...]:
     return tuple(label for label in low if label in set(high))
 
 
-def _tell_rows(problems: Problems, column: pl.Series, wrong: pl.Series, what: str) -> None:
-    rows = np.flatnonzero(wrong.to_numpy())
+def _tell_rows(problems: Problems, column: pl.Series, wrong: Mask, what: str) -> None:
+    rows = np.flatnonzero(wrong)
     tell(
         problems,
         [f"row {row + 1}, column {column.name!r}: {what.format(column[row])}" for row in rows[:MOST].tolist()],
@@ -204,23 +204,23 @@ def _numbers(column: pl.Series, problems: Problems) -> Array:
         values = column.cast(pl.Float64)
     else:
         values, wrong = as_numbers(column)
-        _tell_rows(problems, column, wrong, "{!r} is not a number")
+        _tell_rows(problems, column, wrong.to_numpy(), "{!r} is not a number")
         values = values.cast(pl.Float64).set(wrong, 0.0)
-    bad = values.is_null() | values.is_nan().fill_null(False)
-    _tell_rows(problems, column, bad, "a number is missing")
-    _tell_rows(problems, column, values.is_infinite().fill_null(False), "the number is infinite")
-    return values.fill_null(0.0).to_numpy()
+    numbers = values.to_numpy()  # null becomes NaN
+    _tell_rows(problems, column, np.isnan(numbers), "a number is missing")
+    _tell_rows(problems, column, np.isinf(numbers), "the number is infinite")
+    return numbers
 
 
 def _words(column: pl.Series, problems: Problems) -> tuple[str, ...]:
-    _tell_rows(problems, column, column.is_null(), "the pattern is missing")
-    return tuple(column.cast(pl.String).fill_null("").to_list())
+    if column.null_count():
+        _tell_rows(problems, column, column.is_null().to_numpy(), "the pattern is missing")
+    return tuple(column.cast(pl.String).to_list())
 
 
 def _levels(column: pl.Series, problems: Problems) -> Indices:
-    values = _numbers(column, problems)
-    whole = pl.Series(values == np.floor(values))
-    _tell_rows(problems, column, ~whole, "the level {} is not a whole number")
+    values = np.nan_to_num(_numbers(column, problems))
+    _tell_rows(problems, column, values != np.floor(values), "the level {} is not a whole number")
     return np.clip(values, -1, 2**31).astype(np.int64)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 from tsveil.engine.local import cores
 
@@ -37,14 +38,9 @@ class Crew:
 
     def share(self, work: Callable[[int, int], object], n: int) -> None:
         """Call work(start, stop) for as many ranges as there are threads, which together cover 0..n."""
-        parts = min(self.size, n)
-        edges = [n * part // parts for part in range(parts + 1)] if parts else [0]
-        waiting = [
-            self.others.submit(work, start, stop)
-            for start, stop in zip(edges[1:], edges[2:], strict=False)
-            if self.others is not None
-        ]
-        if parts:
-            work(edges[0], edges[1])
+        parts = max(1, min(self.size, n))
+        ranges = list(pairwise(n * part // parts for part in range(parts + 1)))
+        waiting = [self.others.submit(work, *r) for r in ranges[1:]] if self.others is not None else []
+        work(*ranges[0])
         for future in waiting:
             future.result()

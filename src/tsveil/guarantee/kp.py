@@ -217,11 +217,9 @@ def _table(published: Table | Any) -> IntervalTable:
 
 def _codes(column: pl.Series) -> Indices:
     """A number for every different cell as it is written: floats by their bits, all else by equality."""
-    if column.dtype == pl.Float64:
-        bits: Indices = np.ascontiguousarray(column.fill_null(float("nan")).to_numpy()).view(np.int64)
-        return bits
-    if column.dtype == pl.Int64 and not column.null_count():
-        return column.to_numpy()
+    if column.dtype in (pl.Int64, pl.Float64) and not column.null_count():
+        values: Indices = np.ascontiguousarray(column.to_numpy()).view(np.int64)
+        return values
     texts = column.cast(pl.String).cast(pl.Categorical)
     return texts.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
@@ -235,13 +233,18 @@ def _numbered(keys: AnyArray) -> Indices:
 
 
 def classes_of(table: IntervalTable) -> tuple[Indices, Indices]:
-    """Which envelope each record has, and which combination of envelope and pattern."""
-    written = table.written if table.written is not None else table.to_frame()
-    bounds = [_codes(written[name]) for name in written.columns if name not in (WORD, LEVEL)]
-    envelopes = _numbered(np.column_stack(bounds))
-    if table.words is None:
+    """Which envelope each record has, and which combination of envelope and pattern; equal numbers for equal ones."""
+    written = table.written
+    if written is None:
+        bounds = np.hstack([table.lo, table.hi]).view(np.int64)
+    else:
+        bounds = np.column_stack([_codes(written[name]) for name in written.columns if name not in (WORD, LEVEL)])
+    envelopes = _numbered(bounds)
+    if table.words is None or table.levels is None:
         return envelopes, envelopes
-    return envelopes, _numbered(np.column_stack([envelopes, _codes(written[WORD]), _codes(written[LEVEL])]))
+    words = _codes(pl.Series(table.words, dtype=pl.String) if written is None else written[WORD])
+    levels = table.levels if written is None else _codes(written[LEVEL])
+    return envelopes, _numbered(np.column_stack([envelopes, words, levels]))
 
 
 def _sizes(classes: Indices) -> Indices:
@@ -264,16 +267,13 @@ def _impossible(table: IntervalTable) -> Iterator[str]:
         yield f"... and {more} more bounds in the wrong order"
     if table.words is None or table.levels is None:
         return
-    distinct = pl.DataFrame({WORD: table.words, LEVEL: table.levels}).with_row_index("row")
-    told = 0
-    for word, level, row in distinct.group_by(WORD, LEVEL, maintain_order=True).agg(pl.col("row").first()).iter_rows():
-        problem = _wrong_word(word, level)
-        if problem:
-            told += 1
-            if told <= TOLD:
-                yield f"row {row + 1}: {problem}"
-    if told > TOLD:
-        yield f"... and {told - TOLD} more patterns that cannot be"
+    first: dict[tuple[str, int], int] = {}
+    for row, pair in enumerate(zip(table.words, table.levels.tolist(), strict=True)):
+        first.setdefault(pair, row)
+    wrong = [f"row {row + 1}: {problem}" for (word, level), row in first.items() if (problem := _wrong_word(word, level))]
+    yield from wrong[:TOLD]
+    if len(wrong) > TOLD:
+        yield f"... and {len(wrong) - TOLD} more patterns that cannot be"
 
 
 def _wrong_word(word: str, level: int) -> str:

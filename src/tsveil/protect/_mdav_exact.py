@@ -19,7 +19,7 @@ from tsveil.engine.crew import Crew
 #: with fewer records left than this the fused loop is as fast
 FEW = 2000
 #: lists are made for so many seeds at once
-LEAST_AHEAD, MOST_AHEAD = 4, 32
+LEAST_AHEAD, MOST_AHEAD = 4, 16
 #: leading coordinates: those of the tiles' boxes; and of data with 64 columns and more
 LEAD, WIDE_LEAD = 8, 24
 #: wider data are rotated by a cosine transform instead of their principal directions, whose cost grows with the cube
@@ -45,7 +45,7 @@ def exact_groups(
     counter
         its first element is raised to the number of assigned records while the work goes on.
     few
-        with fewer records left the fused loop takes over; the groups do not depend on it.
+        with fewer records left the fused loop takes over; 0 forces the fast version. The groups do not depend on it.
 
     Examples
     --------
@@ -60,7 +60,9 @@ def exact_groups(
     total = running_sum(Z)
     label = 0
     stop = max(3 * k, few)
-    if len(Z) >= stop and k > 1:
+    # Drawing the picture costs about as much as 60 + d distances per record; the loop needs n/k of them.
+    worth_while = few == 0 or len(Z) > 3 * k * (60 + Z.shape[1])
+    if len(Z) >= stop and k > 1 and worth_while:
         picture = draw(Z)
         if picture is not None:
             with Crew() as crew:
@@ -131,7 +133,7 @@ def draw(Z: Array) -> Picture | None:
     lead = min(LEAD if d < 64 else WIDE_LEAD, rows)
 
     Y = np.zeros((n, rows + 1), dtype=np.float32)
-    few = max(256, 600_000 // d**2)  # at a time: they stay in the cache, and small products need no threads
+    few = 1024 if d < 64 else 4096  # at a time: they stay in the cache, and small products start no threads
     for start in range(0, n, few):
         X = (Z[start : start + few] - middle) * scale
         rotated = X @ rotation if d <= WIDEST else cosines(X)[:, leading]
@@ -174,9 +176,9 @@ def groups_from_lists(
     T, ids, where, lead = picture.T, picture.ids, picture.where, picture.lead
     alive = np.zeros(len(T), dtype=np.int64)
     boxes = np.empty((2, lead + 1, len(T)), dtype=np.float32)
-    # A list of k entries serves a fresh seed; the others make up for records that are taken before it is used.
-    near, far = (k - 1) + 16, k + 16
-    ring = max(8, min(32 * MOST_AHEAD, 4_000_000 // far))
+    # A fresh seed needs k-1 near records and a far one outside its group; more make up for those taken before it is used.
+    near, far = (k - 1) + 8, k + 6
+    ring = max(8, min(64 * MOST_AHEAD, 4_000_000 // far))
     most_ahead = min(MOST_AHEAD, ring // 4)
     near_key, near_id = np.empty((ring, near)), np.empty((ring, near), dtype=np.int64)
     far_key, far_id = np.empty((ring, far)), np.empty((ring, far), dtype=np.int64)
@@ -251,9 +253,9 @@ def groups_from_lists(
         else:
             # As far ahead as most lists are still of use: more of them at once go faster, but seeds may join other groups.
             used, state[lists.USED] = int(state[lists.USED]), 0
-            if used < 0.75 * made:
+            if used < 0.85 * made:
                 ahead = min(max(LEAST_AHEAD, ahead // 2), most_ahead)
-            elif used > 0.9 * made:
+            elif used > 0.95 * made:
                 ahead = min(ahead * 2, most_ahead)
             made = 0
             found = lists.next_seeds(
@@ -267,9 +269,7 @@ def groups_from_lists(
                 make(others[:found], False)
 
 
-def outermost(
-    Z: Array, left: Indices, centre: Array, most: int, crew: Crew
-) -> tuple[Indices, Array, float, Array]:
+def outermost(Z: Array, left: Indices, centre: Array, most: int, crew: Crew) -> tuple[Indices, Array, float, Array]:
     """The `most` records that are farthest from a centre and their distances, descending; a bound of all others' (-1: none).
 
     Gives the centre as well, as a matrix of one row.

@@ -54,11 +54,15 @@ class KAnonymousEnvelopes(IntervalMethod):
     """Groups of at least k series, published as envelopes without patterns."""
 
     name: ClassVar[str] = "k-envelopes"
-    summary: ClassVar[str] = "groups of at least k similar series, published as the interval from their least to their greatest value at each time"
+    summary: ClassVar[str] = (
+        "groups of at least k similar series, published as the interval from their least to their greatest value at each time"
+    )
     reference: ClassVar[str] = "the baseline of Shang et al. 2010; grouping after Xu et al. 2006"
 
     words: Literal["none", "unprotected"] = param(
-        "none", one_of("none", "unprotected"), "unprotected: publish every record's own pattern as well, which singles it out; for comparison only"
+        "none",
+        one_of("none", "unprotected"),
+        "unprotected: publish every record's own pattern as well, which singles it out; for comparison only",
     )
 
     def guarantee(self) -> EnvelopeAnonymity:

@@ -18,7 +18,7 @@ from tsveil import progress
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable, clashes
-from tsveil.errors import InputError, Problems, some
+from tsveil.errors import Problems, some
 from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity, classes_of, homogeneous
 from tsveil.interval_release import IntervalRelease
 from tsveil.params import Parameters, at_least, number, optional, param
@@ -60,7 +60,9 @@ class IntervalMethod(Parameters):
 
     k: int = param(10, at_least(2), "smallest group: every published envelope is shared by at least k records")
     round_to: float | None = param(
-        None, optional(number(0, 1e300, open_low=True)), "round the bounds outwards to multiples of this, so that they are no member's exact values"
+        None,
+        optional(number(0, 1e300, open_low=True)),
+        "round the bounds outwards to multiples of this, so that they are no member's exact values",
     )
 
     @abstractmethod
@@ -82,7 +84,9 @@ class IntervalMethod(Parameters):
         if len(data.blocks) != 1 or not data.blocks[0].is_series:
             has = some([f"{b.name} ({'series' if b.is_series else 'attributes'})" for b in data.blocks])
             problems.add(f"it publishes one time series per record; this data set has {has}")
-            problems.hint("options: name the one series that is published (blocks=..., or kind = \"series\" if its times were not recognised)")
+            problems.hint(
+                'options: name the one series that is published (blocks=..., or kind = "series" if its times were not recognised)'
+            )
         if taken := clashes(data.confidential):
             problems.add(f"the carried columns {some(taken)} would be taken for envelopes or patterns; rename them")
         problems.raise_if_any()
@@ -161,7 +165,9 @@ def rounded_outwards(lo: Array, hi: Array, step: float) -> tuple[Array, Array]:
 
 def _disclosed(table: IntervalTable) -> list[str]:
     """A warning for each carried column that some groups have in common."""
-    classes = classes_of(table)[1] if table.n else np.zeros(0, dtype=np.int64)
+    if not table.n or not table.others.width:
+        return []
+    classes = classes_of(table)[1]
     what = "envelope" if table.words is None else "envelope and pattern"
     warnings = []
     for name in table.others.columns:

@@ -40,7 +40,7 @@ Examples
 >>> release.lo[0], release.hi[0]
 (array([0., 1., 2., 3., 3., 2., 1., 0.]), array([8., 7., 6., 5., 5., 6., 7., 8.]))
 >>> release.words, release.levels
-(('abdgjmop', 'pomjgdba', 'abdgjmop', 'pomjgdba'), array([16, 16, 16, 16]))
+(('bcegjlno', 'onljgecb', 'bcegjlno', 'onljgecb'), array([16, 16, 16, 16]))
 >>> print(release.verify())
 HOLDS: (4,2)-anonymity: ...
   the smallest envelope is shared by 4 records
@@ -75,17 +75,27 @@ class KP(IntervalMethod):
     """Envelopes shared by at least k records, and inside them patterns shared by at least P."""
 
     name: ClassVar[str] = "kp"
-    summary: ClassVar[str] = "groups of at least k series published as envelopes, with patterns (SAX words) that at least P series of a group share"
+    summary: ClassVar[str] = (
+        "groups of at least k series published as envelopes, with patterns (SAX words) that at least P series of a group share"
+    )
     reference: ClassVar[str] = "Shang et al. 2010; Shou et al. 2013"
 
-    P: int = param(3, at_least(2), "smallest number of records in a group with the same pattern; k/3 or less is a good choice")
+    P: int = param(
+        3, at_least(2), "smallest number of records in a group with the same pattern; k/3 or less is a good choice"
+    )
     word_length: int | None = param(
         None, optional(at_least(1)), f"letters of a pattern; {WORD_LENGTH}, or fewer in shorter series, when left out"
     )
     levels: Literal["nested", "paper"] = param(
-        "nested", one_of("nested", "paper"), "levels of patterns: 1, 2, 4, 8, ... (nested) or 1, 2, 3, 4, ... as in the paper"
+        "nested",
+        one_of("nested", "paper"),
+        "levels of patterns: 1, 2, 4, 8, ... (nested) or 1, 2, 3, 4, ... as in the paper",
     )
-    max_level: int = param(16, Check(f"an integer from 1 to {MAX_LEVEL}", _is_level, int), "finest level: the letters that a pattern may have")
+    max_level: int = param(
+        16,
+        Check(f"an integer from 1 to {MAX_LEVEL}", _is_level, int),
+        "finest level: the letters that a pattern may have",
+    )
 
     def guarantee(self) -> KPAnonymity:
         """(k,P)-anonymity."""
@@ -96,10 +106,12 @@ class KP(IntervalMethod):
         super().check(data)
         points = len(data.blocks[0])
         wrong = []
-        if self.P > data.n:
+        if data.n < self.P:
             wrong.append(f"The 'P' parameter of KP must be at most the number of records ({data.n}). Got {self.P}.")
         if self.word_length is not None and self.word_length > points:
-            wrong.append(f"The 'word_length' parameter of KP must be at most the number of time points ({points}). Got {self.word_length}.")
+            wrong.append(
+                f"The 'word_length' parameter of KP must be at most the number of time points ({points}). Got {self.word_length}."
+            )
         if wrong:
             raise ParameterError("\n".join(wrong), wrong)
 
@@ -114,7 +126,9 @@ class KP(IntervalMethod):
         warnings = self._warnings(len(suppressed))
         if len(x) - len(suppressed) < self.k:
             none = np.zeros(0, dtype=np.int64)
-            warnings += (f"nothing can be published: {len(x) - len(suppressed)} records are left, fewer than k = {self.k}",)
+            warnings += (
+                f"nothing can be published: {len(x) - len(suppressed)} records are left, fewer than k = {self.k}",
+            )
             return Grouped(none, none, (), none, warnings, {"suppressed": len(x)})
 
         members, starts, level = _subgroups(x, good, self.P)
@@ -123,7 +137,9 @@ class KP(IntervalMethod):
         level = _raised(codes[:, members], starts, level)
         order = np.argsort(members)
         rows, subgroup = members[order], subgroup[order]
-        words = as_words(np.array([letters[at][row] for at, row in zip(level.tolist(), members[starts].tolist(), strict=True)]))
+        words = as_words(
+            np.array([letters[at][row] for at, row in zip(level.tolist(), members[starts].tolist(), strict=True)])
+        )
         sizes = np.bincount(group)
         facts = {
             "groups": len(sizes),
@@ -131,7 +147,9 @@ class KP(IntervalMethod):
             "largest group": int(sizes.max()),
             "subgroups": len(starts),
             "suppressed": len(suppressed),
-            "records by level": {str(levels[at]): int((level[subgroup] == at).sum()) for at in np.unique(level).tolist()},
+            "records by level": {
+                str(levels[at]): int((level[subgroup] == at).sum()) for at in np.unique(level).tolist()
+            },
         }
         return Grouped(
             rows,
@@ -144,7 +162,7 @@ class KP(IntervalMethod):
 
     def _warnings(self, suppressed: int) -> tuple[str, ...]:
         warnings: tuple[str, ...] = ()
-        if 2 * self.P > self.k:
+        if self.k < 2 * self.P:
             warnings += (
                 f"P = {self.P} is near k = {self.k}: envelopes without patterns (k-envelopes) would lose less; patterns pay when P is k/3 or less",
             )

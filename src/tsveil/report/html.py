@@ -27,7 +27,7 @@ import numpy as np
 import tsveil
 from tsveil._types import Array
 from tsveil.attack.series import distinct_rows
-from tsveil.data.dataset import Block
+from tsveil.data.dataset import Block, Dataset
 from tsveil.errors import some
 from tsveil.guarantee.base import Status, Verdict
 from tsveil.measure.scorecard import Scorecard
@@ -126,7 +126,7 @@ def _for_all(release: Release, card: Scorecard, verdict: Verdict, public: bool, 
     today = datetime.now(UTC)
     return {
         "public": public,
-        "title": title or "Protected data: " + some([block.name for block in data.blocks], 3).replace("'", ""),
+        "title": title or _title(data),
         "version": tsveil.__version__,
         "date": f"{today.day} {today:%B %Y}",
         "n": data.n,
@@ -157,6 +157,11 @@ def _for_all(release: Release, card: Scorecard, verdict: Verdict, public: bool, 
         "options": [OPTIONS[name][value] for name, value in card.options.items() if value in OPTIONS.get(name, {})],
         "untested": _untested(release),
     }
+
+
+def _title(data: Dataset) -> str:
+    names = some([block.name for block in data.series], 3).replace("'", "")
+    return f"Protected time series: {names}" if names else "Protected data"
 
 
 def _banner(verdict: Verdict, release: Release) -> tuple[str, str]:
@@ -244,9 +249,7 @@ def _block_row(release: Release, block: Block) -> dict[str, Any]:
         "name": block.name,
         "kind": "time series" if block.is_series else "attributes",
         "length": len(block),
-        "range": f"{block.labels[0]} to {block.labels[-1]}"
-        if block.labels
-        else f"{block.columns[0]} to {block.columns[-1]}",
+        "range": f"{block.labels[0]} to {block.labels[-1]}" if block.is_series else some(block.columns, 6).replace("'", ""),
         "distinct": len(sizes),
         "shared": f"{low:,}" if low == high else f"{low:,} to {high:,}",
     }

@@ -79,7 +79,10 @@ def patterns(x: Array, word_length: int) -> Array:
         )
     from tsveil._kernels.kp import segment_means
 
-    return segment_means(x, word_length)
+    # Writable and read-only arrays are different types to the compiler: with one of them it compiles once.
+    fixed = x.view()
+    fixed.setflags(write=False)
+    return segment_means(fixed, word_length)
 
 
 @cache

@@ -1,0 +1,265 @@
+"""The verifier of (k,P)-anonymity reads a published table of any tool, and refuses every table that was tampered with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import naive_kp
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tsveil as tv
+from tsveil.data.intervals import IntervalTable, read_intervals
+from tsveil.errors import InputError, ParameterError
+from tsveil.guarantee.base import Status
+from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity, homogeneous, verify_kp
+from tsveil.protect.kp import KP
+
+ROWS = 24
+
+
+def good_table() -> pl.DataFrame:
+    """Four envelopes shared by six records each, two patterns shared by three each."""
+    at = np.arange(ROWS)
+    return pl.DataFrame(
+        {
+            "lo_mon": (at // 6).astype(float),
+            "hi_mon": (at // 6) + 1.5,
+            "lo_tue": (at // 6) * 10.0,
+            "hi_tue": (at // 6) * 10.0 + 5,
+            "pattern": ["ab" if row % 6 < 3 else "dc" for row in at],
+            "level": [2 if row % 6 < 3 else 4 for row in at],
+            "tariff": ["day", "night", "solar"] * 8,
+        }
+    )
+
+
+def changed(table: pl.DataFrame, row: int, column: str, value: object) -> pl.DataFrame:
+    values = table[column].to_list()
+    values[row] = value
+    return table.with_columns(pl.Series(column, values, dtype=table[column].dtype))
+
+
+def test_the_good_table_holds_and_not_more_than_that() -> None:
+    table = good_table()
+    verdict = verify_kp(table, 6, 3)
+    assert verdict.holds
+    assert verdict.details[:2] == (
+        "the smallest envelope is shared by 6 records",
+        "the rarest pattern inside an envelope occurs 3 times",
+    )
+    assert verify_kp(table, 7, 3).status is Status.VIOLATED
+    assert verify_kp(table, 6, 4).status is Status.VIOLATED
+    assert verify_kp(table.sample(fraction=1, shuffle=True, seed=1), 6, 3).holds
+
+
+@pytest.mark.parametrize("row", range(ROWS))
+def test_each_tampered_table_is_refused(row: int) -> None:
+    table = good_table()
+    for column, value, words in [
+        ("lo_mon", -1.0, "envelope is shared by"),
+        ("hi_tue", 1e6, "envelope is shared by"),
+        ("hi_mon", np.nextafter(table["hi_mon"][row], np.inf), "envelope is shared by"),
+        ("lo_mon", 1e9, "above hi_mon"),
+        ("pattern", "ba", "only 1 record has the pattern ba"),
+        ("level", 5, "the pattern"),
+        ("pattern", "ez", "a letter that level"),
+        ("pattern", "AB", "a letter that level"),
+        ("pattern", "a", "only 1 record has the pattern a "),
+        ("pattern", "", "the pattern is empty"),
+        ("level", 0, "not between 1 and 26"),
+        ("level", 27, "not between 1 and 26"),
+    ]:
+        verdict = verify_kp(changed(table, row, column, value), 6, 3)
+        assert verdict.status is Status.VIOLATED, (column, value)
+        assert words in verdict.witness, (column, value)
+        assert f"row {row + 1}" in verdict.witness or "rows" in verdict.witness
+    without = table.filter(pl.int_range(pl.len()) != row)
+    assert "5 records only; 6 are needed" in verify_kp(without, 6, 3).witness
+    assert "only 2 records have the pattern" in verify_kp(without, 5, 3).witness
+
+
+def test_a_symbol_outside_the_alphabet_is_refused_even_if_all_share_it() -> None:
+    table = good_table().with_columns(pattern=pl.lit("ac"), level=pl.lit(2))
+    verdict = verify_kp(table, 6, 3)
+    assert verdict.status is Status.VIOLATED
+    assert "the pattern ac has a letter that level 2 does not have (its letters are a to b)" in verdict.witness
+
+
+def test_the_same_word_at_two_levels_is_two_patterns() -> None:
+    table = good_table().with_columns(pattern=pl.lit("ab"))
+    assert verify_kp(table, 6, 3).holds
+    assert not verify_kp(table, 6, 6).holds
+    assert verify_kp(table.with_columns(level=pl.lit(2)), 6, 6).holds
+
+
+def test_group_numbers_play_no_part() -> None:
+    table = good_table().with_columns(group=pl.Series(range(ROWS)))
+    assert verify_kp(table, 6, 3).holds
+    # Two groups with the same envelope are one to whoever reads the table.
+    joined = table.with_columns(
+        *(pl.when(pl.col("group") < 12).then(pl.col(c).first()).otherwise(pl.col(c)) for c in table.columns[:4])
+    )
+    assert verify_kp(joined.filter(pl.col("group") < 12), 12, 6).holds
+
+
+cells = st.sampled_from([0.0, 1.0, 2.0])
+
+
+@given(
+    st.lists(st.tuples(st.tuples(cells, cells), st.sampled_from(["ab", "ba", "bb"]), st.sampled_from([2, 3])), min_size=1, max_size=20),
+    st.integers(1, 4),
+    st.integers(1, 4),
+)
+def test_it_is_the_definition(rows: list[tuple[tuple[float, float], str, int]], k: int, P: int) -> None:
+    shown = [((lo, lo + width), word, level) for (lo, width), word, level in rows]
+    table = pl.DataFrame(
+        {
+            "lo_1": [e[0] for e, _, _ in shown],
+            "hi_1": [e[1] for e, _, _ in shown],
+            "pattern": [word for _, word, _ in shown],
+            "level": [level for _, _, level in shown],
+        }
+    )
+    assert verify_kp(table, k, P).holds == naive_kp.holds(shown, k, P)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_files_of_any_tool_are_read(tmp_path: Path) -> None:
+    table = good_table()
+    table.write_csv(tmp_path / "a.csv")
+    table.write_csv(tmp_path / "b.csv", separator=";", decimal_comma=True)
+    table.write_parquet(tmp_path / "c.parquet")
+    table.select(reversed(table.columns)).write_csv(tmp_path / "d.csv")
+    table.with_columns(pl.col("^(lo|hi)_.*$").cast(pl.Float32)).write_parquet(tmp_path / "e.parquet")
+    for path in tmp_path.iterdir():
+        assert verify_kp(path, 6, 3).holds, path
+        assert not verify_kp(str(path), 6, 4).holds
+        assert read_intervals(path).others["tariff"].to_list() == table["tariff"].to_list()
+    assert verify_kp(pd.DataFrame(table.to_dict(as_series=False)), 6, 3).holds
+
+
+def test_numbers_are_compared_as_they_are_written(tmp_path: Path) -> None:
+    text = "lo_1,hi_1,pattern,level\n" + "1,2,a,1\n" * 3
+    (tmp_path / "a.csv").write_text(text)
+    assert verify_kp(tmp_path / "a.csv", 3, 3).holds
+    for other in ("1.0,2,a,1", "1,2.00,a,1", "1,2,a,1.0", "1,+2,a,1"):
+        (tmp_path / "b.csv").write_text(text + f"{other}\n")
+        assert not verify_kp(tmp_path / "b.csv", 3, 3).holds, other
+    zeros = pl.DataFrame({"lo_1": [0.0, -0.0], "hi_1": [1.0, 1.0], "pattern": ["a", "a"], "level": [1, 1]})
+    assert not verify_kp(zeros, 2, 2).holds
+    whole = pl.DataFrame({"lo_1": [2**53, 2**53 + 1], "hi_1": [2**60] * 2, "pattern": ["a", "a"], "level": [1, 1]})
+    assert not verify_kp(whole, 2, 2).holds
+
+
+def test_a_release_is_verified_from_its_file(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(60, 9)).cumsum(axis=1)
+    release = KP(k=6, P=2).protect(tv.Dataset.from_arrays({"load": x}))
+    for form in ("csv", "parquet"):
+        folder = release.write(tmp_path / form, format=form)  # type: ignore[arg-type]
+        path = folder / "published" / f"data.{form}"
+        assert verify_kp(path, 6, 2).holds
+        assert np.array_equal(np.sort(read_intervals(path).lo[:, 0]), np.sort(release.lo[:, 0]))
+
+
+def test_a_table_that_is_none_is_told() -> None:
+    table = good_table()
+    for broken, words in [
+        (table.drop("^(lo|hi)_.*$"), "no envelopes: columns lo_T and hi_T"),
+        (table.drop("hi_tue"), "column 'lo_tue' has no partner 'hi_tue'"),
+        (table.drop("lo_mon"), "column 'hi_mon' has no partner 'lo_mon'"),
+        (table.drop("level"), "no column 'level'"),
+        (table.drop("pattern"), "no column 'pattern'"),
+        (table.drop("pattern", "level"), "the table has no patterns"),
+        (changed(table, 4, "lo_mon", None), "row 5, column 'lo_mon': a number is missing"),
+        (changed(table, 4, "lo_mon", float("nan")), "row 5, column 'lo_mon': a number is missing"),
+        (changed(table, 4, "hi_mon", float("inf")), "row 5, column 'hi_mon': the number is infinite"),
+        (changed(table, 4, "pattern", None), "row 5, column 'pattern': the pattern is missing"),
+        (table.with_columns(level=pl.lit(1.5)), "level 1.5 is not a whole number"),
+        (table.with_columns(pl.lit("x").alias("lo_mon")), "row 1, column 'lo_mon': 'x' is not a number"),
+        (table.clear(), "there are no records"),
+    ]:
+        with pytest.raises(InputError, match=words.replace("(", "\\(")):
+            verify_kp(broken, 6, 3)
+    with pytest.raises(InputError, match="there is no file"):
+        verify_kp("no/such/file.csv", 6, 3)
+    with pytest.raises(InputError, match="a frame or the path of a file. Got list"):
+        verify_kp([1, 2], 6, 3)
+
+
+def test_all_problems_are_told_at_once() -> None:
+    broken = changed(good_table(), 0, "lo_mon", None).drop("hi_tue", "level")
+    with pytest.raises(InputError) as error:
+        verify_kp(broken, 6, 3)
+    assert len(error.value.problems) == 3
+
+
+def test_wrong_parameters_are_told() -> None:
+    with pytest.raises(ParameterError, match="'k' parameter of .* Got 0(?s:.)*'P' parameter of .* Got 'x'"):
+        verify_kp(good_table(), 0, "x")  # type: ignore[arg-type]
+
+
+# -- carried columns, other guarantees --------------------------------------------------------------------------------
+
+
+def test_values_that_a_class_has_in_common_are_counted() -> None:
+    table = good_table()
+    assert len(verify_kp(table, 6, 3).details) == 2
+    same = table.with_columns(tariff=pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("day")).otherwise("tariff"))
+    assert "column 'tariff' is the same for all records of one envelope and pattern in 1 of 8 cases (3 records)" in (
+        verify_kp(same, 6, 3).details[2]
+    )
+    assert not homogeneous(np.zeros(2, dtype=np.int64), pl.Series([None, "a"])).any()
+    assert homogeneous(np.zeros(2, dtype=np.int64), pl.Series([1.5, 1.5])).all()
+
+
+def test_a_column_that_may_identify_is_told() -> None:
+    table = good_table().with_columns(number=pl.Series(range(ROWS)))
+    assert any("'number' is different in every row" in detail for detail in verify_kp(table, 6, 3).details)
+
+
+def test_envelopes_alone() -> None:
+    table = good_table().drop("pattern", "level")
+    assert EnvelopeAnonymity(6).verify(table).holds
+    assert not EnvelopeAnonymity(7).verify(table).holds
+    verdict = EnvelopeAnonymity(6).verify(changed(table, 0, "lo_mon", 99.0))
+    assert "above hi_mon" in verdict.witness
+    assert "NOT PROTECTED" in EnvelopeAnonymity(6, patterns=True).limits
+    assert "NOT PROTECTED" not in EnvelopeAnonymity(6).limits
+    assert EnvelopeAnonymity(6).short == "6-anonymity of envelopes"
+
+
+def test_the_promise_in_words() -> None:
+    promise = KPAnonymity(10, 3)
+    assert promise.short == "(10,3)-anonymity"
+    assert "shared by at least 10 records" in promise.words
+    assert "at least 3" in promise.words
+    assert "1 in 3; by 1 in 10 only" in promise.limits
+
+
+def test_a_data_set_is_a_table_too() -> None:
+    table = good_table()
+    data = tv.Dataset.from_frame(
+        table, blocks={"bounds": ["lo_mon", "hi_mon", "lo_tue", "hi_tue"]}, confidential=["pattern", "level"], times={"bounds": None}
+    )
+    assert KPAnonymity(6, 3).verify(data).holds
+    assert not KPAnonymity(6, 4).verify(data).holds
+
+
+def test_a_table_is_written_as_it_is_read() -> None:
+    table = good_table()
+    read = IntervalTable.from_frame(table)
+    assert read.to_frame().equals(table)
+    assert read.labels == ("mon", "tue")
+    assert repr(read) == "IntervalTable: 24 records; envelopes of 2 points; patterns of 2 letters; carried 'tariff'"
+    part = read.take(np.array([3, 1]))
+    assert part.words == ("dc", "ab")
+    assert len(part) == 2
+    assert KPAnonymity(1, 1).verify(part).holds
+    assert read.to_frame(whole={"tue"})["lo_tue"].dtype == pl.Int64

@@ -1,0 +1,308 @@
+"""Losses, queries and breach probabilities of published envelopes are those of their definitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import naive_kp
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import tsveil as tv
+from tsveil._types import Array, Indices
+from tsveil.attack.kp import envelope_linkages
+from tsveil.data.intervals import IntervalTable
+from tsveil.errors import InputError, ParameterError
+from tsveil.interval_release import IntervalRelease
+from tsveil.measure.kp import MEANINGS, certainty_penalty, pattern_loss, query_error, value_loss
+from tsveil.measure.queries import Queries, RangeCount
+from tsveil.protect.envelopes import KAnonymousEnvelopes
+from tsveil.protect.kp import KP
+from tsveil.transform.sax import cell_means, patterns, sax
+
+
+def walks(n: int, T: int = 12, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).normal(size=(n, T)).cumsum(axis=1)
+
+
+def released(x: Array, k: int = 6, P: int = 2, **options: object) -> IntervalRelease:
+    confidential = {"tariff": ["day", "night", "solar", "gas", "wood"] * (len(x) // 5)}
+    data = tv.Dataset.from_arrays({"load": x}, confidential=confidential if len(x) % 5 == 0 else None)
+    return KP(k=k, P=P, **options).protect(data)  # type: ignore[arg-type]
+
+
+def bare(lo: Array, hi: Array, words: tuple[str, ...] | None = None, levels: Indices | None = None) -> IntervalTable:
+    return IntervalTable(tuple(str(t) for t in range(lo.shape[1])), lo, hi, words, levels)
+
+
+# -- losses -----------------------------------------------------------------------------------------------------------
+
+
+def test_value_loss() -> None:
+    lo, hi = naive_kp.envelope([(1, 4, 2), (3, 4, 6)])
+    assert value_loss(np.array([lo]), np.array([hi])) == pytest.approx([2.58199], abs=1e-5)
+    assert naive_kp.value_loss([(1, 4, 2), (3, 4, 6)]) == pytest.approx(2.58199, abs=1e-5)
+
+
+def test_certainty_penalty() -> None:
+    x = np.array([[0.0, 5.0, 1.0], [10.0, 5.0, 3.0]])
+    penalty = certainty_penalty(np.array([[0.0, 5.0, 1.0]]), np.array([[5.0, 5.0, 3.0]]), np.ptp(x, axis=0))
+    assert penalty == pytest.approx([100 * (0.5 + 0 + 1) / 3])
+
+
+def test_pattern_loss_by_hand() -> None:
+    table = bare(np.zeros((3, 4)), np.ones((3, 4)), ("ab", "aa", "bb"), np.array([2, 1, 2]))
+    x = np.array([[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0], [7.0, 7.0, 7.0, 7.0]])
+    # The same direction; a word that says nothing; a constant, whose word is not zero.
+    assert pattern_loss(x, table) == pytest.approx([0, 1, 1])
+    # Neither a constant nor the word bb has differences.
+    assert pattern_loss(x, table, features="differences") == pytest.approx([0, 1, 0])
+    assert pattern_loss(x, table, features="signs") == pytest.approx([0, 1, 0])
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["means", "differences", "signs"]))
+def test_pattern_loss_is_its_definition(seed: int, features: str) -> None:
+    x = walks(40, seed=seed)
+    release = released(x, word_length=4)
+    assert release.words is not None
+    assert release.levels is not None
+    loss = pattern_loss(x[release.rows], release.table, features=features)  # type: ignore[arg-type]
+    for at, row in enumerate(release.rows):
+        p = naive_kp.segment_means(x[row].tolist(), 4)
+        q = [float(cell_means(int(release.levels[at]))[ord(letter) - ord("a")]) for letter in release.words[at]]
+        if features == "differences":
+            p, q = ([b - a for a, b in zip(v, v[1:], strict=False)] for v in (p, q))
+        elif features == "signs":
+            p, q = ([float(np.sign(v[j] - v[i])) for i in range(4) for j in range(i + 1, 4)] for v in (p, q))
+        assert loss[at] == pytest.approx(naive_kp.cosine_loss(p, q), abs=1e-9)
+
+
+def test_a_table_without_words_is_judged_by_its_midlines() -> None:
+    x = walks(40)
+    release = KAnonymousEnvelopes(k=5).protect(tv.Dataset.from_arrays({"load": x}))
+    middle = (release.lo + release.hi) / 2
+    expected = [naive_kp.cosine_loss(p, q) for p, q in zip(patterns(x, 8).tolist(), patterns(middle, 8).tolist(), strict=True)]
+    assert pattern_loss(x, release.table) == pytest.approx(expected, abs=1e-9)
+    assert pattern_loss(x, release.table, word_length=3).sum() != pytest.approx(sum(expected))
+    # Records published as they are lose nothing.
+    assert pattern_loss(x, bare(x, x)).max() < 1e-9
+
+
+def test_unknown_features_are_told() -> None:
+    with pytest.raises(ParameterError, match="'features' .* one of 'means', 'differences', 'signs'. Got 'x'"):
+        pattern_loss(walks(3), bare(walks(3), walks(3)), features="x")  # type: ignore[arg-type]
+
+
+# -- queries ----------------------------------------------------------------------------------------------------------
+
+
+def test_range_count_by_hand() -> None:
+    query = Queries(bare(np.array([[0.0, 2.0], [0.0, 2.0], [4.0, 8.0]]), np.array([[2.0, 2.0], [2.0, 2.0], [6.0, 10.0]])))
+    assert query.range_count({"0": (0, 2)}) == RangeCount(2, 2, 2.0)
+    assert query.range_count({"0": (1, 5)}) == RangeCount(0, 3, 1.5)
+    assert query.range_count({"0": (1, 5), "1": (0, 9)}) == RangeCount(0, 3, 0.5 + 0.5 + 0.25)
+    assert query.range_count({"1": (2, 2)}) == RangeCount(2, 2, 2.0)
+    assert query.range_count({"1": (3, 4)}) == RangeCount(0, 0, 0.0)
+    assert query.range_count({0: (None, None)}) == RangeCount(3, 3, 3.0)
+    assert query.range_count({0: (5, None), 1: (None, 9)}) == RangeCount(0, 1, 0.25)
+    assert query.range_count({0: (2, 3)}) == RangeCount(0, 2, 0.0)  # only the edge is met
+
+
+@given(
+    st.integers(0, 10_000),
+    st.dictionaries(st.integers(0, 11), st.tuples(st.floats(-5, 5), st.floats(0, 5)), min_size=1, max_size=4),
+)
+def test_bounds_of_range_counts_are_certain(seed: int, asked: dict[int, tuple[float, float]]) -> None:
+    x = walks(50, seed=seed).round(1)
+    release = released(x)
+    ranges = {t: (low, low + width) for t, (low, width) in asked.items()}
+    count = release.query.range_count(ranges)
+    published = x[release.rows]
+    truth = sum(all(a <= row[t] <= b for t, (a, b) in ranges.items()) for row in published)
+    assert count.least <= truth <= count.most
+    assert count.least - 1e-9 <= count.estimate <= count.most + 1e-9
+
+
+def test_the_most_similar_come_first() -> None:
+    x = np.vstack([np.tile(np.arange(12.0), (10, 1)), np.tile(np.arange(12.0)[::-1], (10, 1))])
+    query = released(x + walks(20, seed=1) / 100, k=10, P=5).query
+    found = query.similar(np.arange(100.0, 150.0), top=10)
+    assert found.columns == ["row", "pattern", "level", "distance", "at_least"]
+    assert len(found) == 10
+    assert all(word == "".join(sorted(word)) for word in found["pattern"])
+    assert found["distance"].is_sorted()
+    assert (found["at_least"] <= found["distance"] + 1e-9).all()
+    assert len(query.similar(np.arange(12.0), top=500)) == 20
+
+
+@given(st.integers(0, 10_000), st.floats(0.0, 6.0))
+def test_nothing_within_a_distance_is_missed(seed: int, within: float) -> None:
+    x = walks(60, seed=seed)
+    release = released(x, word_length=5)
+    _, original = release.published()
+    z = patterns(x, x.shape[1])
+    for row in (0, 17, 59):
+        rows = release.query.similar(x[row], within=within)["row"].to_numpy() - 1
+        near = set(np.flatnonzero(((z - z[row]) ** 2).sum(axis=1) <= within**2).tolist())
+        assert near - set(release.suppressed.tolist()) <= set(original[rows].tolist())
+
+
+def test_within_leaves_something_out() -> None:
+    x = walks(60)
+    release = released(x, word_length=4)
+    assert 0 < len(release.query.similar(x[0], within=1.0)) < release.n
+
+
+def test_rows_of_queries_are_those_of_the_file(tmp_path: Path) -> None:
+    x = walks(60)
+    release = released(x)
+    folder = release.write(tmp_path / "out")
+    from_file = Queries.of(folder / "published" / "data.csv")
+    assert from_file.similar(x[3]).equals(release.query.similar(x[3]))
+    assert from_file.range_count({"4": (-1, 1)}) == release.query.range_count({"4": (-1, 1)})
+
+
+def test_wrong_queries_are_told() -> None:
+    query = released(walks(40)).query
+    with pytest.raises(ParameterError) as error:
+        query.range_count({"99": (1, 2), "1": (3, 2), "2": (1,), "3": ("a", 2)})  # type: ignore[dict-item]
+    assert len(error.value.problems) == 4
+    with pytest.raises(ParameterError, match="names no time point"):
+        query.range_count({})
+    for pattern in ([1, 2, 3], [[1.0] * 12], [1.0] * 11 + [np.nan], ["a"] * 12):
+        with pytest.raises(InputError, match="pattern must be a sequence"):
+            query.similar(pattern)
+    for top in (0, 1.5, True):
+        with pytest.raises(ParameterError, match="'top'"):
+            query.similar(walks(1)[0], top=top)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="'within'"):
+        query.similar(walks(1)[0], within=-1)
+    with pytest.raises(InputError, match="no patterns"):
+        Queries(bare(walks(3), walks(3))).similar(walks(1)[0])
+
+
+def test_query_errors() -> None:
+    x = walks(100)
+    exact = bare(x, x, tuple(sax(x, 12, 26)), np.full(100, 26))
+    error = query_error(x, exact, np.arange(100))
+    assert error.range_error == 0
+    assert error.range_gap == 0
+    assert error.similar_found is not None
+    assert error.similar_found > 80
+    coarse = query_error(x, released(x).table, released(x).own)
+    assert coarse.range_error > 0
+    assert coarse.range_gap > 0
+    assert coarse.similar_found is not None
+    assert coarse.similar_found < error.similar_found
+    assert query_error(x, bare(x, x), np.arange(100)).similar_found is None
+    assert query_error(x, exact, np.arange(100), seed=1) != error
+
+
+# -- attacks ----------------------------------------------------------------------------------------------------------
+
+
+@given(
+    arrays(float, st.tuples(st.integers(8, 40), st.integers(2, 5)), elements=st.integers(0, 4).map(float)),
+    st.integers(0, 3),
+    st.booleans(),
+)
+def test_attacks_find_the_records_that_fit(x: Array, seed: int, tampered: bool) -> None:
+    release = released(x, k=4, word_length=2)
+    table, own = release.table, release.own
+    if tampered and table.n:  # envelopes and patterns that are not those of their records
+        order = np.random.default_rng(seed).permutation(table.n)
+        table = IntervalTable(table.labels, table.lo[order], table.hi[order], table.words, table.levels)
+    assert table.words is not None
+    assert table.levels is not None
+    links = envelope_linkages(x, table, own)
+    assert list(links) == ["values", "pattern", "both"]
+    for i, row in enumerate(x.tolist()):
+        for name, rows in naive_kp.fitting(row, table.lo, table.hi, table.words, table.levels.tolist()).items():
+            found = links[name]
+            assert found.candidates[i] == len(rows)
+            assert found.link[i] == min(rows, default=-1)
+            right = own[i] in rows
+            assert found.hit[i] == right
+            assert found.probability[i] == (1 / len(rows) if right else 0)
+            assert found.certain[i] == (right and len(rows) == 1)
+
+
+def test_fewer_known_values_leave_more_candidates() -> None:
+    x = walks(60)
+    release = released(x)
+    known = envelope_linkages(x, release.table, release.own, known=["3", "4"])
+    everything = envelope_linkages(x, release.table, release.own)
+    assert (known["values"].candidates >= everything["values"].candidates).all()
+    assert (known["values"].candidates > everything["values"].candidates).any()
+    assert np.array_equal(known["pattern"].candidates, everything["pattern"].candidates)
+    with pytest.raises(InputError, match="no such time point: '99'"):
+        envelope_linkages(x, release.table, release.own, known=["99"])
+
+
+def test_unprotected_words_single_records_out() -> None:
+    x = walks(200)
+    data = tv.Dataset.from_arrays({"load": x})
+    card = KAnonymousEnvelopes(k=10, words="unprotected").protect(data).evaluate()
+    assert card["breach_values"] <= 10
+    assert card["breach_both"] == 100
+    assert card["breach_both_mean"] > 90
+    alone = KAnonymousEnvelopes(k=10).protect(data).evaluate()
+    assert "breach_both" not in alone
+    assert "similar_found" not in alone
+
+
+def test_attacks_need_to_know_what_belongs_together() -> None:
+    x = walks(60)
+    release = released(x)
+    with pytest.raises(InputError, match="12 points"):
+        envelope_linkages(x[:, :5], release.table, release.own)
+    with pytest.raises(InputError, match=r"own=\.\.\."):
+        envelope_linkages(x[:5], release.table)
+    with pytest.raises(InputError, match="or -1"):
+        envelope_linkages(x, release.table, np.full(60, 60))
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = walks(2500, 4)
+    release = released(x)
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("TSVEIL_THREADS", threads)
+        found.append(envelope_linkages(x, release.table, release.own)["both"].candidates)
+    assert np.array_equal(*found)
+
+
+# -- the card ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_card() -> None:
+    x = walks(100)
+    release = released(x)
+    card = release.evaluate()
+    assert set(card) == set(MEANINGS)
+    assert card["value_loss"] == pytest.approx(value_loss(release.lo, release.hi).sum())
+    assert card["value_loss_mean"] == pytest.approx(card["value_loss"] / release.n)
+    assert card["breach_both"] <= 50
+    assert card["breach_values"] <= 100 / 6 + 1e-9
+    assert len(card.per_record) == 100
+    assert card.per_record["value_loss"].is_nan().sum() == len(release.suppressed)
+    assert card.per_record["linked_by_both"].max() == card["breach_both"]
+    assert card["value_loss"] in card.to_dict().values()
+    assert "breach by both, worst" in str(card)
+    assert repr(card).startswith("IntervalCard: value loss")
+    assert release.evaluate(features="signs")["pattern_loss"] != card["pattern_loss"]
+    with pytest.raises(KeyError, match="no figure 'x'"):
+        card["x"]
+
+
+def test_homogeneous_classes_are_counted() -> None:
+    x = walks(60)
+    day = tv.Dataset.from_arrays({"load": x}, confidential={"tariff": ["day"] * 60, "odd": list(range(60))})
+    release = KP(k=6, P=2).protect(day)
+    card = release.evaluate()
+    classes = pl.DataFrame({"g": release.groups, "w": release.words, "l": release.levels}).n_unique()
+    assert card.homogeneous == {"tariff": (classes, release.n), "odd": (0, 0)}

@@ -1,0 +1,329 @@
+"""(k,P)-anonymity: the algorithm is the described one, every release keeps its promise, and the losses are as low as they were measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import naive_kp
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import tsveil as tv
+from tsveil._types import Array
+from tsveil.attack.kp import envelope_linkages
+from tsveil.errors import InputError, ParameterError
+from tsveil.guarantee.kp import verify_kp
+from tsveil.interval_release import IntervalRelease
+from tsveil.measure.kp import pattern_loss, value_loss
+from tsveil.protect.envelopes import KAnonymousEnvelopes
+from tsveil.protect.intervals import IntervalMethod, rounded_outwards
+from tsveil.protect.kp import KP
+
+METHODS: list[IntervalMethod] = [KP(k=6, P=2), KAnonymousEnvelopes(k=6), KAnonymousEnvelopes(k=6, words="unprotected")]
+every_method = pytest.mark.parametrize("made", METHODS, ids=str)
+
+
+def series(x: Array, **options: object) -> tv.Dataset:
+    return tv.Dataset.from_arrays({"load": x}, **options)  # type: ignore[arg-type]
+
+
+def walks(n: int, T: int = 12, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).normal(size=(n, T)).cumsum(axis=1)
+
+
+# -- the algorithm ----------------------------------------------------------------------------------------------------
+
+
+def as_sets(release: IntervalRelease) -> list[tuple[frozenset[int], set[tuple[str, int]]]]:
+    """The groups of a release with the patterns in them, without any order."""
+    assert release.words is not None
+    assert release.levels is not None
+    found = []
+    for group in range(release.groups.max(initial=-1) + 1):
+        at = np.flatnonzero(release.groups == group)
+        shown = {(release.words[row], int(release.levels[row])) for row in at}
+        found.append((frozenset(release.rows[at].tolist()), shown))
+    return sorted(found, key=lambda pair: min(pair[0]))
+
+
+@settings(max_examples=150)
+@given(
+    arrays(float, st.tuples(st.integers(5, 40), st.integers(1, 7)), elements=st.integers(0, 6).map(float)),
+    st.integers(2, 9),
+    st.integers(2, 4),
+    st.integers(1, 4),
+    st.sampled_from(["nested", "paper"]),
+    st.sampled_from([1, 2, 5, 16]),
+)
+def test_it_is_the_described_algorithm(x: Array, k: int, P: int, w: int, levels: str, most: int) -> None:
+    k, w = min(k, len(x)), min(w, x.shape[1])
+    method = KP(k=k, P=P, word_length=w, levels=levels, max_level=most)  # type: ignore[arg-type]
+    release = method.protect(series(x))
+    steps = [level for level in ([1, 2, 4, 8, 16] if levels == "nested" else range(1, 17)) if level <= most]
+    groups, suppressed = naive_kp.protected(x.tolist(), k, P, w, steps)
+    assert set(release.suppressed.tolist()) == suppressed
+    expected = sorted(((members, {(w, l) for _, w, l in shown}) for members, shown in groups), key=lambda g: min(g[0]))
+    assert as_sets(release) == expected
+
+
+@given(st.integers(0, 10_000), st.integers(20, 60))
+def test_it_is_the_described_algorithm_on_walks(seed: int, n: int) -> None:
+    x = walks(n, seed=seed)
+    groups, suppressed = naive_kp.protected(x.tolist(), 7, 2, 4, [1, 2, 4, 8, 16])
+    release = KP(k=7, P=2, word_length=4).protect(series(x))
+    assert set(release.suppressed.tolist()) == suppressed
+    assert [members for members, _ in as_sets(release)] == sorted((members for members, _ in groups), key=min)
+
+
+def random_case(rng: np.random.Generator) -> tuple[Array, int, int, dict[str, object]]:
+    """Data with ties, duplicates and constants, and parameters that may be awkward."""
+    n, T = int(rng.integers(5, 301)), int(rng.integers(1, 17))
+    kind = rng.integers(6)
+    if kind == 0:
+        x = rng.normal(size=(n, T)).cumsum(axis=1)
+    elif kind == 1:
+        x = rng.integers(0, 3, (n, T)).astype(float)
+    elif kind == 2:
+        x = np.repeat(rng.integers(0, 3, (n, 1)), T, axis=1).astype(float)
+    elif kind == 3:
+        x = rng.normal(size=(max(n // 10, 1), T))[rng.integers(0, max(n // 10, 1), n)]
+    elif kind == 4:
+        x = rng.choice([-1e100, -1e-300, -0.0, 0.0, 1e-300, 1e9, 1e9 + 1], (n, T))
+    else:
+        x = np.where(rng.random((n, 1)) < 0.5, 7.0, rng.gamma(2, 1, (n, T)))
+    k = int(rng.integers(2, min(n, 40) + 1))
+    P = int(rng.integers(2, max(k, 2) + 1))
+    options: dict[str, object] = {
+        "word_length": int(rng.integers(1, T + 1)),
+        "levels": rng.choice(["nested", "paper"]).item(),
+        "max_level": int(rng.integers(1, 17)),
+        "round_to": None if rng.random() < 0.8 else 0.5,
+    }
+    return x, k, P, options
+
+
+def test_every_release_of_2000_random_data_sets_keeps_its_promise() -> None:
+    rng = np.random.default_rng(7)
+    published = 0
+    for case in range(2000):
+        x, k, P, options = random_case(rng)
+        release = KP(k=k, P=P, **options).protect(series(x), seed=case)  # type: ignore[arg-type]
+        verdict = release.verify()
+        assert verdict.holds, (case, k, P, options, str(verdict))
+        assert len(release.suppressed) < P or release.n == 0
+        if release.n == 0:
+            assert len(x) < k + P
+            continue
+        published += 1
+        frame, rows = release.published()
+        assert verify_kp(frame, k, P).holds
+        lo, hi = (frame.select(pl.col(f"^{side}_.*$")).to_numpy() for side in ("lo", "hi"))
+        assert ((lo <= x[rows]) & (x[rows] <= hi)).all()
+        for name, links in envelope_linkages(x, release.table, release.own).items():
+            assert links.probability.max() <= 1 / (k if name == "values" else P) + 1e-12, (case, name)
+            assert (links.hit == (release.own >= 0)).all()
+    assert published > 1900
+
+
+def test_a_large_set_is_walked_through() -> None:
+    from tsveil._kernels.kp import divide
+
+    x = walks(300, 4)
+    x.setflags(write=False)  # as the values of a data set
+    for reach in (0, 20, 299):
+        part = divide(x, np.arange(300), 5, reach)
+        sizes = np.bincount(part)
+        assert sizes.min() >= 5
+        assert sizes.max() < 10
+    exact, walked = (
+        sum(value_loss(*(np.array([f(x[part == g], axis=0)]) for f in (np.min, np.max)))[0] * (part == g).sum() for g in range(part.max() + 1))
+        for part in (divide(x, np.arange(300), 5, 300), divide(x, np.arange(300), 5, 0))
+    )
+    assert walked < 1.1 * exact
+
+
+def test_equal_records_are_not_divided() -> None:
+    release = KAnonymousEnvelopes(k=2).protect(series(np.ones((50, 3))))
+    assert release.facts["groups"] == 1
+    assert value_loss(release.lo, release.hi).sum() == 0
+
+
+# -- what is published ------------------------------------------------------------------------------------------------
+
+
+@every_method
+def test_envelopes_are_the_extremes_of_their_members(made: IntervalMethod) -> None:
+    x = walks(80)
+    release = made.protect(series(x))
+    for group in range(release.groups.max() + 1):
+        members = x[release.rows[release.groups == group]]
+        rows = np.flatnonzero(release.groups == group)
+        assert (release.lo[rows] == members.min(axis=0)).all()
+        assert (release.hi[rows] == members.max(axis=0)).all()
+
+
+@every_method
+def test_bounds_can_be_rounded_outwards(made: IntervalMethod) -> None:
+    x = walks(80)
+    exact = made.protect(series(x))
+    rounded = type(made)(**{**made.settings(), "round_to": 0.25}).protect(series(x))
+    assert rounded.verify().holds
+    assert (rounded.lo <= exact.lo).all()
+    assert (rounded.hi >= exact.hi).all()
+    assert (exact.lo - rounded.lo < 0.25).all()
+    assert np.array_equal(rounded.lo % 0.25, np.zeros_like(rounded.lo))
+
+
+@given(arrays(float, 20, elements=st.floats(-1e6, 1e6)), st.sampled_from([0.1, 0.3, 5.0, 1e-3, 250.0]))
+def test_rounding_outwards_never_narrows(x: Array, step: float) -> None:
+    lo, hi = rounded_outwards(x, x, step)
+    assert ((lo <= x) & (x <= hi)).all()
+    assert (x - lo <= step * (1 + 1e-6)).all()
+    assert (hi - x <= step * (1 + 1e-6)).all()
+    assert all(len(repr(v).split(".")[-1]) <= 3 for v in lo.tolist())
+
+
+def test_a_bound_on_the_step_stays() -> None:
+    lo, hi = rounded_outwards(np.array([0.3, 0.6, 0.7]), np.array([0.3, 0.6, 0.7]), 0.1)
+    assert lo.tolist() == hi.tolist() == [0.3, 0.6, 0.7]
+
+
+def test_too_few_publishable_records_publish_nothing(tmp_path: Path) -> None:
+    # One rising series among falling ones: it is suppressed, and four are fewer than k.
+    x = np.array([[2.0, 1.0], [4.0, 1.0], [3.0, 1.0], [5.0, 1.0], [1.0, 2.0]])
+    release = KP(k=5, P=2).protect(series(x))
+    assert release.n == 0
+    assert release.suppressed.tolist() == [0, 1, 2, 3, 4]
+    assert any("nothing can be published" in warning for warning in release.warnings)
+    assert release.evaluate()["suppressed"] == 5
+    with pytest.raises(tv.errors.OutputError, match="nothing to publish"):
+        release.write(tmp_path / "out")
+    assert KP(k=4, P=2).protect(series(x)).suppressed.tolist() == [4]
+
+
+def test_suppressed_records_are_told() -> None:
+    x = np.vstack([walks(30), -np.arange(12.0) * np.ones((1, 1)) + np.array([[0, 90, 0, 90] * 3])])
+    release = KP(k=6, P=3, word_length=12, max_level=2).protect(series(x))
+    told = [w for w in release.warnings if "suppressed" in w]
+    assert bool(len(release.suppressed)) == bool(told)
+    assert release.facts["suppressed"] == len(release.suppressed)
+
+
+def test_p_near_k_is_warned_of() -> None:
+    data = series(walks(60))
+    assert any("near k" in w for w in KP(k=6, P=4).protect(data).warnings)
+    assert KP(k=6, P=2).protect(data).warnings == ()
+
+
+def test_carried_columns_that_a_group_shares_are_warned_of() -> None:
+    data = series(walks(60), confidential={"tariff": ["day"] * 59 + ["night"]})
+    warnings = KP(k=6, P=2).protect(data).warnings
+    assert any("'tariff'" in w and "one value only" in w for w in warnings)
+
+
+# -- the contract of methods ------------------------------------------------------------------------------------------
+
+
+@every_method
+def test_rows_may_come_in_any_order(made: IntervalMethod) -> None:
+    x = walks(90)
+    order = np.random.default_rng(1).permutation(90)
+    one, two = made.protect(series(x)), made.protect(series(x[order]))
+    assert np.array_equal(np.sort(order[two.suppressed]), one.suppressed)
+    back = np.argsort(order[two.rows])
+    assert np.array_equal(one.lo, two.lo[back])
+    assert np.array_equal(one.hi, two.hi[back])
+    if one.words is not None:
+        assert two.words is not None
+        assert list(one.words) == [two.words[row] for row in back]
+
+
+@every_method
+def test_the_seed_decides_the_order_only(made: IntervalMethod) -> None:
+    data = series(walks(60))
+    one, two, other = (made.protect(data, seed=seed).published()[0] for seed in (5, 5, 6))
+    assert one.equals(two)
+    assert not one.equals(other)
+    assert one.sort(one.columns).equals(other.sort(one.columns))
+
+
+@every_method
+def test_the_input_is_not_touched(made: IntervalMethod) -> None:
+    x = walks(40)
+    before = x.copy()
+    made.protect(series(x))
+    assert np.array_equal(x, before)
+
+
+@every_method
+def test_it_is_described(made: IntervalMethod) -> None:
+    assert made.name
+    assert made.summary
+    assert made.reference
+    assert type(made).from_settings(made.settings()) == made
+    module = __import__(type(made).__module__, fromlist=["x"])
+    for word in ("References", "Examples", ">>>", "uarantee"):
+        assert word in str(module.__doc__)
+    for p in made.parameters():
+        with pytest.raises(ParameterError, match=f"The '{p.name}' parameter of .* must be .* Got "):
+            type(made)(**{p.name: object()})
+
+
+@every_method
+def test_what_it_cannot_protect_is_refused(made: IntervalMethod) -> None:
+    with pytest.raises(ParameterError, match="at most the number of records \\(5\\)"):
+        made.protect(series(walks(5)))
+    with pytest.raises(InputError, match="one time series per record"):
+        made.protect(tv.Dataset.from_arrays({"a": walks(9), "b": walks(9)}))
+    frame = pl.DataFrame({"age": [1.0] * 9, "pay": [2.0] * 9})
+    with pytest.raises(InputError, match="one time series per record"):
+        made.protect(tv.Dataset.from_frame(frame, blocks={"person": ["age", "pay"]}))
+    with pytest.raises(InputError, match="'level', 'lo_x' would be taken"):
+        made.protect(series(walks(9), confidential={"level": [1] * 9, "lo_x": [1] * 9}))
+    with pytest.raises(InputError, match="1e\\+150"):
+        made.protect(series(walks(9) * 1e200))
+    gaps = walks(9)
+    gaps[2, 3] = np.nan
+    data = tv.Dataset(
+        values=gaps, blocks=(tv.Block("a", tuple("abcdefghijkl"), np.arange(12.0)),), others=pl.DataFrame(), missing=True
+    )
+    with pytest.raises(InputError, match="missing values"):
+        made.protect(data)
+
+
+def test_wrong_parameters_are_told() -> None:
+    with pytest.raises(ParameterError, match="'word_length' .* at most the number of time points \\(12\\). Got 13"):
+        KP(word_length=13).protect(series(walks(20)))
+    with pytest.raises(ParameterError, match="'P' .* at most the number of records \\(20\\). Got 21"):
+        KP(P=21).protect(series(walks(20)))
+    with pytest.raises(ParameterError, match="an integer from 1 to 26. Got 27"):
+        KP(max_level=27)
+    assert KP.from_settings({"k": "12", "P": "4", "round_to": "0.5"}) == KP(k=12, P=4, round_to=0.5)
+
+
+# -- real data --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "P", "loss"), [(10, 3, 11_500), (20, 5, 15_000)])
+def test_losses_on_weekly_sales(shared_data: Path, k: int, P: int, loss: float) -> None:
+    frame = pl.read_csv(shared_data / "sales_weekly.csv")
+    blocks = {"sales": {"from": "W0", "to": "W51", "kind": "series"}}
+    data = tv.Dataset.from_frame(frame, id="product", blocks=blocks)
+    x = data.block("sales")
+    release = KP(k=k, P=P, word_length=5).protect(data)
+    assert release.verify().holds
+    assert value_loss(release.lo, release.hi).sum() < loss
+    baseline = KAnonymousEnvelopes(k=k).protect(data)
+    for features in ("means", "differences", "signs"):
+        lost = pattern_loss(x[release.rows], release.table, features=features)  # type: ignore[arg-type]
+        midlines = pattern_loss(x, baseline.table, features=features, word_length=5)  # type: ignore[arg-type]
+        assert lost.sum() < 0.5 * midlines.sum()
+    assert value_loss(baseline.lo, baseline.hi).sum() < value_loss(release.lo, release.hi).sum()
+    card = release.evaluate()
+    assert card["breach_both"] <= 100 / P + 1e-9
+    assert card["breach_values"] <= 100 / k + 1e-9
+    assert KAnonymousEnvelopes(k=k, words="unprotected").protect(data).evaluate()["breach_both"] == 100
