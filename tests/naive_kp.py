@@ -146,14 +146,15 @@ def protected(
         group = [min(waiting, key=lambda number: (squares([number]), number))]
         waiting.remove(group[0])
         while len(records(group)) < k:
-            best = min(waiting, key=lambda number: (squares([*group, number]), number))  # noqa: B023
+            best = min(waiting, key=lambda number: (squares([*group, number]), number))
             group.append(best)
             waiting.remove(best)
         groups.append(group)
     for number in sorted(waiting, key=lambda number: (squares([number]), number)):
         size = len(subgroups[number][0])
         rises = [
-            loss([*group, number]) * (len(records(group)) + size) - loss(group) * len(records(group)) for group in groups
+            loss([*group, number]) * (len(records(group)) + size) - loss(group) * len(records(group))
+            for group in groups
         ]
         groups[rises.index(min(rises))].append(number)
 

@@ -1,4 +1,4 @@
-"""What is written of envelopes and patterns: complete, verified, shuffled, without identifiers; and nothing private in what is published."""
+"""What is written of envelopes and patterns: complete, verified, shuffled; and nothing private is published."""
 
 from __future__ import annotations
 

@@ -360,7 +360,12 @@ def attack(
         click.echo(json.dumps(found, indent=2, default=str))
         return
     for key, links in tried.items():
-        sure = f"{int(links.certain.sum())} certain" + "   <- best" * (key == winner and len(tried) > 1)
+        # What an intruder takes for certain is so only if the attack fits the method; here the truth is known and can be told.
+        sure = (
+            f"{int(links.certain.sum())} seem certain"
+            + f" ({int((links.certain & links.hit).sum())} of them right)" * bool(links.certain.any())
+        )
+        sure += "   <- best" * (key == winner and len(tried) > 1)
         click.echo(f"{key:<14} {links.correct:9.1f} of {len(links.link)} right ({links.rate:.1f} %), {sure}")
     chance = best.by_guessing
     click.echo(

@@ -4,8 +4,9 @@
       published/   data.csv or data.parquet, README.md                       may leave the house
       private/     id_map.csv groups.csv suppressed.csv risk.csv release.json   must not
 
-The published table has the layout of `tsveil.data.intervals`: lo_T and hi_T for every time point, pattern and level, and the carried columns. Rows
-are shuffled and have no identifier. What was written is read back and verified before the folder takes its final name.
+The published table has the layout of `tsveil.data.intervals`: lo_T and hi_T for every time point, pattern and level,
+and the carried columns. Rows are shuffled and have no identifier. What was written is read back and verified before the
+folder takes its final name.
 
 Examples
 --------
@@ -120,7 +121,10 @@ class IntervalRelease:
         return self.guarantee.verify(self.table)
 
     def evaluate(self, *, features: Features = "means", seed: int = 0) -> IntervalCard:
-        """Measure losses, query errors and breach probabilities; `features` is what the pattern loss compares, the seed chooses the queries."""
+        """Measure losses, query errors and breach probabilities.
+
+        `features` is what the pattern loss compares; the seed chooses the queries.
+        """
         return evaluate_intervals(
             self.original.block(self.block.name), self.table, self.own, self.original.ids, features=features, seed=seed
         )
@@ -142,9 +146,8 @@ class IntervalRelease:
     ) -> Path:
         """Write published/ and private/ into a folder, all or nothing, and give its path.
 
-        `card` holds the figures if they were computed already; `extra` holds further text files by their path in the folder. A release whose
-        guarantee does not hold is refused unless `allow_unverified`.
-        """
+        `card` holds the figures if they were computed already; `extra` holds further text files by their path in the
+        folder. A release whose guarantee does not hold is refused unless `allow_unverified`."""
         if not self.n:
             raise OutputError(
                 f"there is nothing to publish: all {self.original.n} records were suppressed\n  options: a smaller k or P, a shorter word"

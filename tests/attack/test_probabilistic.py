@@ -106,6 +106,7 @@ def test_parts_of_the_table_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     original, released, truth = naive.pair_of_files(a, b, range(50))
     whole = probabilistic(original, released, truth=truth)
     monkeypatch.setattr(sys.modules["tsveil.attack.probabilistic"], "CELLS", 64)
+    monkeypatch.setattr(sys.modules["tsveil.attack.probabilistic"], "PIECE", 24)
     parts = probabilistic(original, released, truth=truth)
     for name in ("candidates", "link", "hit"):
         assert np.array_equal(getattr(parts, name), getattr(whole, name))

@@ -1,10 +1,9 @@
-"""The verifier of (k,P)-anonymity reads a published table of any tool, and refuses every table that was tampered with."""
+"""The verifier of (k,P)-anonymity reads tables of any tool, and refuses those that were tampered with."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import naive_kp
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive_kp
 import tsveil as tv
 from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.errors import InputError, ParameterError
@@ -111,7 +111,11 @@ cells = st.sampled_from([0.0, 1.0, 2.0])
 
 
 @given(
-    st.lists(st.tuples(st.tuples(cells, cells), st.sampled_from(["ab", "ba", "bb"]), st.sampled_from([2, 3])), min_size=1, max_size=20),
+    st.lists(
+        st.tuples(st.tuples(cells, cells), st.sampled_from(["ab", "ba", "bb"]), st.sampled_from([2, 3])),
+        min_size=1,
+        max_size=20,
+    ),
     st.integers(1, 4),
     st.integers(1, 4),
 )
@@ -162,7 +166,7 @@ def test_a_release_is_verified_from_its_file(tmp_path: Path) -> None:
     x = np.random.default_rng(0).normal(size=(60, 9)).cumsum(axis=1)
     release = KP(k=6, P=2).protect(tv.Dataset.from_arrays({"load": x}))
     for form in ("csv", "parquet"):
-        folder = release.write(tmp_path / form, format=form)  # type: ignore[arg-type]
+        folder = release.write(tmp_path / form, format=form)
         path = folder / "published" / f"data.{form}"
         assert verify_kp(path, 6, 2).holds
         assert np.array_equal(np.sort(read_intervals(path).lo[:, 0]), np.sort(release.lo[:, 0]))
@@ -189,7 +193,7 @@ def test_a_table_that_is_none_is_told() -> None:
             verify_kp(broken, 6, 3)
     with pytest.raises(InputError, match="there is no file"):
         verify_kp("no/such/file.csv", 6, 3)
-    with pytest.raises(InputError, match="a frame or the path of a file. Got list"):
+    with pytest.raises(InputError, match=r"a frame or the path of a file. Got list"):
         verify_kp([1, 2], 6, 3)
 
 
@@ -201,7 +205,7 @@ def test_all_problems_are_told_at_once() -> None:
 
 
 def test_wrong_parameters_are_told() -> None:
-    with pytest.raises(ParameterError, match="'k' parameter of .* Got 0(?s:.)*'P' parameter of .* Got 'x'"):
+    with pytest.raises(ParameterError, match=r"'k' parameter of .* Got 0(?s:.)*'P' parameter of .* Got 'x'"):
         verify_kp(good_table(), 0, "x")  # type: ignore[arg-type]
 
 
@@ -212,8 +216,9 @@ def test_values_that_a_class_has_in_common_are_counted() -> None:
     table = good_table()
     assert len(verify_kp(table, 6, 3).details) == 2
     same = table.with_columns(tariff=pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("day")).otherwise("tariff"))
-    assert "column 'tariff' is the same for all records of one envelope and pattern in 1 of 8 cases (3 records)" in (
-        verify_kp(same, 6, 3).details[2]
+    assert (
+        "column 'tariff' is the same for all records of one envelope and pattern in 1 of 8 cases (3 records)"
+        in (verify_kp(same, 6, 3).details[2])
     )
     assert not homogeneous(np.zeros(2, dtype=np.int64), pl.Series([None, "a"])).any()
     assert homogeneous(np.zeros(2, dtype=np.int64), pl.Series([1.5, 1.5])).all()
@@ -246,7 +251,10 @@ def test_the_promise_in_words() -> None:
 def test_a_data_set_is_a_table_too() -> None:
     table = good_table()
     data = tv.Dataset.from_frame(
-        table, blocks={"bounds": ["lo_mon", "hi_mon", "lo_tue", "hi_tue"]}, confidential=["pattern", "level"], times={"bounds": None}
+        table,
+        blocks={"bounds": ["lo_mon", "hi_mon", "lo_tue", "hi_tue"]},
+        confidential=["pattern", "level"],
+        times={"bounds": None},
     )
     assert KPAnonymity(6, 3).verify(data).holds
     assert not KPAnonymity(6, 4).verify(data).holds

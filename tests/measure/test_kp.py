@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
-import naive_kp
 import numpy as np
 import polars as pl
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import naive_kp
 import tsveil as tv
 from tsveil._types import Array, Indices
 from tsveil.attack.kp import envelope_linkages
@@ -75,7 +76,7 @@ def test_pattern_loss_is_its_definition(seed: int, features: str) -> None:
         p = naive_kp.segment_means(x[row].tolist(), 4)
         q = [float(cell_means(int(release.levels[at]))[ord(letter) - ord("a")]) for letter in release.words[at]]
         if features == "differences":
-            p, q = ([b - a for a, b in zip(v, v[1:], strict=False)] for v in (p, q))
+            p, q = ([b - a for a, b in itertools.pairwise(v)] for v in (p, q))
         elif features == "signs":
             p, q = ([float(np.sign(v[j] - v[i])) for i in range(4) for j in range(i + 1, 4)] for v in (p, q))
         assert loss[at] == pytest.approx(naive_kp.cosine_loss(p, q), abs=1e-9)
@@ -85,7 +86,9 @@ def test_a_table_without_words_is_judged_by_its_midlines() -> None:
     x = walks(40)
     release = KAnonymousEnvelopes(k=5).protect(tv.Dataset.from_arrays({"load": x}))
     middle = (release.lo + release.hi) / 2
-    expected = [naive_kp.cosine_loss(p, q) for p, q in zip(patterns(x, 8).tolist(), patterns(middle, 8).tolist(), strict=True)]
+    expected = [
+        naive_kp.cosine_loss(p, q) for p, q in zip(patterns(x, 8).tolist(), patterns(middle, 8).tolist(), strict=True)
+    ]
     assert pattern_loss(x, release.table) == pytest.approx(expected, abs=1e-9)
     assert pattern_loss(x, release.table, word_length=3).sum() != pytest.approx(sum(expected))
     # Records published as they are lose nothing.
@@ -93,7 +96,7 @@ def test_a_table_without_words_is_judged_by_its_midlines() -> None:
 
 
 def test_unknown_features_are_told() -> None:
-    with pytest.raises(ParameterError, match="'features' .* one of 'means', 'differences', 'signs'. Got 'x'"):
+    with pytest.raises(ParameterError, match=r"'features' .* one of 'means', 'differences', 'signs'. Got 'x'"):
         pattern_loss(walks(3), bare(walks(3), walks(3)), features="x")  # type: ignore[arg-type]
 
 
@@ -101,7 +104,9 @@ def test_unknown_features_are_told() -> None:
 
 
 def test_range_count_by_hand() -> None:
-    query = Queries(bare(np.array([[0.0, 2.0], [0.0, 2.0], [4.0, 8.0]]), np.array([[2.0, 2.0], [2.0, 2.0], [6.0, 10.0]])))
+    query = Queries(
+        bare(np.array([[0.0, 2.0], [0.0, 2.0], [4.0, 8.0]]), np.array([[2.0, 2.0], [2.0, 2.0], [6.0, 10.0]]))
+    )
     assert query.range_count({"0": (0, 2)}) == RangeCount(2, 2, 2.0)
     assert query.range_count({"0": (1, 5)}) == RangeCount(0, 3, 1.5)
     assert query.range_count({"0": (1, 5), "1": (0, 9)}) == RangeCount(0, 3, 0.5 + 0.5 + 0.25)
@@ -273,7 +278,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     for threads in ("1", "3"):
         monkeypatch.setenv("TSVEIL_THREADS", threads)
         found.append(envelope_linkages(x, release.table, release.own)["both"].candidates)
-    assert np.array_equal(*found)
+    assert np.array_equal(found[0], found[1])
 
 
 # -- the card ---------------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import naive_kp
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
+import naive_kp
 from tsveil._types import Array
 from tsveil.errors import InputError, ParameterError
 from tsveil.transform.sax import (
@@ -63,7 +65,9 @@ def test_words_are_those_of_tslearn(level: int) -> None:
     piecewise = pytest.importorskip("tslearn.piecewise", reason="compares with tslearn where it is installed")
     x = walks(500, 48, seed=level)
     z = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
-    theirs = piecewise.SymbolicAggregateApproximation(n_segments=8, alphabet_size_avg=level).fit_transform(z[:, :, None])
+    theirs = piecewise.SymbolicAggregateApproximation(n_segments=8, alphabet_size_avg=level).fit_transform(
+        z[:, :, None]
+    )
     assert np.array_equal(theirs[:, :, 0], symbols(patterns(x, 8), level))
 
 
@@ -76,10 +80,14 @@ def test_it_is_the_definition(x: Array, w: int, level: int) -> None:
     means = patterns(x, w)
     for row, mine in zip(x.tolist(), means, strict=True):
         assert np.allclose(mine, naive_kp.segment_means(row, w), atol=1e-6)
-    assert as_words(symbols(means, level)) == ["".join(naive_kp.letter(m, level) for m in row) for row in means.tolist()]
+    assert as_words(symbols(means, level)) == [
+        "".join(naive_kp.letter(m, level) for m in row) for row in means.tolist()
+    ]
 
 
-@given(arrays(float, (4, 9), elements=st.integers(-20, 20).map(float)), st.sampled_from([1, 3, 4]), st.sampled_from(LEVELS))
+@given(
+    arrays(float, (4, 9), elements=st.integers(-20, 20).map(float)), st.sampled_from([1, 3, 4]), st.sampled_from(LEVELS)
+)
 def test_scale_and_offset_do_not_matter(x: Array, w: int, level: int) -> None:
     words = sax(x, w, level)
     for scaled in (x * 0.1, x * 7.3 + 100, x * 1e100, x * 1e-200, x + 1e6):
@@ -95,7 +103,7 @@ def test_constants_have_no_shape() -> None:
 def test_nested_levels_determine_the_coarser_ones(means: Array) -> None:
     levels = levels_up_to(16)
     assert levels == (1, 2, 4, 8, 16)
-    for coarse, fine in zip(levels, levels[1:], strict=False):
+    for coarse, fine in itertools.pairwise(levels):
         assert np.array_equal(symbols(means, fine) // 2, symbols(means, coarse))
 
 
@@ -115,7 +123,9 @@ def test_cells_read_back_as_their_means(level: int) -> None:
 
 
 @given(
-    arrays(float, (8, 10), elements=st.integers(-9, 9).map(float)), st.integers(1, 10), st.lists(st.sampled_from(LEVELS), min_size=8, max_size=8)
+    arrays(float, (8, 10), elements=st.integers(-9, 9).map(float)),
+    st.integers(1, 10),
+    st.lists(st.sampled_from(LEVELS), min_size=8, max_size=8),
 )
 def test_mindist_is_a_lower_bound(x: Array, w: int, levels: list[int]) -> None:
     z, means = patterns(x, x.shape[1]), patterns(x, w)
@@ -144,7 +154,7 @@ def test_words_and_letters() -> None:
 def test_what_cannot_be_is_refused() -> None:
     x = walks(3, 6)
     for w in (0, 7):
-        with pytest.raises(ParameterError, match="'word_length' .* at most the number of points \\(6\\)"):
+        with pytest.raises(ParameterError, match=r"'word_length' .* at most the number of points \(6\)"):
             patterns(x, w)
     for level in (0, 27):
         with pytest.raises(ParameterError, match="from 1 to 26"):

@@ -132,14 +132,20 @@ def pattern_counts_within(known: Array, released: Array, factor: Array, toleranc
 
 @kernel
 def first_with_pattern(
-    labels: Indices, released: Indices, order: Indices, starts: Indices, pattern: int, chosen: Indices, link: Indices
+    labels: Indices,
+    released: Indices,
+    order: Indices,
+    starts: Indices,
+    pattern: int,
+    columns: int,
+    chosen: Indices,
+    link: Indices,
 ) -> None:
-    """The lowest row of the release with exactly this pattern, for the chosen records; lowers `link` to it.
+    """The lowest row of the release with exactly this pattern over the first columns, for the chosen records; lowers `link` to it.
 
     order[j] lists the released rows by their label of attribute j, and label v stands at starts[j, v]..starts[j, v + 1]. Of the
     attributes that agree the one with the fewest rows is searched; all rows if none agrees.
     """
-    columns = labels.shape[1]
     for i in chosen:
         rarest = -1
         fewest = len(released) + 1
@@ -169,10 +175,16 @@ def first_with_pattern(
 
 @kernel
 def first_with_pattern_within(
-    known: Array, released: Array, factor: Array, tolerance: float, pattern: int, chosen: Indices, link: Indices
+    known: Array,
+    released: Array,
+    factor: Array,
+    tolerance: float,
+    pattern: int,
+    columns: int,
+    chosen: Indices,
+    link: Indices,
 ) -> None:
     """The same where attributes agree within a tolerance: rows are searched from the first on."""
-    columns = known.shape[1]
     for i in chosen:
         for row in range(len(released)):
             fits = True

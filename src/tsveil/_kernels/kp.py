@@ -71,7 +71,7 @@ def _farthest_from(x: Array, rows: Indices, a: int) -> int:
 
 @kernel
 def _walked_pair(x: Array, rows: Indices) -> tuple[int, int]:
-    """Two records far apart: from the one farthest from the mean to the one farthest from it, and on while that is farther."""
+    """Two records far apart: from the one farthest from the mean to the one farthest from it, and on."""
     T = x.shape[1]
     mean = np.zeros(T)
     for i in range(len(rows)):
@@ -96,7 +96,10 @@ def _walked_pair(x: Array, rows: Indices) -> tuple[int, int]:
 
 @kernel
 def _ascending(keys: Array) -> Indices:
-    """The places of the keys from the least to the greatest, equal ones in their order; numpy's takes seconds to compile."""
+    """The places of the keys from the least to the greatest, equal ones in their order.
+
+    A merge sort of our own, because numpy's takes seconds to compile.
+    """
     n = len(keys)
     order, other = np.arange(n), np.empty(n, np.int64)
     width = 1
@@ -327,9 +330,10 @@ def fitting_records(
 ) -> Indices:
     """For each record the published records whose envelope holds it, and those that also have its pattern.
 
-    Envelope g has the classes start[g] .. start[g+1]: published records of one pattern (`pattern`, at the level of number `kind`), so many as
-    `count` says, the first of them in row `first`. `mine` has the number of each record's own pattern at each level, -1 where nobody has it.
-    The columns of the result: how many fit by values, the first of them (-1: none), and the same by values and pattern.
+    Envelope g has the classes start[g] .. start[g+1]: published records of one pattern (`pattern`, at the level of
+    number `kind`), so many as `count` says, the first of them in row `first`. `mine` has the number of each record's
+    own pattern at each level, -1 where nobody has it. The columns of the result: how many fit by values, the first of
+    them (-1: none), and the same by values and pattern.
     """
     n, T = x.shape
     out = np.zeros((n, 4), np.int64)

@@ -307,8 +307,8 @@ def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tup
                     table.certain[f] = False
                     return FOUND, nodes
                 # Together they are too many: one of the first few that suffice for that must go.
-                few = 1
-                while not too_many(table, f, here, few, points, must_infer):
+                few = 0
+                while few == 0 or not too_many(table, f, here, few, points, must_infer):
                     few += 1
             else:
                 few = 1
@@ -390,34 +390,16 @@ def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tup
 
 
 @kernel
-def set_cut(table: Table, t: int, a: int, p: int, b: int) -> None:
-    """Cut the cluster a..b-1 before position p."""
-    table.stop[t, a] = p
+def set_cut(table: Table, t: int, a: int, p: int, b: int, undo: bool) -> None:
+    """Cut the cluster a..b-1 before position p, or undo that."""
+    table.stop[t, a] = b if undo else p
     table.stop[t, p] = b
     for q in range(p, b):
-        table.label[t, table.order[t, q]] = p
+        table.label[t, table.order[t, q]] = a if undo else p
     if b - a >= table.k:
-        count_small(table, t, a, p, 1)
-        count_small(table, t, p, b, 1)
-
-
-@kernel
-def unset_cut(table: Table, t: int, a: int, p: int, b: int) -> None:
-    """Undo a cut."""
-    if b - a >= table.k:
-        count_small(table, t, a, p, -1)
-        count_small(table, t, p, b, -1)
-    table.stop[t, a] = b
-    for q in range(p, b):
-        table.label[t, table.order[t, q]] = a
-
-
-@kernel
-def count_small(table: Table, t: int, a: int, b: int, change: int) -> None:
-    """Count the cells of a part that became (or is no longer) small."""
-    if b - a < table.k:
         for q in range(a, b):
-            table.small[table.order[t, q]] += change
+            if (p - a if q < p else b - p) < table.k:
+                table.small[table.order[t, q]] += -1 if undo else 1
 
 
 @kernel
@@ -427,7 +409,7 @@ def try_cut(table: Table, t: int, p: int) -> int:
     b = table.stop[t, a]
     if p - a < table.smallest or b - p < table.smallest:
         return REFUSED
-    set_cut(table, t, a, p, b)
+    set_cut(table, t, a, p, b, False)
     outcome = ACCEPTED
     # An attack that the cut makes possible leaves a member of the cluster among the candidates: it is an attack on that member.
     for q in range(a, b):
@@ -459,7 +441,7 @@ def try_cut(table: Table, t: int, p: int) -> int:
                     outcome = REFUSED if found == FOUND else UNDECIDED
                     break
     if outcome != ACCEPTED:
-        unset_cut(table, t, a, p, b)
+        set_cut(table, t, a, p, b, True)
         return outcome
     for q in range(a, b):
         # A hint that relies on knowing t would now waste a point that could be inferred.
@@ -475,6 +457,103 @@ def try_cuts(table: Table, times: Indices, positions: Indices, outcome: Indices,
     for i in range(times.shape[0]):
         outcome[i] = try_cut(table, times[i], positions[i])
         counter[0] = i + 1
+
+
+@kernel
+def rate_cuts(table: Table, S: Array, gaps: Array, median: bool, t: int, a: int, b: int, refused: Mask, rate: Array) -> None:
+    """Rate the cuts inside a cluster by the loss they save per cell that becomes small; 0 where none is possible."""
+    N = S.shape[1]
+    whole = run_loss(S, t, a, b, median)
+    rate[t * N + a] = 0.0
+    for p in range(a + 1, b):
+        rate[t * N + p] = 0.0
+        if gaps[t, p - 1] > 0.0 and p - a >= table.smallest and b - p >= table.smallest and not refused[t * N + p]:
+            cells = 0
+            if b - a >= table.k:
+                cells = (p - a if p - a < table.k else 0) + (b - p if b - p < table.k else 0)
+            rate[t * N + p] = (whole - run_loss(S, t, a, p, median) - run_loss(S, t, p, b, median)) / max(1, cells)
+
+
+@kernel
+def push(heap: Indices, size: int, rate: Array, first: int, last: int) -> int:
+    """Put the best of the cells first..last-1 on the heap, whose top has the highest rate (the first cell of equal ones).
+
+    Gives the new size of the heap; a cell without a rate is not put there.
+    """
+    cell = first
+    for other in range(first + 1, last):
+        if rate[other] > rate[cell]:
+            cell = other
+    if rate[cell] <= 0.0:
+        return size
+    at = size
+    while at > 0:
+        parent = (at - 1) >> 1
+        above = heap[parent]
+        if rate[above] > rate[cell] or (rate[above] == rate[cell] and above < cell):
+            break
+        heap[at] = above
+        at = parent
+    heap[at] = cell
+    return size + 1
+
+
+@kernel
+def pop(heap: Indices, size: int, rate: Array) -> int:
+    """Take the top from a heap of this size."""
+    top, cell = heap[0], heap[size - 1]
+    at = 0
+    while 2 * at + 1 < size - 1:
+        child = 2 * at + 1
+        if child + 1 < size - 1:
+            one, two = heap[child], heap[child + 1]
+            if rate[two] > rate[one] or (rate[two] == rate[one] and two < one):
+                child += 1
+        below = heap[child]
+        if rate[cell] > rate[below] or (rate[cell] == rate[below] and cell < below):
+            break
+        heap[at] = below
+        at = child
+    heap[at] = cell
+    return top
+
+
+@kernel
+def best_cuts(table: Table, S: Array, gaps: Array, median: bool, outcomes: Indices, counter: Indices) -> None:
+    """Always try the cut with the highest rate; `outcomes` counts what became of the cuts.
+
+    The heap has the best cut of every cluster. A refused cut stays refused, because cutting never repairs a violation.
+    """
+    T, N = table.order.shape
+    rate = np.zeros(T * N)
+    refused = np.zeros(T * N, dtype=np.bool_)
+    heap = np.empty(T * N, dtype=np.int64)
+    size = 0
+    for t in range(T):
+        a = t - t
+        while a < N:
+            b = table.stop[t, a]
+            rate_cuts(table, S, gaps, median, t, a, b, refused, rate)
+            size = push(heap, size, rate, t * N + a, t * N + b)
+            a = b
+    while size > 0:
+        cell = pop(heap, size, rate)
+        size -= 1
+        t, p = cell // N, cell % N
+        a = table.label[t, table.order[t, p]]
+        b = table.stop[t, a]
+        outcome = try_cut(table, t, p)
+        outcomes[outcome] += 1
+        counter[0] += 1
+        if outcome == ACCEPTED:
+            rate_cuts(table, S, gaps, median, t, a, p, refused, rate)
+            rate_cuts(table, S, gaps, median, t, p, b, refused, rate)
+            size = push(heap, size, rate, cell, t * N + b)
+            b = p
+        else:
+            refused[cell] = True
+            rate[cell] = 0.0
+        size = push(heap, size, rate, t * N + a, t * N + b)
 
 
 # -- peeling ---------------------------------------------------------------------------------------------------------------
@@ -503,6 +582,8 @@ class Columns(NamedTuple):
     before: Array
     after: Array
     least: Array
+    #: (T,) the number of cells left when these were computed, -1 before
+    count: Indices
     #: (T,) what rounding may feign as a gain
     noise: Array
     k: int
@@ -597,8 +678,9 @@ def fill_before(
     for j in range(start, count + 1):
         before[j] = HUGE if j else 0.0
         for size in range(k, min(2 * k - 1, j) + 1):
-            if before[j - size] < HUGE:
-                before[j] = min(before[j], before[j - size] + group_loss(x, sums, median, j - size, j, j, j))
+            rest = before[j - size]
+            if rest + at_least(x, sums, j - size, j) < before[j]:
+                before[j] = min(before[j], rest + group_loss(x, sums, median, j - size, j, j, j))
         if gone == 0:
             continue
         same = same + 1 if abs(before[j] - earlier[j + gone] - difference) <= noise else 1
@@ -619,8 +701,9 @@ def fill_after(
     for j in range(start, -1, -1):
         after[j] = HUGE if j < count else 0.0
         for size in range(k, min(2 * k - 1, count - j) + 1):
-            if after[j + size] < HUGE:
-                after[j] = min(after[j], after[j + size] + group_loss(x, sums, median, j, j + size, j, j))
+            rest = after[j + size]
+            if rest + at_least(x, sums, j, j + size) < after[j]:
+                after[j] = min(after[j], rest + group_loss(x, sums, median, j, j + size, j, j))
         if gone == 0:
             continue
         same = same + 1 if abs(after[j] - earlier[j] - difference) <= noise else 1
@@ -633,43 +716,33 @@ def fill_after(
 
 
 @kernel
-def refresh(cols: Columns, t: int, changed: int, gone: int) -> None:
-    """Compute the least loss of a column and what every peeled cell would gain.
-
-    `gone` cells were taken out at position `changed` since the last time (-1: one came back; 0: all is to be computed).
-    """
+def refresh(cols: Columns, t: int, changed: int) -> None:
+    """Compute the least loss of a column and what every peeled cell would gain, after cells at position `changed` left or came back."""
     count, run, k, noise = gather(cols, t), cols.together, cols.k, cols.noise[t]
     x, sums, position, median = cols.x, cols.sums, cols.position, cols.median
     before, after, earlier = cols.before[t], cols.after[t], cols.earlier
-    first, last = 0, count  # the cells whose gain may differ
-    if gone == 0:
-        fill_before(x, sums, median, k, 0, count, before, earlier, 0, noise)
-        fill_after(x, sums, median, k, count, count, after, earlier, 0, noise)
-    else:
-        i = 0  # the first cell behind the change
-        while i < count and position[i] < changed + (1 if gone < 0 else 0):
-            i += 1
-        for j in range(count + gone + 1):
-            earlier[j] = before[j]
-        # Below the change everything is as before; a cell that came back is i-1.
-        settled = fill_before(x, sums, median, k, max(i, 1), count, before, earlier, gone, noise)
-        last = min(count, settled + 2 * k + run)
-        for j in range(count + gone + 1):
-            earlier[j] = after[j]
-        if gone > 0:
-            for j in range(i, count + 1):
-                after[j] = earlier[j + gone]
-        else:
-            for j in range(count, i - 1, -1):
-                after[j] = earlier[j - 1]
-        settled = fill_after(x, sums, median, k, i - 1, count, after, earlier, gone, noise)
-        first = max(0, settled - 2 * k - run)
+    known = cols.count[t]
+    gone = known - count if known >= 0 else 0
+    i = 0  # the first cell behind the change
+    while i < count and known >= 0 and position[i] < changed + (gone < 0):
+        i += 1
+    # Below the change `before` is as it was, behind it `after` is; a cell that came back is i-1.
+    for j in range(known + 1):
+        earlier[j] = before[j]
+    settled = fill_before(x, sums, median, k, i, count, before, earlier, gone, noise)
+    last = min(count, settled + 2 * k + run)
+    for j in range(known + 1):
+        earlier[j] = after[j]
+    for j in range(i, count + 1 if known >= 0 else 0):
+        after[j] = earlier[j + gone]
+    settled = fill_after(x, sums, median, k, i - 1 if known >= 0 else count, count, after, earlier, gone, noise)
+    first = max(0, settled - 2 * k - run)
     cols.least[t] = before[count]
+    cols.count[t] = count
     find_gains(x, sums, median, k, run, first, last, count, before, after, cols.gains, cols.in_order)
-    gain = cols.gain[t]
     for i in range(first, last):
         own = group_loss(x, sums, median, i, i + run, i, i) if run > 1 and i + run <= count else 0.0
-        gain[position[i]] = max(0.0, cols.gains[i] - own)
+        cols.gain[t, position[i]] = max(0.0, cols.gains[i] - own)
 
 
 @kernel
@@ -698,7 +771,10 @@ def find_gains(
             # the loss to the mean is no less: that rules out most groups.
             most = spare - median_loss(x, sums, in_order, a, b)
             low, high = max(0, (size - 1) // 2 - run + 1), min(size - 1, size // 2 + run - 1)
-            for i in range(max(a, first), min(b - run + 1, last)):
+            # In one dimension the bound falls towards the middle of the group and rises behind it: come from both ends.
+            begin, end, forward = max(a, first), min(b - run + 1, last), True
+            while begin < end:
+                i = begin if forward else end - 1
                 bound = most
                 for q in range(i, i + run):
                     if dimensions == 1:
@@ -706,8 +782,26 @@ def find_gains(
                     else:
                         for d in range(dimensions):
                             bound += max(in_order[d, high] - x[d, q], x[d, q] - in_order[d, low])
+                if bound <= 0.0 and dimensions == 1:
+                    if not forward:
+                        break
+                    forward = False
+                    continue
                 if bound > gains[i]:
                     gains[i] = max(gains[i], spare - group_loss(x, sums, median, a, b, i, i + run))
+                if forward:
+                    begin += 1
+                else:
+                    end -= 1
+
+
+@kernel
+def at_least(x: Array, sums: Array, a: int, b: int) -> float:
+    """A bound for the loss of the cells a..b-1 that is quick to compute: no representative loses less than the median."""
+    if x.shape[0] > 1:
+        return 0.0
+    half = (b - a) // 2
+    return sums[b] - sums[b - half] - (sums[a + half] - sums[a])
 
 
 @kernel
@@ -724,12 +818,11 @@ def insert(x: Array, in_order: Array, a: int, b: int) -> None:
 @kernel
 def median_loss(x: Array, sums: Array, in_order: Array, a: int, b: int) -> float:
     """The distances of the cells a..b-1 to their median, summed; cells of several dimensions were inserted one by one."""
-    half = (b - a) // 2
     if x.shape[0] == 1:
-        return sums[b] - sums[b - half] - (sums[a + half] - sums[a])
+        return at_least(x, sums, a, b)
     loss = 0.0
     for d in range(x.shape[0]):
-        for rank in range(half):
+        for rank in range((b - a) // 2):
             loss += in_order[d, b - a - 1 - rank] - in_order[d, rank]
     return loss
 
@@ -750,7 +843,7 @@ def returned(cols: Columns, t: int, p: int) -> float:
         for b in range(max(a + k, i + 1), min(a + most, count) + 1):
             # Behind the cell the numbers are one less without it.
             rest = before[a] + after[b - 1]
-            if rest < least:
+            if rest + at_least(x, sums, a, b) < least:
                 least = min(least, rest + group_loss(x, sums, median, a, b, b, b))
     return least - cols.least[t]
 
@@ -783,20 +876,18 @@ def best_cell(cols: Columns, t: int) -> int:
 def peel(cols: Columns, owner: Indices, counter: Indices) -> None:
     """Peel greedily: always the cells that lower the loss most. `owner` gets the position of the first cell peeled with each."""
     T = cols.order.shape[0]
-    best = np.empty(T, dtype=np.int64)
-    gain = np.zeros(T)
+    best = np.full(T, -1, dtype=np.int64)
     for t in range(T):
-        refresh(cols, t, 0, 0)
+        refresh(cols, t, best[t])
         best[t] = best_cell(cols, t)
     while True:
-        column, most = -1, 0.0
+        column, most = T, 0.0
         for t in range(T):
             if best[t] >= 0 and not affordable(cols, t, best[t]):
                 best[t] = best_cell(cols, t)
-            gain[t] = cols.gain[t, best[t]] if best[t] >= 0 else 0.0
-            if gain[t] > most:
-                column, most = t, gain[t]
-        if column < 0:
+            if best[t] >= 0 and cols.gain[t, best[t]] > most:
+                column, most = t, cols.gain[t, best[t]]
+        if column == T:
             return
         p, found = best[column], 0
         while found < cols.together:
@@ -808,7 +899,7 @@ def peel(cols: Columns, owner: Indices, counter: Indices) -> None:
                 found += 1
                 counter[0] += 1
             p += 1
-        refresh(cols, column, best[column], cols.together)
+        refresh(cols, column, best[column])
         best[column] = best_cell(cols, column)
 
 
@@ -823,19 +914,19 @@ def exchange(cols: Columns, place: Indices, owner: Indices, rounds: int) -> None
                 p = place[t, f]
                 if cols.left[t, p]:
                     continue
-                other, gain = -1, 0.0
+                other, gain = T, 0.0
                 for s in range(T):
                     if cols.gain[s, place[s, f]] > gain:
                         other, gain = s, cols.gain[s, place[s, f]]
-                if other < 0 or gain <= returned(cols, t, p) + cols.noise[t] + cols.noise[other]:
+                if other == T or gain <= returned(cols, t, p) + cols.noise[t] + cols.noise[other]:
                     continue
-                cols.left[t, p] = True
-                refresh(cols, t, p, -1)
                 q = place[other, f]
+                cols.left[t, p] = True
                 cols.left[other, q] = False
                 cols.gain[other, q] = 0.0
                 owner[other, q] = q
-                refresh(cols, other, q, 1)
+                refresh(cols, t, p)
+                refresh(cols, other, q)
                 moved = True
         if not moved:
             return
@@ -847,16 +938,16 @@ def group_columns(cols: Columns, owner: Indices, group: Indices) -> None:
     T, N = cols.order.shape
     x, sums, median, k = cols.x, cols.sums, cols.median, cols.k
     for t in range(T):
-        count = gather(cols, t)
         before = cols.before[t]
-        fill_before(x, sums, median, k, 0, count, before, cols.earlier, 0, 0.0)
         for p in range(N):
             group[t, p] = owner[t, p]
-        j = count
+        j = gather(cols, t)
         while j > 0:
-            size = k
-            while before[j] != before[j - size] + group_loss(x, sums, median, j - size, j, j, j):
-                size += 1
-            for i in range(j - size, j):
-                group[t, cols.position[i]] = cols.position[j - size]
-            j -= size
+            best, least = k, HUGE
+            for size in range(k, min(2 * k - 1, j) + 1):
+                loss = before[j - size] + group_loss(x, sums, median, j - size, j, j, j)
+                if loss < least:
+                    best, least = size, loss
+            for i in range(j - best, j):
+                group[t, cols.position[i]] = cols.position[j - best]
+            j -= best

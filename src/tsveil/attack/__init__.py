@@ -3,6 +3,7 @@
 from tsveil.attack.alignment import alignment
 from tsveil.attack.attribute import attribute
 from tsveil.attack.distance import distance
+from tsveil.attack.dtw import dtw
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
 from tsveil.attack.probabilistic import probabilistic
@@ -14,6 +15,7 @@ __all__ = [
     "alignment",
     "attribute",
     "distance",
+    "dtw",
     "fuzzy",
     "interval",
     "probabilistic",

@@ -10,7 +10,7 @@ import numpy as np
 
 from tsveil._types import Array, Indices
 from tsveil.attack.series import HasData, released_data
-from tsveil.data.align import Truth, _as_mapping
+from tsveil.data.align import Truth, released_names
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError, Problems, some
 from tsveil.transform.normalise import Scaling
@@ -113,7 +113,7 @@ def own_rows(original: Dataset, released: Dataset, truth: Truth) -> Indices:
                 "  options: give the truth (truth=... or --truth FILE), which links original and released ids"
             )
         return np.arange(original.n, dtype=np.int64)
-    names = _as_mapping(original, truth)
+    names = released_names(original, truth)
     places = {str(name): row for row, name in enumerate(released.ids.to_list())}
     own = np.array([places.get(names.get(str(name), ""), -1) for name in original.ids.to_list()], dtype=np.int64)
     if (own < 0).all():

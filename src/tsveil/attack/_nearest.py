@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -122,17 +123,20 @@ def draw(rows: Array, known: Array, starts: Indices) -> Picture | None:
 
     m, d = rows.shape
     low, high = np.minimum(rows.min(axis=0), known.min(axis=0)), np.maximum(rows.max(axis=0), known.max(axis=0))
+    if not np.max(np.maximum(high, -low)) < 2.0**480 or d > MOST_COLUMNS:
+        return None
     sample = rows[:: max(1, m // max(4000, 10 * d))]
     middle = np.median(sample, axis=0)  # not the mean: it would take all places far from zero for one outlier's sake
     largest = float(np.max(np.maximum(high - middle, middle - low)))
-    if not (2.0**-400 < largest and np.max(np.maximum(high, -low)) < 2.0**480) or d > MOST_COLUMNS:
+    if largest < 2.0**-400:
         return None
     scale = float(np.ldexp(1.0, -int(np.frexp(largest)[1])))
     sample = (sample - middle) * scale
-    blocks = [view(sample, slice(int(a), int(b))) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    blocks = [view(sample, slice(int(a), int(b))) for a, b in pairwise(starts)]
     parts = np.cumsum([0] + [block.width + 2 for block in blocks]).astype(np.int64)
     # the rotations' deviation from orthogonality, the rounding of float64 distances, and that of float32 roots and sums
-    skew = max(0.0 if b.rotation is None else float(np.linalg.norm(b.rotation.T @ b.rotation - np.eye(len(b.rotation)))) for b in blocks)  # fmt: skip
+    rotations = [block.rotation for block in blocks if block.rotation is not None]
+    skew = max((float(np.linalg.norm(r.T @ r - np.eye(len(r)))) for r in rotations), default=0.0)
     stretch = 2 * skew + 8 * (d + 8) ** 2 * 2.0**-53 + (len(blocks) + 8) * 2.0**-22
 
     places = placed(rows, blocks, middle, scale)
@@ -140,9 +144,8 @@ def draw(rows: Array, known: Array, starts: Indices) -> Picture | None:
     order = np.arange(m)
     nearby_order(ahead, order)
     tiles = in_tiles(places[order])
-    tiles[-1, square_rows(parts), m - (len(tiles) - 1) * LANES :] = (
-        np.inf
-    )  # places without a candidate are far from all
+    filled = m - (len(tiles) - 1) * LANES
+    tiles[-1, square_rows(parts), filled:] = np.inf  # places without a candidate are far from all
     ahead, begins = ahead[order], np.arange(0, m, LANES)
     boxes = np.stack([np.minimum.reduceat(ahead, begins).T, np.maximum.reduceat(ahead, begins).T])
     lead = np.array([block.lead for block in blocks], dtype=np.int64)

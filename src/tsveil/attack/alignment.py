@@ -22,8 +22,7 @@ protection almost completely.
 
 References
 ----------
-.. [1] J. Nin, J. Herranz, V. Torra, On the disclosure risk of multivariate microaggregation, Data and Knowledge
-   Engineering 67 (2008) 399-412.
+.. [1] J. Nin, V. Torra, Analysis of the univariate microaggregation disclosure risk, New Generation Computing 27 (2009).
 .. [2] J. Nin, Contributions to record linkage for disclosure risk assessment, PhD thesis, UAB (2008), section 4.2.
 
 Examples

@@ -82,7 +82,7 @@ ATTACKS: dict[str, Attack] = {
             title="linkage by alignment",
             sentence="The same among the published records that stand at the same place of the sorted columns, whose order "
             "microaggregation of single columns keeps.",
-            reference="J. Nin, J. Herranz, V. Torra, On the disclosure risk of multivariate microaggregation, DKE 67 (2008).",
+            reference="J. Nin, V. Torra, Analysis of the univariate microaggregation disclosure risk, NGC 27 (2009).",
             function=alignment,
             methods=frozenset({"optimal-univariate"}) | GROUPING,
         ),

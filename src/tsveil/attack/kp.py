@@ -6,14 +6,14 @@ The intruder knows a person's series and looks for the published records that ma
     pattern   the record's word is the word of the known series at the record's level
     both      the two together; who knows all values can compute the words, so this is the attack of whoever knows them
 
-Nothing distinguishes the records that fit, so he picks one of them: the breach probability of a person is 1 / (records that fit), and 0 for a
-person whose record was suppressed. These are the three attacks of [1]_, with the whole pattern known. A (k,P)-anonymous table keeps all of them at
-1/P or below, and the attack by values at 1/k.
+Nothing distinguishes the records that fit, so he picks one of them: the breach probability of a person is 1 / (records
+that fit), and 0 for a person whose record was suppressed. These are the three attacks of [1]_, with the whole pattern
+known. A (k,P)-anonymous table keeps all of them at 1/P or below, and the attack by values at 1/k.
 
 References
 ----------
-.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series data, CIKM (2010)
-   1333-1336, section 2.3.
+.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series
+   data, CIKM (2010) 1333-1336, section 2.3.
 
 Examples
 --------
@@ -49,10 +49,11 @@ CHUNK = 1000
 def envelope_linkages(
     x: Array, table: IntervalTable, own: Indices | None = None, *, known: Sequence[str] | None = None
 ) -> dict[str, Links]:
-    """The three attacks on a published table: "values", "pattern" and "both"; only the first on a table without patterns.
+    """The attacks "values", "pattern" and "both" on a published table; only the first if it has no patterns.
 
-    `x` are the original series; `own` says which row of the table belongs to each of them (-1: suppressed; row i to row i when left out); `known`
-    are the time points whose values the intruder knows, all when left out. The pattern is known as a whole.
+    `x` are the original series; `own` says which row of the table belongs to each of them (-1: suppressed; row i to row
+    i when left out); `known` are the time points whose values the intruder knows, all when left out. The pattern is
+    known as a whole.
     """
     x = np.ascontiguousarray(x, dtype=np.float64)
     _check(x, table, own)
@@ -89,6 +90,8 @@ def _links(attack: str, candidates: Indices, link: Indices, hit: Mask, own: Indi
 
 
 def _check(x: Array, table: IntervalTable, own: Indices | None) -> None:
+    if not table.n:
+        raise InputError("the published table has no records; there is nothing to link to")
     if x.ndim != 2 or x.shape[1] != len(table.labels):
         raise InputError(
             f"the original must be a table of series with {len(table.labels)} points, as the published one. Got the shape {x.shape}."
@@ -111,7 +114,10 @@ def _points(table: IntervalTable, known: Sequence[str] | None) -> Indices:
 
 
 def _own_patterns(x: Array, table: IntervalTable) -> tuple[Indices, Indices, Indices]:
-    """The number of each record's pattern at each published level (-1: not published), and of each row its level's place and pattern's number."""
+    """Patterns as numbers: of each record at each published level (-1: not published), then of each row.
+
+    The second is the place of the row's level, the third the number of its pattern.
+    """
     if table.words is None or table.levels is None:
         return (
             np.zeros((len(x), 1), dtype=np.int64),
@@ -134,7 +140,7 @@ def _own_patterns(x: Array, table: IntervalTable) -> tuple[Indices, Indices, Ind
 def _by_envelope(
     x: Array, table: IntervalTable, points: Indices, mine: Indices, kind: Indices, number: Indices, own: Indices
 ) -> tuple[Indices, Mask]:
-    """The records that fit by values and by both (see the kernel), and whether a person's own record is among the former."""
+    """What fits by values and by both (see the kernel), and whether a person's own record fits by values."""
     from tsveil._kernels.kp import fitting_records
 
     bounds = np.ascontiguousarray(np.hstack([table.lo[:, points], table.hi[:, points]]))

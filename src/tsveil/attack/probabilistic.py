@@ -60,8 +60,8 @@ Agree = Literal["nearest", "within"]
 
 #: the most attributes: there are 2^12 patterns then
 MOST = 12
-#: cells of a table of records by patterns that is held at a time
-CELLS = 2**24
+#: cells of a table of records by patterns that is held at a time, and that are looked through at a time
+CELLS, PIECE = 2**24, 2**20
 #: probabilities are kept this far from 0 and 1
 EDGE = 1e-6
 
@@ -212,17 +212,12 @@ def probabilistic_rounds(
         models[count] = fellegi_sunter(known, 1 / math.sqrt(n * released))
     own = table.own_patterns()
     found = {count: _Found.empty(n) for count in counts}
-    for low, high, part in table.parts():
-        for count in counts:
-            exact = part.reshape(high - low, -1, 1 << count).sum(axis=1, dtype=np.int64)
-            weights = models[count].weights
-            best = np.where(exact > 0, weights, -np.inf).max(axis=1)
-            at_best = (weights == best[:, None]) & (exact > 0)
-            into = found[count]
-            into.best[low:high] = best
-            into.tied[low:high] = np.where(at_best, exact, 0).sum(axis=1)
-            for pattern in np.flatnonzero(at_best.any(axis=0)).tolist():
-                table.first_rows(pattern, count, low + np.flatnonzero(at_best[:, pattern]), into.link)
+    step = max(1, PIECE >> most)
+    for begin, end, part in table.parts():
+        for low in range(begin, end, step):
+            piece = part[low - begin : low - begin + step]
+            for count in counts:
+                _find(piece, low, count, models[count].weights, table, found[count])
     return [
         _links(pair, count, models[count], found[count], own, false_matches, false_non_matches, ties)
         for count in counts
@@ -240,6 +235,18 @@ class _Found:
     @classmethod
     def empty(cls, n: int) -> _Found:
         return cls(np.empty(n), np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64))
+
+
+def _find(piece: AnyArray, low: int, count: int, weights: Array, table: _Table, into: _Found) -> None:
+    """The best pairs of some original records, from `low` on, with the first so many columns known."""
+    high = low + len(piece)
+    exact = piece.reshape(len(piece), -1, 1 << count).sum(axis=1, dtype=np.int64)
+    best = np.where(exact > 0, weights, -np.inf).max(axis=1)
+    at_best = (weights == best[:, None]) & (exact > 0)
+    into.best[low:high] = best
+    into.tied[low:high] = np.where(at_best, exact, 0).sum(axis=1)
+    for pattern in np.flatnonzero(at_best.any(axis=0)).tolist():
+        table.first_rows(pattern, count, low + np.flatnonzero(at_best[:, pattern]), into.link)
 
 
 def _links(
@@ -340,8 +347,7 @@ class _Nearest(_Table):
     def first_rows(self, pattern: int, columns: int, chosen: Indices, link: Indices) -> None:
         from tsveil._kernels.agreement import first_with_pattern
 
-        labels, released = (np.ascontiguousarray(table[:, :columns]) for table in (self.labels, self.released))
-        first_with_pattern(labels, released, self.order, self.starts, pattern, chosen, link)
+        first_with_pattern(self.labels, self.released, self.order, self.starts, pattern, columns, chosen, link)
 
 
 class _Within(_Table):
@@ -363,8 +369,7 @@ class _Within(_Table):
     def first_rows(self, pattern: int, columns: int, chosen: Indices, link: Indices) -> None:
         from tsveil._kernels.agreement import first_with_pattern_within
 
-        a, b = (np.ascontiguousarray(table[:, :columns]) for table in (self.a, self.b))
-        first_with_pattern_within(a, b, self.factor, self.tolerance, pattern, chosen, link)
+        first_with_pattern_within(self.a, self.b, self.factor, self.tolerance, pattern, columns, chosen, link)
 
 
 def nearest_values(distinct: Array, x: Array) -> Indices:

@@ -39,7 +39,7 @@ def aligned(original: Dataset, released: Dataset, truth: Truth = None) -> Datase
                 "  options: give the truth (truth=... or --truth FILE), which links original and released ids"
             )
         return released
-    names = _as_mapping(original, truth)
+    names = released_names(original, truth)
     places = {str(name): row for row, name in enumerate(released.ids.to_list())}
     rows: list[int] = []
     lost: list[str] = []
@@ -57,7 +57,8 @@ def aligned(original: Dataset, released: Dataset, truth: Truth = None) -> Datase
     return released.take(np.array(rows, dtype=np.int64))
 
 
-def _as_mapping(original: Dataset, truth: Truth) -> dict[str, str]:
+def released_names(original: Dataset, truth: Truth) -> dict[str, str]:
+    """The truth as a mapping: original id -> released id, both as text."""
     if isinstance(truth, str) and truth == "id":
         return {str(name): str(name) for name in original.ids.to_list()}
     if isinstance(truth, (str, Path)):

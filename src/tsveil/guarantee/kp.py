@@ -1,24 +1,25 @@
 """(k,P)-anonymity: every envelope is shared by k records, and inside it every pattern occurs P times.
 
-A published record is the envelope lo_t .. hi_t of its group, a pattern (a SAX word with its level) and the carried columns. The table is
-(k,P)-anonymous [1]_ when
+A published record is the envelope lo_t .. hi_t of its group, a pattern (a SAX word with its level) and the carried
+columns. The table is (k,P)-anonymous [1]_ when
 
     every envelope is shared by at least k records, and
     among the records of one envelope, every (word, level) occurs at least P times.
 
-The promise is a chance of at most 1/P for every linkage by values, by pattern or by both; at most 1/k for an intruder who ignores the pattern.
-That is a promise about records. What the carried columns give away is another matter: where all records of one envelope and pattern carry the
-same value, that value is disclosed although no record is linked. The verdict counts such cases.
+The promise is a chance of at most 1/P for every linkage by values, by pattern or by both; at most 1/k for an intruder
+who ignores the pattern. That is a promise about records. What the carried columns give away is another matter: where
+all records of one envelope and pattern carry the same value, that value is disclosed although no record is linked. The
+verdict counts such cases.
 
-The verifier sees the published table and nothing else. It compares cells as they are written, so that 1 and 1.0 in a CSV file, or 0.0 and
--0.0, are different; group numbers play no part. It also refuses tables that cannot be what they claim: bounds in the wrong order, levels
-outside 1 to 26, letters that a word's level does not have.
+The verifier sees the published table and nothing else. It compares cells as they are written, so that 1 and 1.0 in a
+CSV file, or 0.0 and -0.0, are different; group numbers play no part. It also refuses tables that cannot be what they
+claim: bounds in the wrong order, levels outside 1 to 26, letters that a word's level does not have.
 
 References
 ----------
-.. [1] L. Shou, X. Shang, K. Chen, G. Chen, C. Zhang, Supporting pattern-preserving anonymization for time-series data, IEEE Transactions on
-   Knowledge and Data Engineering 25 (2013) 877-892; short version: X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards
-   pattern-preserving anonymity of time-series data, CIKM (2010) 1333-1336.
+.. [1] L. Shou, X. Shang, K. Chen, G. Chen, C. Zhang, Supporting pattern-preserving anonymization for time-series data,
+   IEEE Transactions on Knowledge and Data Engineering 25 (2013) 877-892; short version: X. Shang, K. Chen, L. Shou, G.
+   Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series data, CIKM (2010) 1333-1336.
 
 Examples
 --------
@@ -59,10 +60,10 @@ Table = Dataset | IntervalTable | pl.DataFrame | str | Path
 
 
 def verify_kp(table: Table | Any, k: int, P: int) -> Verdict:
-    """Check (k,P)-anonymity of a published table: a polars or pandas frame, or the path of a CSV or Parquet file, made by any tool.
+    """Check (k,P)-anonymity of a published table, made by any tool.
 
-    The layout is that of `tsveil.data.intervals`: columns lo_T and hi_T for every time point T, pattern and level; all other columns are
-    taken for carried ones.
+    `table` is a polars or pandas frame, or the path of a CSV or Parquet file. The layout is that of `tsveil.data.intervals`: columns lo_T and hi_T for every time point T, pattern and level; all
+    other columns are taken for carried ones.
 
     Examples
     --------
@@ -270,7 +271,9 @@ def _impossible(table: IntervalTable) -> Iterator[str]:
     first: dict[tuple[str, int], int] = {}
     for row, pair in enumerate(zip(table.words, table.levels.tolist(), strict=True)):
         first.setdefault(pair, row)
-    wrong = [f"row {row + 1}: {problem}" for (word, level), row in first.items() if (problem := _wrong_word(word, level))]
+    wrong = [
+        f"row {row + 1}: {problem}" for (word, level), row in first.items() if (problem := _wrong_word(word, level))
+    ]
     yield from wrong[:TOLD]
     if len(wrong) > TOLD:
         yield f"... and {len(wrong) - TOLD} more patterns that cannot be"

@@ -1,22 +1,25 @@
 """What envelopes and patterns lose and what they leak.
 
-**Value loss** of a record, the root mean square width of its envelope, and the same against the range of each time point (normalised
-certainty penalty):
+**Value loss** of a record, the root mean square width of its envelope, and the same against the range of each time
+point (normalised certainty penalty):
 
     VL = sqrt(sum_t (hi_t - lo_t)^2 / T)                  NCP = mean_t (hi_t - lo_t) / (max_t - min_t)
 
-**Pattern loss** of a record: 1 - cosine(p, p*), where p are the segment means of the z-normalised series and p* is what the published word
-stands for (0 when both are zero, 1 when one is). Instead of the means, p may be their consecutive differences, or the signs of all pairwise
-differences: who is higher than whom. A table without words is judged by the pattern of its midlines (lo + hi) / 2.
+**Pattern loss** of a record: 1 - cosine(p, p*), where p are the segment means of the z-normalised series and p* is what
+the published word stands for (0 when both are zero, 1 when one is). Instead of the means, p may be their consecutive
+differences, or the signs of all pairwise differences: who is higher than whom. A table without words is judged by the
+pattern of its midlines (lo + hi) / 2.
 
-**Queries**: the error of the estimated counts of random range queries, and how many of the records nearest to a given curve a similarity query
-finds. **Risk**: the breach probabilities of `tsveil.attack.kp`, worst and mean, and the carried values that a class of records has in common.
+**Queries**: the error of the estimated counts of random range queries, and how many of the records nearest to a given
+curve a similarity query finds. **Risk**: the breach probabilities of `tsveil.attack.kp`, worst and mean, and the
+carried values that a class of records has in common.
 
 References
 ----------
-.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series data, CIKM (2010)
-   1333-1336.
-.. [2] J. Xu, W. Wang, J. Pei, X. Wang, B. Shi, A. Fu, Utility-based anonymization using local recoding, KDD (2006) 785-790.
+.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series
+   data, CIKM (2010) 1333-1336.
+.. [2] J. Xu, W. Wang, J. Pei, X. Wang, B. Shi, A. Fu, Utility-based anonymization using local recoding, KDD (2006)
+   785-790.
 
 Examples
 --------
@@ -78,7 +81,9 @@ def value_loss(lo: Array, hi: Array) -> Array:
 
 
 def certainty_penalty(lo: Array, hi: Array, ranges: Array) -> Array:
-    """NCP of each record in percent, for the range of the original values at each time point; where nothing varies nothing is lost.
+    """NCP of each record in percent; `ranges` are those of the original values at each time point.
+
+    Where nothing varies nothing is lost.
 
     Examples
     --------
@@ -149,9 +154,9 @@ class QueryError:
 def query_error(x: Array, table: IntervalTable, own: Indices, *, seed: int = 0) -> QueryError:
     """Ask random queries whose answers are known.
 
-    A range query names two random time points and at each the interval between the values of two random records. A similarity query asks for the
-    20 records nearest to a random one's z-normalised series, by Euclidean distance. `own` is the published row of each original record, -1 where
-    it was suppressed; suppressed records count in the truth.
+    A range query names two random time points and at each the interval between the values of two random records. A
+    similarity query asks for the 20 records nearest to a random one's z-normalised series, by Euclidean distance. `own`
+    is the published row of each original record, -1 where it was suppressed; suppressed records count in the truth.
     """
     rng = np.random.default_rng(seed)
     n, T = x.shape
@@ -220,9 +225,10 @@ class IntervalCard(Mapping[str, float]):
 def evaluate_intervals(
     x: Array, table: IntervalTable, own: Indices, ids: pl.Series, *, features: Features = "means", seed: int = 0
 ) -> IntervalCard:
-    """Measure a published table of envelopes against the original series `x`; `own` is the published row of each, -1 if it was suppressed.
+    """Measure a published table of envelopes against the original series `x`.
 
-    The seed chooses the random queries; it is no secret.
+    `own` is the published row of each of them, -1 if it was suppressed. The seed chooses the random queries; it is no
+    secret.
     """
     published = np.flatnonzero(own >= 0)
     place = own[published]

@@ -1,28 +1,32 @@
 """Queries on a published table of envelopes and patterns.
 
-**Range count**: how many records have values in given intervals at given time points? An envelope that lies inside all intervals counts for
-certain; one that misses an interval cannot count; between the two bounds an estimate supposes that values are spread evenly over the
-envelope, independently at each point:
+**Range count**: how many records have values in given intervals at given time points? An envelope that lies inside all
+intervals counts for certain; one that misses an interval cannot count; between the two bounds an estimate supposes that
+values are spread evenly over the envelope, independently at each point:
 
-    least = records with [lo_t, hi_t] inside [a_t, b_t] for all t          most = records with [lo_t, hi_t] meeting [a_t, b_t] for all t
-    estimate = sum over records of prod_t |[lo_t, hi_t] n [a_t, b_t]| / |[lo_t, hi_t]|            (an envelope of width 0: inside or not)
+    least     the records with [lo_t, hi_t] inside [a_t, b_t] at every named t
+    most      the records with [lo_t, hi_t] meeting [a_t, b_t] at every named t
+    estimate  the sum over the records of prod_t (length of the overlap / (hi_t - lo_t)); a bound of width 0 is in or out
 
-**Similar patterns**: which records have the shape of a given curve? The curve is z-normalised and cut into segments as the words were; records are
-ranked by the distance of its segment means to p*, what their words stand for. That may miss a record whose word is coarse. With `within` no record
-is missed whose z-normalised series lies within that Euclidean distance of the curve: the distance to a word's cells (SAX MINDIST) is never larger
-than the distance to the series itself.
+**Similar patterns**: which records have the shape of a given curve? The curve is z-normalised and cut into segments as
+the words were; records are ranked by the distance of its segment means to p*, what their words stand for. That may miss
+a record whose word is coarse. With `within` no record is missed whose z-normalised series lies within that Euclidean
+distance of the curve: the distance to a word's cells (SAX MINDIST) is never larger than the distance to the series
+itself.
 
 References
 ----------
-.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series data, CIKM (2010)
-   1333-1336.
-.. [2] J. Lin, E. Keogh, S. Lonardi, B. Chiu, A symbolic representation of time series, DMKD workshop of SIGMOD (2003) 2-11.
+.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series
+   data, CIKM (2010) 1333-1336.
+.. [2] J. Lin, E. Keogh, S. Lonardi, B. Chiu, A symbolic representation of time series, DMKD workshop of SIGMOD (2003)
+   2-11.
 
 Examples
 --------
 >>> import polars as pl
 >>> query = Queries.of(pl.DataFrame({
-...     "lo_mon": [1, 1, 5], "hi_mon": [3, 3, 9], "lo_tue": [2, 2, 0], "hi_tue": [4, 4, 1], "pattern": ["ab", "ab", "ba"], "level": [2, 2, 2]
+...     "lo_mon": [1, 1, 5], "hi_mon": [3, 3, 9], "lo_tue": [2, 2, 0], "hi_tue": [4, 4, 1],
+...     "pattern": ["ab", "ab", "ba"], "level": [2, 2, 2],
 ... }))
 >>> query.range_count({"mon": (0, 4), "tue": (3, 9)})
 RangeCount(least=0, most=2, estimate=1.0)
@@ -68,7 +72,10 @@ class Queries:
         return cls(read_table(table))
 
     def range_count(self, ranges: Mapping[Any, Range | Sequence[float | None]]) -> RangeCount:
-        """How many records have values in these ranges: time point -> (from, to), both included; None leaves a side open."""
+        """How many records have values in these ranges.
+
+        A range is given by its time point: time point -> (from, to), both included; None leaves a side open.
+        """
         at, low, high = self._ranges(ranges)
         return self._count(self.table.lo[:, at], self.table.hi[:, at], low, high)
 
@@ -112,14 +119,15 @@ class Queries:
     def similar(self, pattern: ArrayLike, top: int = 20, *, within: float | None = None) -> pl.DataFrame:
         """The records whose published pattern is most like a curve.
 
-        `pattern` has any number of values from the word length on, spread evenly over the time of the series; its level and scale do not matter.
-        The result has the columns row (of the published table, from 1), pattern, level, distance (to what the word stands for) and at_least (the
-        distance is certainly not less), the nearest first: `top` of them, or with `within` all that may lie within that distance of the curve, so
-        that none which does is missed.
+        `pattern` has any number of values from the word length on, spread evenly over the time of the series; its level
+        and scale do not matter. The result has the columns row (of the published table, from 1), pattern, level,
+        distance (to what the word stands for) and at_least (the distance is certainly not less), the nearest first:
+        `top` of them, or with `within` all that may lie within that distance of the curve, so that none which does is
+        missed.
         """
         table = self.table
-        if table.words is None or table.levels is None:
-            raise InputError("the table has no patterns, only envelopes; it cannot say which series are similar")
+        if not table.words or table.levels is None:
+            raise InputError("the table has no patterns; it cannot say which series are similar")
         means = self._means(pattern, len(table.words[0]))
         if within is None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
             raise ParameterError(f"The 'top' parameter of similar must be an integer of at least 1. Got {top!r}.")

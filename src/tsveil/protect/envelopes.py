@@ -1,24 +1,27 @@
-"""k-anonymity by envelopes: groups of at least k series, published as the interval from the least to the greatest value at each time.
+"""k-anonymity by envelopes: groups of at least k series, published as intervals.
 
-This is the conventional k-anonymity of time series, the baseline of (k,P)-anonymity [1]_: values only, no patterns. A set of 2k records or more is divided in
-two: the farthest pair are the seeds; the records follow in the order of their distance to the nearer seed, each to the side whose
-envelope grows less in value loss,
+The interval runs from the least to the greatest value of the group at each time.
+
+This is the conventional k-anonymity of time series, the baseline of (k,P)-anonymity [1]_: values only, no patterns. A
+set of 2k records or more is divided in two: the farthest pair are the seeds; the records follow in the order of their
+distance to the nearer seed, each to the side whose envelope grows less in value loss,
 
     VL = sqrt(sum_t (hi_t - lo_t)^2 / T)
 
-until one side must take the rest so that both keep k [2]_. The farthest pair is exact for sets of up to 1000 records; larger ones are walked through,
-from a record to the one farthest from it.
+until one side must take the rest so that both keep k [2]_. The farthest pair is exact for sets of up to 1000 records;
+larger ones are walked through, from a record to the one farthest from it.
 
-`words="unprotected"` adds the SAX word of each record as it is. It exists to show what that does: values grouped by k and patterns left alone single out
-nearly every record.
+`words="unprotected"` adds the SAX word of each record as it is. It exists to show what that does: values grouped by k
+and patterns left alone single out nearly every record.
 
 Guarantee: every envelope is shared by at least k records.
 
 References
 ----------
-.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series data, CIKM (2010)
-   1333-1336.
-.. [2] J. Xu, W. Wang, J. Pei, X. Wang, B. Shi, A. Fu, Utility-based anonymization using local recoding, KDD (2006) 785-790.
+.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series
+   data, CIKM (2010) 1333-1336.
+.. [2] J. Xu, W. Wang, J. Pei, X. Wang, B. Shi, A. Fu, Utility-based anonymization using local recoding, KDD (2006)
+   785-790.
 
 Examples
 --------

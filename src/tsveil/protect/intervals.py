@@ -1,7 +1,8 @@
 """What methods that publish envelopes have in common: what they take, and how groups become intervals.
 
-A method says which records form a group and which pattern each record gets (`group`); this class takes the least and the greatest value of
-each group at every time point for its envelope, rounds the bounds outwards if asked, and makes the release.
+A method says which records form a group and which pattern each record gets (`group`); this class takes the least and
+the greatest value of each group at every time point for its envelope, rounds the bounds outwards if asked, and makes
+the release.
 """
 
 from __future__ import annotations
@@ -95,8 +96,8 @@ class IntervalMethod(Parameters):
     def protect(self, data: Dataset, *, seed: int | None = None) -> IntervalRelease:
         """Protect a data set.
 
-        The seed decides the order of the published rows and nothing else. Leave it out except in tests: it is then drawn from the operating system
-        and kept on the private side.
+        The seed decides the order of the published rows and nothing else. Leave it out except in tests: it is then
+        drawn from the operating system and kept on the private side.
         """
         self.check(data)
         x = np.ascontiguousarray(data.block(data.blocks[0].name))

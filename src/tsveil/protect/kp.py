@@ -1,35 +1,40 @@
 """(k,P)-anonymity: publish the values of time series as envelopes, and their patterns beside them.
 
-k-anonymous envelopes keep roughly where a series runs, but not its shape: rising and falling series end up in one wide envelope. This method publishes the shape as
-well, as a SAX word with a level (`tsveil.transform.sax`): the higher the level, the finer the word. A word could link records too, so it is shared: groups
-of at least k records have one envelope, and inside a group at least P records have one word and level. The method works in three phases.
+k-anonymous envelopes keep roughly where a series runs, but not its shape: rising and falling series end up in one wide
+envelope. This method publishes the shape as well, as a SAX word with a level (`tsveil.transform.sax`): the higher the
+level, the finer the word. A word could link records too, so it is shared: groups of at least k records have one
+envelope, and inside a group at least P records have one word and level. The method works in three phases.
 
-**Split.** All records start as one node at the coarsest level. A node of at least 2P records is divided by the words of the next level, as long as one of the
-words has P records; the words with fewer form one leaf at the node's level if they are P records together, else bad leaves.
+**Split.** All records start as one node at the coarsest level. A node of at least 2P records is divided by the words of
+the next level, as long as one of the words has P records; the words with fewer form one leaf at the node's level if
+they are P records together, else bad leaves.
 
-**Recycle.** From the finest level of bad leaves upwards, bad records with one word at that level become a leaf if they are at least P. When fewer than P are left,
-these are suppressed: not published, counted and reported.
+**Recycle.** From the finest level of bad leaves upwards, bad records with one word at that level become a leaf if they
+are at least P. When fewer than P are left, these are suppressed: not published, counted and reported.
 
-**Form groups.** Leaves of 2P records or more are divided top-down by value loss VL = sqrt(sum_t (hi_t - lo_t)^2 / T): the farthest pair are the seeds, records follow in
-the order of their distance to the nearer seed, each to the side whose envelope grows less, until one side must take the rest so that both keep P. Of these subgroups,
-those of k records stand alone; the others are merged: the one with the least value loss starts a group and takes in the subgroup that leaves the joint
-value loss smallest, until it has k records. What is left at the end joins the group whose total loss rises least. Last, the level of a subgroup is raised while all its members
-agree on the next word.
+**Form groups.** Leaves of 2P records or more are divided top-down by value loss VL = sqrt(sum_t (hi_t - lo_t)^2 / T):
+the farthest pair are the seeds, records follow in the order of their distance to the nearer seed, each to the side
+whose envelope grows less, until one side must take the rest so that both keep P. Of these subgroups, those of k records
+stand alone; the others are merged: the one with the least value loss starts a group and takes in the subgroup that
+leaves the joint value loss smallest, until it has k records. What is left at the end joins the group whose total loss
+rises least. Last, the level of a subgroup is raised while all its members agree on the next word.
 
-The document [1]_ omits the rules of the first phase; they follow the journal version [2]_. Levels 1, 2, 4, 8, 16 are nested, so a word determines all coarser ones; `levels="paper"`
-takes 1, 2, 3, ... as printed, which are not. Dividing is exact for sets of up to 1000 records; in larger ones the farthest pair is found by walking from a
-record to the one farthest from it.
+The document [1]_ omits the rules of the first phase; they follow the journal version [2]_. Levels 1, 2, 4, 8, 16 are
+nested, so a word determines all coarser ones; `levels="paper"` takes 1, 2, 3, ... as printed, which are not. Dividing
+is exact for sets of up to 1000 records; in larger ones the farthest pair is found by walking from a record to the one
+farthest from it.
 
 P should be well below k, k/3 or less. When P is near k, envelopes without patterns (`KAnonymousEnvelopes`) lose less.
 
-Guarantee: (k,P)-anonymity. The chance of linking a person to the right record is at most 1/P, whether the values, the pattern or both are known.
+Guarantee: (k,P)-anonymity. The chance of linking a person to the right record is at most 1/P, whether the values, the
+pattern or both are known.
 
 References
 ----------
-.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series data, CIKM (2010)
-   1333-1336.
-.. [2] L. Shou, X. Shang, K. Chen, G. Chen, C. Zhang, Supporting pattern-preserving anonymization for time-series data, IEEE Transactions on
-   Knowledge and Data Engineering 25 (2013) 877-892.
+.. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series
+   data, CIKM (2010) 1333-1336.
+.. [2] L. Shou, X. Shang, K. Chen, G. Chen, C. Zhang, Supporting pattern-preserving anonymization for time-series data,
+   IEEE Transactions on Knowledge and Data Engineering 25 (2013) 877-892.
 
 Examples
 --------
@@ -242,7 +247,7 @@ def recycle(codes: Indices, P: int, good: list[Leaf], bad: list[Leaf]) -> tuple[
 
 
 def _subgroups(x: Array, leaves: list[Leaf], P: int) -> tuple[Indices, Indices, Indices]:
-    """Leaves divided by value loss: their members one after the other, where each starts, and the place of its level."""
+    """Leaves divided by value loss: members one after the other, where each starts, and the place of its level."""
     from tsveil._kernels.kp import divide
 
     parts: list[Leaf] = []

@@ -1,23 +1,23 @@
 """SAX: the shape of a time series as a short word.
 
-A series is z-normalised (population standard deviation; a constant series gives zeros), cut into w segments of equal length,
-and each segment is replaced by its mean (PAA). A point that a border runs through counts for both segments by its shares. The
-mean z of a segment becomes a letter: at level L the line is cut at the normal quantiles
+A series is z-normalised (population standard deviation; a constant series gives zeros), cut into w segments of equal
+length, and each segment is replaced by its mean (PAA). A point that a border runs through counts for both segments by
+its shares. The mean z of a segment becomes a letter: at level L the line is cut at the normal quantiles
 
     b_i = Phi^{-1}(i / L),   i = 1 .. L-1,       letter number = number of breakpoints b_i <= z
 
-so that a standard normal value falls into each of the L cells with the same chance; a value on a breakpoint goes up. A word reads back as the
-conditional means of its cells, which are finite at both ends:
+so that a standard normal value falls into each of the L cells with the same chance; a value on a breakpoint goes up. A
+word reads back as the conditional means of its cells, which are finite at both ends:
 
     E[Z | b_i < Z < b_{i+1}] = L (phi(b_i) - phi(b_{i+1}))
 
-Levels 1, 2, 4, 8, 16 are nested: every breakpoint of a level is one of the next, so a word determines all words of lower levels. Levels
-1, 2, 3, ... are not: the means (-.2, .2) read ab, bb, bc at levels 2, 3, 4.
+Levels 1, 2, 4, 8, 16 are nested: every breakpoint of a level is one of the next, so a word determines all words of
+lower levels. Levels 1, 2, 3, ... are not: the means (-.2, .2) read ab, bb, bc at levels 2, 3, 4.
 
 References
 ----------
-.. [1] J. Lin, E. Keogh, S. Lonardi, B. Chiu, A symbolic representation of time series, with implications for streaming algorithms, DMKD
-   workshop of SIGMOD (2003) 2-11.
+.. [1] J. Lin, E. Keogh, S. Lonardi, B. Chiu, A symbolic representation of time series, with implications for streaming
+   algorithms, DMKD workshop of SIGMOD (2003) 2-11.
 .. [2] J. Shieh, E. Keogh, iSAX: indexing and mining terabyte sized time series, KDD (2008) 623-631.
 
 Examples
@@ -200,13 +200,13 @@ def read_back(letters: AnyArray, levels: Indices) -> Array:
 def mindist(means: Array, letters: AnyArray, levels: Indices, points: int) -> Array:
     """A lower bound of the distance between a z-normalised series and the series behind each word.
 
-    `means` are the segment means of one series, `points` the length of the series. With the gap of a mean to a letter's cell
-    (0 inside),
+    `means` are the segment means of one series, `points` the length of the series. With the gap of a mean to a letter's
+    cell (0 inside),
 
         mindist = sqrt(points / w * sum of squared gaps)  <=  Euclidean distance of the z-normalised series
 
-    because the mean over a segment moves two series no farther apart than they are. Comparing means with cells is closer than
-    comparing two words [2]_.
+    because the mean over a segment moves two series no farther apart than they are. Comparing means with cells is
+    closer than comparing two words [2]_.
 
     Examples
     --------

@@ -1,0 +1,195 @@
+"""The report of a release of envelopes and patterns as one HTML page: no scripts, no network, pictures inside.
+
+As for other releases there are two versions. The private one shows original curves inside their envelopes, the persons
+at highest risk, and which carried values are given away; the public one shows what the published table shows anyway,
+and figures over all records.
+
+Examples
+--------
+>>> import numpy as np, tsveil as tv
+>>> from tsveil.protect.kp import KP
+>>> x = np.random.default_rng(1).normal(size=(40, 12)).cumsum(axis=1)
+>>> release = KP(k=6, P=2).protect(tv.Dataset.from_arrays({"load": x}, ids=[f"house {i}" for i in range(40)]))
+>>> page = interval_report(release, release.evaluate(), release.verify(), public=True)
+>>> page.startswith("<!doctype html>"), "house 1" in page
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+import tsveil
+from tsveil._types import Array, Indices
+from tsveil.guarantee.base import Status, Verdict
+from tsveil.interval_release import IntervalRelease
+from tsveil.measure.kp import MEANINGS, IntervalCard, value_loss
+from tsveil.params import Parameters
+from tsveil.report import figures
+from tsveil.transform.sax import as_symbols, patterns, read_back
+
+#: so many persons at highest risk are listed
+LISTED = 10
+BANNERS = {
+    Status.HOLDS: ("holds", "Verified: {}"),
+    Status.VIOLATED: ("fails", "NOT VERIFIED: the guarantee is violated"),
+    Status.UNKNOWN: ("fails", "NOT VERIFIED: whether the guarantee holds could not be decided"),
+    Status.NONE_CLAIMED: ("none", "No guarantee is claimed"),
+}
+
+
+def interval_report(
+    release: IntervalRelease, card: IntervalCard, verdict: Verdict, *, public: bool, title: str = "", source: str = ""
+) -> str:
+    """The report as the text of an HTML page; `source` names the input and is shown to its owner only."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    pages = Environment(
+        loader=PackageLoader("tsveil.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    kind, words = BANNERS[verdict.status]
+    today = datetime.now(UTC)
+    method = release.method
+    docs = {p.name: p.doc for p in method.parameters()} if isinstance(method, Parameters) else {}
+    shown = {
+        "public": public,
+        "title": title or f"Protected data: {release.block.name}",
+        "version": tsveil.__version__,
+        "date": f"{today.day} {today:%B %Y}",
+        "verdict": verdict,
+        "banner": (kind, words.format(release.guarantee.short)),
+        "summary": _summary(release, card),
+        "guarantee": release.guarantee,
+        "method": method,
+        "settings": [
+            (name, value, docs.get(name, "")) for name, value in method.settings().items() if value is not None
+        ],
+        "figures": _figures(card, public),
+        "pictures": list(_pictures(release, public)),
+        "risk_figure": _risk_figure(card, public),
+        "carried": list(release.confidential.columns),
+        "patterns": release.words is not None,
+        # Witnesses, warnings and notes may name records; they are for the owner.
+        "witness": [] if public else [line.strip() for line in verdict.witness.splitlines()],
+        "details": [] if public else list(verdict.details),
+        "warnings": [] if public else list(release.warnings),
+        "notes": [] if public else list(release.original.notes),
+        "source": "" if public else source,
+        "homogeneous": {} if public else {name: found for name, found in card.homogeneous.items() if found[0]},
+        "riskiest": [] if public else _riskiest(card),
+    }
+    return pages.get_template("intervals.html.j2").render(shown)
+
+
+def _summary(release: IntervalRelease, card: IntervalCard) -> list[str]:
+    what = "an envelope" if release.words is None else "an envelope and a pattern"
+    sentences = [
+        f"{release.n:,} time series of {len(release.block):,} points were published, each as {what} that it has in common with others.",
+    ]
+    if (worst := _worst(card)) is not None:
+        sentences.append(
+            f"Whoever knows a person's series finds the right record with a chance of at most {worst:.1f} %, and of "
+            f"{card['breach_both_mean'] if 'breach_both_mean' in card else card['breach_values_mean']:.1f} % on average."
+        )
+    if isinstance(P := release.method.settings().get("P"), int):
+        sentences.append(f"Fewer than {P} records are left out because too few others share their pattern.")
+    return sentences
+
+
+def _worst(card: IntervalCard) -> float | None:
+    return card.figures.get("breach_both", card.figures.get("breach_values"))
+
+
+def _figures(card: IntervalCard, public: bool) -> list[dict[str, str]]:
+    return [
+        {
+            "title": title,
+            "value": f"{card[name]:,.{0 if card[name] >= 1000 else 2}f}{unit and ' ' + unit}",
+            "meaning": sentence,
+        }
+        for name, (title, unit, sentence) in MEANINGS.items()
+        if name in card and not (public and name == "suppressed")
+    ]
+
+
+def _risk_figure(card: IntervalCard, public: bool) -> figures.Figure | None:
+    if not card.links:
+        return None
+    chance = 100 * card.links.get("both", card.links["values"]).probability
+    return figures.histogram(
+        chance,
+        ink="risk",
+        title="Risk of each person",
+        caption="The chance that whoever knows the whole series picks the right record.",
+        axis="chance of being re-identified, %",
+        public=public,
+    )
+
+
+def _riskiest(card: IntervalCard) -> list[dict[str, Any]]:
+    chances = [name for name in card.per_record.columns if name.startswith("linked_by_")]
+    first = (
+        card.per_record.sort(chances[-1:], descending=True, maintain_order=True).head(LISTED)
+        if chances
+        else card.per_record.clear()
+    )
+    return [
+        {"original": row["original"], "chances": [(name.removeprefix("linked_by_"), row[name]) for name in chances]}
+        for row in first.iter_rows(named=True)
+    ]
+
+
+def _pictures(release: IntervalRelease, public: bool) -> Iterator[tuple[str, list[figures.Figure]]]:
+    """A few groups: the envelope, for the owner with the curves inside it, and the most frequent pattern."""
+    if not release.n:
+        return
+    first = np.unique(release.groups, return_index=True)[1]
+    sizes = np.bincount(release.groups)
+    lo, hi = release.lo[first], release.hi[first]
+    if public:
+        chosen = figures.by_level((lo + hi) / 2, sizes)
+    else:
+        width, level = value_loss(lo, hi), np.sqrt((((lo + hi) / 2) ** 2).mean(axis=1))
+        chosen = figures.by_spread(np.divide(width, level, out=np.zeros_like(width), where=level > 0), sizes)
+    x = release.original.block(release.block.name)[release.rows]
+    for title, group in chosen:
+        members = np.flatnonzero(release.groups == group)
+        envelope = {"published": np.vstack([lo[group], hi[group]])}
+        inside = {} if public else {"original": x[members[: figures.MEMBERS]]}
+        drawn = [
+            figures.Figure("Envelope", f"published for {len(members)} records", _curves(release, inside | envelope))
+        ]
+        if release.words is not None and release.levels is not None:
+            drawn.append(_pattern(release, members, x, public))
+        yield title, drawn
+
+
+def _pattern(release: IntervalRelease, members: Indices, x: Array, public: bool) -> figures.Figure:
+    assert release.words is not None
+    assert release.levels is not None
+    pairs = [(release.words[row], int(release.levels[row])) for row in members]
+    word, level = max(dict.fromkeys(pairs), key=pairs.count)
+    rows = np.array([row for row, pair in zip(members, pairs, strict=True) if pair == (word, level)])
+    T = x.shape[1]
+    means = read_back(as_symbols([word]), np.array([level]))
+    lines = {"published": means[:, np.arange(T) * len(word) // T]}
+    if not public:
+        lines = {"original": patterns(x[rows[: figures.MEMBERS]], T)} | lines
+    return figures.Figure(
+        f"Pattern {word}",
+        f"level {level}, published for {len(rows)} of them; scaled to mean 0 and deviation 1",
+        _curves(release, lines),
+    )
+
+
+def _curves(release: IntervalRelease, lines: dict[str, Array]) -> str:
+    times, temporal = figures._times(release.block)
+    return figures._line_chart(times, temporal, lines)
