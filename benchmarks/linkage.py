@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -51,14 +52,19 @@ def main() -> None:
         release = tv.MDAV(k=10).protect(data)
         x, y = data.values, release.data.values
         distinct = np.unique(y, axis=0)
-        ours = min((timed(lambda d=data, r=release: tv.attack.series(d, r)) for _ in range(3)), key=lambda t: t[0])
+        ours = min(timed(partial(tv.attack.series, data, release)) for _ in range(3))
         print(f"| {kind} | tsveil | release | {ours[0]:.2f} | {ours[1]:.2f} | |", flush=True)
         for name, work in (("scikit-learn brute", by_sklearn), ("scipy cdist", by_cdist)):
             for what, rows in (("distinct rows", distinct), ("release", y)):
-                share = 10 if name == "scipy cdist" else 1  # cdist is slow and linear in the originals: a tenth is measured
+                share = (
+                    10 if name == "scipy cdist" else 1
+                )  # cdist is slow and linear in the originals: a tenth is measured
                 part = x[: max(1, n // share)]
-                wall, cpu = timed(lambda p=part, r=rows, w=work: w(p, r))
-                print(f"| {kind} | {name} | {what} | {share * wall:.2f} | {share * cpu:.2f} | {share * wall / ours[0]:.1f} |", flush=True)
+                wall, cpu = timed(partial(work, part, rows))
+                print(
+                    f"| {kind} | {name} | {what} | {share * wall:.2f} | {share * cpu:.2f} | {share * wall / ours[0]:.1f} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,7 +93,8 @@ def test_it_is_described(made: Method) -> None:
 def test_a_wrong_parameter_is_told_in_one_form(made: Method) -> None:
     for p in made.parameters():
         with pytest.raises(ParameterError, match=f"The '{p.name}' parameter of .* must be .* Got "):
-            type(made)(**{p.name: object()})
+            wrong: dict[str, Any] = {p.name: object()}
+            type(made)(**wrong)
     with pytest.raises(ParameterError, match="has no parameter 'nonsense'"):
         method(made.name, {"nonsense": 1})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -151,7 +152,7 @@ def test_data_without_ids_get_some(tmp_path: Path) -> None:
 @pytest.mark.parametrize("variables", [1, 2])
 @pytest.mark.parametrize("split", [None, 2])
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_long_files_come_back_long(tmp_path: Path, variables: int, split: int | None, form: str) -> None:
+def test_long_files_come_back_long(tmp_path: Path, variables: int, split: int | None, form: Any) -> None:
     rng = np.random.default_rng(9)
     rows = [
         {"meter": f"m{i}", "hour": hour, "kind": kind, "kwh": round(float(rng.gamma(2)), 3), "zone": "nsew"[i % 4]}

@@ -317,7 +317,7 @@ def evaluate(
 
     data = read(original, **reading(options))
     with shown_progress(not as_json):
-        models = {"models": "fitting"} if data.series else {}
+        models: dict[str, Any] = {"models": "fitting"} if data.series else {}
         card = measure(data, read_like(protected, data), truth=truth, ties=ties, dr1=dr1, variant=variant, **models)
     if as_json:
         click.echo(json.dumps(card.to_dict(), indent=2))

@@ -147,7 +147,8 @@ class IntervalRelease:
         """Write published/ and private/ into a folder, all or nothing, and give its path.
 
         `card` holds the figures if they were computed already; `extra` holds further text files by their path in the
-        folder. A release whose guarantee does not hold is refused unless `allow_unverified`."""
+        folder. A release whose guarantee does not hold is refused unless `allow_unverified`.
+        """
         if not self.n:
             raise OutputError(
                 f"there is nothing to publish: all {self.original.n} records were suppressed\n  options: a smaller k or P, a shorter word"

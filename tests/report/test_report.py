@@ -232,9 +232,7 @@ def test_the_owner_sees_what_was_said_on_the_way(private: str) -> None:
 def test_no_record_at_risk_is_said_in_words(line: tuple[Release, Scorecard, Verdict]) -> None:
     release, card, verdict = line
     none = pl.lit(0.0)
-    safe = replace(
-        card, per_record=card.per_record.with_columns(risk=none, linked_by_EULD=none, linked_by_STSLD=none)
-    )
+    safe = replace(card, per_record=card.per_record.with_columns(risk=none, linked_by_EULD=none, linked_by_STSLD=none))
     assert "No record was linked" in words(report(release, safe, verdict, public=False))
 
 

@@ -66,13 +66,13 @@ def nearest_rows(
     n = known.shape[0]
     m = copies.shape[0]
     blocks = starts.shape[0] - 1
-    best = np.full((n, blocks), np.inf)
-    tied = np.zeros((n, blocks), np.int64)
-    link = np.full((n, blocks), -1, np.int64)
-    hit = np.zeros((n, blocks), np.int64)
-    limits = np.full((n, blocks), np.inf, np.float32)
-    reach = np.full((blocks, n), np.inf, np.float32)
-    wanted = np.arange(n)
+    best = np.empty((n, blocks))
+    tied = np.empty((n, blocks), np.int64)
+    link = np.empty((n, blocks), np.int64)
+    hit = np.empty((n, blocks), np.int64)
+    limits = np.empty((n, blocks), np.float32)
+    reach = np.empty((blocks, n), np.float32)
+    wanted = np.empty(n, np.int64)
     many = n
     gaps = np.empty(n, np.float32)
     away = np.empty(n, np.float32)
@@ -80,10 +80,16 @@ def nearest_rows(
     squares = np.empty(LANES)
     totals = np.empty(LANES)
     sums = np.empty((2, LANES), np.float32)
-    lengths = np.zeros((2, LANES), np.float32)
-    checks = np.zeros(2, np.int64)
-    if pictured:
-        for i in range(n):
+    lengths = np.empty((2, LANES), np.float32)
+    checks = np.empty(2, np.int64)
+    checks[0] = checks[1] = 0
+    for i in range(n):
+        wanted[i] = i
+        for b in range(blocks):
+            best[i, b] = np.inf
+            tied[i, b] = hit[i, b] = 0
+            link[i, b] = -1
+        if pictured:
             if own[i] >= 0:
                 start_with_own(known, i, starts, candidates, own[i], best)
             set_limits(i, best, margin, scale, stretch, limits, reach)
@@ -93,9 +99,11 @@ def nearest_rows(
             many = keep_promising(tiles[tile], parts, lead, places, limits, wanted, many, sums, lengths, checks)
         for at in range(many):
             i = wanted[at]
-            totals[:] = 0.0
+            for lane in range(LANES):
+                totals[lane] = 0.0
             for b in range(blocks):
-                squares[:] = 0.0
+                for lane in range(LANES):
+                    squares[lane] = 0.0
                 for j in range(starts[b], starts[b + 1]):
                     value = known[i, j]
                     for lane in range(LANES):
@@ -217,7 +225,7 @@ def keep_promising(
     for at in range(0, many, 2):
         i, j = wanted[at], wanted[min(at + 1, many - 1)]
         pair[0], pair[1] = i, j
-        near[:] = 0
+        near[0] = near[1] = 0
         for b in range(blocks):
             c, end = parts[b], parts[b + 1] - 2
             # only the last block can be left half-way: the others are needed for the next ones

@@ -249,7 +249,9 @@ def _block_row(release: Release, block: Block) -> dict[str, Any]:
         "name": block.name,
         "kind": "time series" if block.is_series else "attributes",
         "length": len(block),
-        "range": f"{block.labels[0]} to {block.labels[-1]}" if block.is_series else some(block.columns, 6).replace("'", ""),
+        "range": f"{block.labels[0]} to {block.labels[-1]}"
+        if block.is_series
+        else some(block.columns, 6).replace("'", ""),
         "distinct": len(sizes),
         "shared": f"{low:,}" if low == high else f"{low:,} to {high:,}",
     }
