@@ -86,6 +86,14 @@ def test_a_node_smaller_than_p_is_a_bad_leaf() -> None:
     assert recycle(np.zeros((2, 3), dtype=np.int64), 4, good, bad)[1].tolist() == [0, 1, 2]
 
 
+def test_bad_leaves_are_recycled_at_the_finest_level_that_they_share() -> None:
+    codes = np.array([[0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 2], [0, 0, 0, 0, 1, 2], [0, 0, 1, 1, 2, 3]])
+    bad = [(np.array([0, 1]), 3), (np.array([2, 3]), 3), (np.array([4]), 1), (np.array([5]), 1)]
+    good, left = recycle(codes, 3, [], bad)
+    assert [(rows.tolist(), level) for rows, level in good] == [([0, 1, 2, 3], 2)]
+    assert left.tolist() == [4, 5]
+
+
 def random_case(rng: np.random.Generator) -> tuple[Array, int, int, dict[str, object]]:
     """Data with ties, duplicates and constants, and parameters that may be awkward."""
     n, T = int(rng.integers(5, 301)), int(rng.integers(1, 17))

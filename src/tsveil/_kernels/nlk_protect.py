@@ -103,7 +103,7 @@ def middle(S: Array, t: int, a: int, b: int, d: int) -> float:
     """The median of dimension d over the positions a..b-1."""
     low, high = (b - a - 1) // 2, (b - a) // 2
     if S.shape[2] == 1:  # sorted
-        return S[t, a + low, d] + (S[t, a + high, d] - S[t, a + low, d]) / 2
+        return float(S[t, a + low, d] + (S[t, a + high, d] - S[t, a + low, d]) / 2)
     values = S[t, a:b, d].copy()
     for i in range(1, b - a):
         value, at = values[i], i
@@ -111,7 +111,7 @@ def middle(S: Array, t: int, a: int, b: int, d: int) -> float:
             values[at] = values[at - 1]
             at -= 1
         values[at] = value
-    return values[low] + (values[high] - values[low]) / 2
+    return float(values[low] + (values[high] - values[low]) / 2)
 
 
 # -- attacks on a series ---------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def middle(S: Array, t: int, a: int, b: int, d: int) -> float:
 @kernel
 def size_of(table: Table, t: int, f: int) -> int:
     """The size of the cluster of a series."""
-    return table.stop[t, table.label[t, f]] - table.label[t, f]
+    return int(table.stop[t, table.label[t, f]] - table.label[t, f])
 
 
 @kernel
@@ -177,10 +177,10 @@ def candidates(table: Table, f: int, chosen: int, who: Indices) -> int:
 @kernel
 def hints_at(table: Table, f: int, t: int) -> bool:
     """Whether the hint of f knows point t."""
+    found = False
     for i in range(table.hinted[f]):
-        if table.hints[f, i] == t:
-            return True
-    return False
+        found |= table.hints[f, i] == t
+    return found
 
 
 @kernel
@@ -390,8 +390,9 @@ def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tup
 
 
 @kernel
-def set_cut(table: Table, t: int, a: int, p: int, b: int, undo: bool) -> None:
-    """Cut the cluster a..b-1 before position p, or undo that."""
+def set_cut(table: Table, t: int, a: int, p: int, b: int) -> None:
+    """Cut the cluster a..b-1 before position p, or undo that if it is cut there."""
+    undo = table.stop[t, a] == p
     table.stop[t, a] = b if undo else p
     table.stop[t, p] = b
     for q in range(p, b):
@@ -409,7 +410,7 @@ def try_cut(table: Table, t: int, p: int) -> int:
     b = table.stop[t, a]
     if p - a < table.smallest or b - p < table.smallest:
         return REFUSED
-    set_cut(table, t, a, p, b, False)
+    set_cut(table, t, a, p, b)
     outcome = ACCEPTED
     # An attack that the cut makes possible leaves a member of the cluster among the candidates: it is an attack on that member.
     for q in range(a, b):
@@ -441,7 +442,7 @@ def try_cut(table: Table, t: int, p: int) -> int:
                     outcome = REFUSED if found == FOUND else UNDECIDED
                     break
     if outcome != ACCEPTED:
-        set_cut(table, t, a, p, b, True)
+        set_cut(table, t, a, p, b)
         return outcome
     for q in range(a, b):
         # A hint that relies on knowing t would now waste a point that could be inferred.
@@ -449,14 +450,6 @@ def try_cut(table: Table, t: int, p: int) -> int:
         if size_of(table, t, f) < table.k and hints_at(table, f, t):
             table.certain[f], table.stale[f] = False, True
     return outcome
-
-
-@kernel
-def try_cuts(table: Table, times: Indices, positions: Indices, outcome: Indices, counter: Indices) -> None:
-    """Try each cut of a list once, in its order."""
-    for i in range(times.shape[0]):
-        outcome[i] = try_cut(table, times[i], positions[i])
-        counter[0] = i + 1
 
 
 @kernel
@@ -515,29 +508,31 @@ def pop(heap: Indices, size: int, rate: Array) -> int:
         heap[at] = below
         at = child
     heap[at] = cell
-    return top
+    return int(top)
 
 
 @kernel
-def best_cuts(table: Table, S: Array, gaps: Array, median: bool, outcomes: Indices, counter: Indices) -> None:
-    """Always try the cut with the highest rate; `outcomes` counts what became of the cuts.
+def make_cuts(
+    table: Table, listed: Indices, S: Array, gaps: Array, median: bool, outcomes: Indices, counter: Indices
+) -> None:
+    """Try the listed cuts in their order, or without a list always the one with the highest rate; count what becomes of them.
 
-    The heap has the best cut of every cluster. A refused cut stays refused, because cutting never repairs a violation.
+    A cut before position p at time t is the cell t * N + p. By rate, the heap has the best cut of every cluster. A refused cut stays
+    refused, because cutting never repairs a violation. (One entry for both: the search behind `try_cut` is compiled into it.)
     """
     T, N = table.order.shape
-    rate = np.zeros(T * N)
-    refused = np.zeros(T * N, dtype=np.bool_)
-    heap = np.empty(T * N, dtype=np.int64)
-    size = 0
-    for t in range(T):
-        a = t - t
-        while a < N:
-            b = table.stop[t, a]
-            rate_cuts(table, S, gaps, median, t, a, b, refused, rate)
-            size = push(heap, size, rate, t * N + a, t * N + b)
-            a = b
+    by_rate = listed.shape[0] == 0
+    rate = np.zeros(T * N if by_rate else 0)
+    refused = np.zeros(rate.shape[0], dtype=np.bool_)
+    heap = np.empty(rate.shape[0], dtype=np.int64)
+    size = listed.shape[0]
+    for a in range(N if by_rate else 0):
+        for t in range(T):
+            if table.label[t, table.order[t, a]] == a:
+                rate_cuts(table, S, gaps, median, t, a, table.stop[t, a], refused, rate)
+                size = push(heap, size, rate, t * N + a, t * N + table.stop[t, a])
     while size > 0:
-        cell = pop(heap, size, rate)
+        cell = pop(heap, size, rate) if by_rate else listed[listed.shape[0] - size]
         size -= 1
         t, p = cell // N, cell % N
         a = table.label[t, table.order[t, p]]
@@ -545,6 +540,8 @@ def best_cuts(table: Table, S: Array, gaps: Array, median: bool, outcomes: Indic
         outcome = try_cut(table, t, p)
         outcomes[outcome] += 1
         counter[0] += 1
+        if not by_rate:
+            continue
         if outcome == ACCEPTED:
             rate_cuts(table, S, gaps, median, t, a, p, refused, rate)
             rate_cuts(table, S, gaps, median, t, p, b, refused, rate)
@@ -583,7 +580,7 @@ class Columns(NamedTuple):
     after: Array
     least: Array
     #: (T,) the number of cells left when these were computed, -1 before
-    count: Indices
+    counted: Indices
     #: (T,) what rounding may feign as a gain
     noise: Array
     k: int
@@ -628,7 +625,7 @@ def group_loss(x: Array, sums: Array, median: bool, a: int, b: int, i: int, j: i
         high = size - low
         below = sums[a + low] - sums[a] if a + low <= i else sums[a + low + gone] - sums[a] - (sums[j] - sums[i])
         upto = sums[a + high] - sums[a] if a + high <= i else sums[a + high + gone] - sums[a] - (sums[j] - sums[i])
-        return total - upto - below
+        return float(total - upto - below)
     mean = total / size
     low, high = 0, size
     while low < high:
@@ -638,7 +635,7 @@ def group_loss(x: Array, sums: Array, median: bool, a: int, b: int, i: int, j: i
         else:
             high = at
     below = sums[a + low] - sums[a] if a + low <= i else sums[a + low + gone] - sums[a] - (sums[j] - sums[i])
-    return mean * (2 * low - size) + total - 2 * below
+    return float(mean * (2 * low - size) + total - 2 * below)
 
 
 @kernel
@@ -721,7 +718,7 @@ def refresh(cols: Columns, t: int, changed: int) -> None:
     count, run, k, noise = gather(cols, t), cols.together, cols.k, cols.noise[t]
     x, sums, position, median = cols.x, cols.sums, cols.position, cols.median
     before, after, earlier = cols.before[t], cols.after[t], cols.earlier
-    known = cols.count[t]
+    known = cols.counted[t]
     gone = known - count if known >= 0 else 0
     i = 0  # the first cell behind the change
     while i < count and known >= 0 and position[i] < changed + (gone < 0):
@@ -738,7 +735,7 @@ def refresh(cols: Columns, t: int, changed: int) -> None:
     settled = fill_after(x, sums, median, k, i - 1 if known >= 0 else count, count, after, earlier, gone, noise)
     first = max(0, settled - 2 * k - run)
     cols.least[t] = before[count]
-    cols.count[t] = count
+    cols.counted[t] = count
     find_gains(x, sums, median, k, run, first, last, count, before, after, cols.gains, cols.in_order)
     for i in range(first, last):
         own = group_loss(x, sums, median, i, i + run, i, i) if run > 1 and i + run <= count else 0.0
@@ -801,7 +798,7 @@ def at_least(x: Array, sums: Array, a: int, b: int) -> float:
     if x.shape[0] > 1:
         return 0.0
     half = (b - a) // 2
-    return sums[b] - sums[b - half] - (sums[a + half] - sums[a])
+    return float(sums[b] - sums[b - half] - (sums[a + half] - sums[a]))
 
 
 @kernel
@@ -845,7 +842,7 @@ def returned(cols: Columns, t: int, p: int) -> float:
             rest = before[a] + after[b - 1]
             if rest + at_least(x, sums, a, b) < least:
                 least = min(least, rest + group_loss(x, sums, median, a, b, b, b))
-    return least - cols.least[t]
+    return float(least - cols.least[t])
 
 
 @kernel
@@ -873,10 +870,14 @@ def best_cell(cols: Columns, t: int) -> int:
 
 
 @kernel
-def peel(cols: Columns, owner: Indices, counter: Indices) -> None:
-    """Peel greedily: always the cells that lower the loss most. `owner` gets the position of the first cell peeled with each."""
-    T = cols.order.shape[0]
-    best = np.full(T, -1, dtype=np.int64)
+def peel(cols: Columns, place: Indices, owner: Indices, rounds: int, counter: Indices) -> None:
+    """Peel greedily, always the cells that lower the loss most; then move peeled cells of a series to other times while that helps.
+
+    `place` has the position of a series at each time. `owner` gets for each peeled cell the position of the first one that was
+    peeled together with it. Cells that are peeled in company are not moved.
+    """
+    T, N = cols.order.shape
+    best = np.zeros(T, dtype=np.int64)
     for t in range(T):
         refresh(cols, t, best[t])
         best[t] = best_cell(cols, t)
@@ -888,7 +889,7 @@ def peel(cols: Columns, owner: Indices, counter: Indices) -> None:
             if best[t] >= 0 and cols.gain[t, best[t]] > most:
                 column, most = t, cols.gain[t, best[t]]
         if column == T:
-            return
+            break
         p, found = best[column], 0
         while found < cols.together:
             if cols.left[column, p]:
@@ -902,34 +903,29 @@ def peel(cols: Columns, owner: Indices, counter: Indices) -> None:
         refresh(cols, column, best[column])
         best[column] = best_cell(cols, column)
 
-
-@kernel
-def exchange(cols: Columns, place: Indices, owner: Indices, rounds: int) -> None:
-    """Move peeled cells of a series to other times while that lowers the loss; for cells peeled one by one."""
-    T, N = cols.order.shape
-    for _ in range(rounds):
+    moved = cols.together == 1
+    while moved and rounds > 0:
         moved = False
+        rounds -= 1
         for f in range(N):
             for t in range(T):
                 p = place[t, f]
                 if cols.left[t, p]:
                     continue
-                other, gain = T, 0.0
-                for s in range(T):
-                    if cols.gain[s, place[s, f]] > gain:
-                        other, gain = s, cols.gain[s, place[s, f]]
-                if other == T or gain <= returned(cols, t, p) + cols.noise[t] + cols.noise[other]:
+                column, most = T, 0.0
+                for other in range(T):
+                    if cols.gain[other, place[other, f]] > most:
+                        column, most = other, cols.gain[other, place[other, f]]
+                if column == T or most <= returned(cols, t, p) + cols.noise[t] + cols.noise[column]:
                     continue
-                q = place[other, f]
+                q = place[column, f]
                 cols.left[t, p] = True
-                cols.left[other, q] = False
-                cols.gain[other, q] = 0.0
-                owner[other, q] = q
+                cols.left[column, q] = False
+                cols.gain[column, q] = 0.0
+                owner[column, q] = q
                 refresh(cols, t, p)
-                refresh(cols, other, q)
+                refresh(cols, column, q)
                 moved = True
-        if not moved:
-            return
 
 
 @kernel

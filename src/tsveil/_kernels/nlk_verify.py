@@ -1,9 +1,9 @@
-"""The search behind the verifier of (n,l,k)-anonymity, and how many series a few known points single out.
+"""The search behind the verifier of (n,l,k)-anonymity, and a greedy intruder.
 
 The question of `find_attack`: can an intruder who knows at most n values of a series f infer m others? A known point excludes the
 series that differ from f there. Some series must be excluded in any attack, because beside them fewer than m points can be
 inferred; so the known points must hit, for each of them, the points at which it differs: a hitting set, searched by branch
-and bound on bit sets with an explicit stack.
+and bound on bit sets with an explicit stack. The others may stay as long as they leave m points together.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import numpy as np
 from tsveil._kernels.compiling import kernel
 from tsveil._types import AnyArray, Indices, Mask
 
-ZERO, ONE, SIX, WORD = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
-TWO, FOUR, EIGHT, SIXTEEN, THIRTY_TWO = np.uint64(2), np.uint64(4), np.uint64(8), np.uint64(16), np.uint64(32)
+ZERO, ONE, TWO, FOUR, EIGHT = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(8)
+SIXTEEN, THIRTY_TWO, LAST_BYTE = np.uint64(16), np.uint64(32), np.uint64(0xFF)
 PAIRS, NIBBLES, BYTES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
-LAST_BYTE = np.uint64(0xFF)
 
 #: what a search may find
 NONE, FOUND, LIMIT = 0, 1, 2
@@ -24,49 +23,54 @@ NONE, FOUND, LIMIT = 0, 1, 2
 
 @kernel
 def ones(x: np.uint64) -> int:
-    """The number of bits set; sums of halves, as a multiplication would overflow outside compiled code."""
+    """The number of bits set; by sums of halves, as a multiplication would overflow outside compiled code."""
     x = x - ((x >> ONE) & PAIRS)
     x = (x & NIBBLES) + ((x >> TWO) & NIBBLES)
     x = (x + (x >> FOUR)) & BYTES
     x = x + (x >> EIGHT)
     x = x + (x >> SIXTEEN)
     x = x + (x >> THIRTY_TWO)
-    return np.int64(x & LAST_BYTE)
+    return int(x & LAST_BYTE)
 
 
 @kernel
-def members(bits: AnyArray, first: int, last: int, out: Indices) -> int:
-    """Write the positions of the bits set in first..last-1 to `out`; gives their number."""
+def bit(at: int) -> np.uint64:
+    """The word with this bit (of 64) set."""
+    return ONE << np.uint64(at & 63)
+
+
+@kernel
+def members(bits: AnyArray, out: Indices) -> int:
+    """Write the positions of the bits set to `out`; gives their number."""
     count = 0
-    for w in range(first >> 6, (last + 63) >> 6):
+    for w in range(bits.shape[0]):
         word = bits[w]
         while word != ZERO:
-            at = 64 * w + ones((word & (~word + ONE)) - ONE)
-            word &= word - ONE
-            if first <= at < last:
-                out[count] = at
-                count += 1
+            lowest = word & (~word + ONE)
+            out[count] = 64 * w + ones(lowest - ONE)
+            count += 1
+            word ^= lowest
     return count
 
 
 @kernel
 def inferable(
-    who: Indices, count: int, code: Indices, size: Indices, need: Indices, spent: Mask, stamp: Indices, clock: Indices
+    who: Indices, count: int, code: Indices, size: Indices, need: Indices, known: Mask, stamp: Indices
 ) -> int:
-    """The number of f's small, unknown points that stay inferable beside the series `who`.
+    """The number of f's small, unknown points that stay inferable beside the first `count` of the series `who`.
 
     Point s is lost when the other clusters of these series have need[s] members or more; code -1 is f's own cluster.
     """
     found = 0
     for s in range(need.shape[0]):
-        if spent[s]:
+        if known[s]:
             continue
-        clock[0] += 1
+        stamp[-1] += 1
         total = 0
         for i in range(count):
             c = code[s, who[i]]
-            if c >= 0 and stamp[c] != clock[0]:
-                stamp[c] = clock[0]
+            if c >= 0 and stamp[c] != stamp[-1]:
+                stamp[c] = stamp[-1]
                 total += size[s, who[i]]
                 if total >= need[s]:
                     break
@@ -77,23 +81,22 @@ def inferable(
 
 @kernel
 def conflict(
-    who: Indices, count: int, m: int, code: Indices, size: Indices, need: Indices, spent: Mask, stamp: Indices, clock: Indices
+    who: Indices, count: int, m: int, code: Indices, size: Indices, need: Indices, known: Mask, stamp: Indices
 ) -> int:
-    """Shrink `who` to a set of series that leaves fewer than m points inferable, none of which can be missed; gives its size."""
-    # Doubling and halving finds the shortest sufficient beginning; then every member but the last is tried to be left out.
-    low, high = 0, count
-    while high - low > 1:
-        middle = (low + high) // 2
-        if inferable(who, middle, code, size, need, spent, stamp, clock) < m:
-            high = middle
+    """Shrink `who` to a set of series that leaves fewer than m points inferable, hardly any of which can be missed; gives its size."""
+    # Halving finds the shortest beginning that is too much; then every member but its last is tried to be left out.
+    enough = 0
+    while count - enough > 1:
+        middle = (enough + count) // 2
+        if inferable(who, middle, code, size, need, known, stamp) < m:
+            count = middle
         else:
-            low = middle
-    count = high
+            enough = middle
     at = count - 2
     while at >= 0:
         left_out = who[at]
         who[at] = who[count - 1]
-        if inferable(who, count - 1, code, size, need, spent, stamp, clock) < m:
+        if inferable(who, count - 1, code, size, need, known, stamp) < m:
             count -= 1
         else:
             who[at] = left_out
@@ -103,9 +106,10 @@ def conflict(
 
 @kernel
 def find_attack(
-    excludes: AnyArray,
-    differs: AnyArray,
-    must: int,
+    must_differ: AnyArray,
+    may_differ: AnyArray,
+    must_go: AnyArray,
+    may_go: AnyArray,
     small: Indices,
     code: Indices,
     size: Indices,
@@ -113,116 +117,104 @@ def find_attack(
     n: int,
     m: int,
     limit: int,
+    stamp: Indices,
     picks: Indices,
 ) -> tuple[int, int, int]:
     """Search at most n points whose knowledge makes m others inferable; gives the outcome, the number of picks and of nodes.
 
-    Of the series, 0..must-1 must be excluded in any attack and the rest may stay; of the points, small[p] is the row of point p
-    in `code`, `size` and `need` if f's cluster is small there, else -1. `excludes[p]` is the set of series excluded by p,
-    `differs[g]` the set of points that exclude g. `picks` gets the known points.
+    `must_differ[g]` is the set of points at which the g-th series that must be excluded differs from f, `must_go[p]` the set of those
+    that point p excludes; `may_differ` and `may_go` say the same of the series that may stay. small[p] is the row of point p in
+    `code`, `size` and `need` if f's cluster is small there, else -1. `picks` gets the known points.
     """
-    points, width = excludes.shape
-    series, span = differs.shape
-    alive = np.zeros((n + 1, width), dtype=np.uint64)
-    open_points = np.zeros((n + 1, span), dtype=np.uint64)
-    branch = np.empty((n + 1, points), dtype=np.int64)
+    points, width = must_go.shape
+    wide, span = may_go.shape[1], must_differ.shape[1]
+    must = np.zeros((n + 1, width), dtype=np.uint64)
+    may = np.zeros((n + 1, wide), dtype=np.uint64)
+    untried = np.zeros((n + 1, span), dtype=np.uint64)
+    small_points = np.zeros(span, dtype=np.uint64)
+    choice = np.zeros(span, dtype=np.uint64)
+    branch = np.zeros((n + 1, points), dtype=np.int64)
     branches = np.zeros(n + 1, dtype=np.int64)
     tried = np.zeros(n + 1, dtype=np.int64)
-    spent = np.zeros(need.shape[0], dtype=np.bool_)
+    cover = np.zeros(points, dtype=np.int64)
+    best = np.zeros(n + 1, dtype=np.int64)
+    who = np.zeros(max(must_differ.shape[0], may_differ.shape[0], points), dtype=np.int64)
+    known = np.zeros(need.shape[0], dtype=np.bool_)
     spare = need.shape[0] - m  # how many small points may be known: the others must be enough to infer m
-    stamp = np.zeros(code.max() + 2 if code.size else 1, dtype=np.int64)
-    clock = np.zeros(1, dtype=np.int64)
-    who = np.empty(max(series, 1), dtype=np.int64)
-    cover = np.empty(points, dtype=np.int64)
-    best = np.empty(n + 1, dtype=np.int64)
-    listed = np.empty(points, dtype=np.int64)
-    used = np.empty(span, dtype=np.uint64)
-
-    small_points = np.zeros(span, dtype=np.uint64)
-    for g in range(series):
-        alive[0, g >> 6] |= ONE << np.uint64(g & 63)
+    for g in range(must_differ.shape[0]):
+        must[0, g >> 6] |= bit(g)
+    for g in range(may_differ.shape[0]):
+        may[0, g >> 6] |= bit(g)
     for p in range(points):
-        open_points[0, p >> 6] |= ONE << np.uint64(p & 63)
         if small[p] >= 0:
-            small_points[p >> 6] |= ONE << np.uint64(p & 63)
-    if spare == 0:
-        for w in range(span):
-            open_points[0, w] &= ~small_points[w]
+            small_points[p >> 6] |= bit(p)
+        if small[p] < 0 or spare > 0:
+            untried[0, p >> 6] |= bit(p)
+
     depth, nodes, fresh = 0, 0, True
     while True:
         if fresh:
+            fresh = False
             nodes += 1
             if nodes > limit:
                 return LIMIT, depth, nodes
             left = n - depth
             branches[depth] = 0
             tried[depth] = 0
-            count = members(alive[depth], 0, must, who)
-            target = -1
-            if count > 0:
-                # Branch on the series with the fewest points that exclude it, unless the picks left cannot exclude all of them.
-                fewest, separate = points + 1, 0
-                for w in range(span):
-                    used[w] = ZERO
-                for i in range(count):
+            for w in range(span):
+                choice[w] = ZERO
+            going = members(must[depth], who)
+            if going > 0:
+                # Branch on the series with the fewest points that exclude it. Series without a common point need a pick each.
+                fewest, target, separate = points + 1, 0, 0
+                for i in range(going):
                     options, apart = 0, True
                     for w in range(span):
-                        word = differs[who[i], w] & open_points[depth, w]
+                        word = must_differ[who[i], w] & untried[depth, w]
                         options += ones(word)
-                        apart &= (word & used[w]) == ZERO
+                        apart &= (word & choice[w]) == ZERO
                     if options < fewest:
                         fewest, target = options, who[i]
                     if apart:
-                        # Series without a common point need a pick each.
                         separate += 1
                         for w in range(span):
-                            used[w] |= differs[who[i], w] & open_points[depth, w]
-                if fewest > 0 and separate <= left:
-                    for w in range(span):
-                        used[w] = differs[target, w] & open_points[depth, w]
-                    branches[depth] = members(used, 0, points, branch[depth])
+                            choice[w] |= must_differ[who[i], w] & untried[depth, w]
+                possible = fewest > 0 and separate <= left
+                for w in range(span):
+                    choice[w] = must_differ[target, w] & untried[depth, w] if possible else ZERO
             else:
-                count = members(alive[depth], must, series, who)
-                if inferable(who, count, code, size, need, spent, stamp, clock) >= m:
+                count = members(may[depth], who)
+                if inferable(who, count, code, size, need, known, stamp) >= m:
                     return FOUND, depth, nodes
                 if left > 0:
-                    count = conflict(who, count, m, code, size, need, spent, stamp, clock)
-                    for w in range(span):
-                        used[w] = ZERO
-                        for i in range(count):
-                            used[w] |= differs[who[i], w]
-                        used[w] &= open_points[depth, w]
-                    branches[depth] = members(used, 0, points, branch[depth])
-                count = 0
-            if branches[depth] > 0 and count > 0:
-                # How many of the series that must go does each point exclude? The best `left` of them must suffice for all.
+                    count = conflict(who, count, m, code, size, need, known, stamp)
+                    for i in range(count):
+                        for w in range(span):
+                            choice[w] |= may_differ[who[i], w] & untried[depth, w]
+            branches[depth] = members(choice, branch[depth])
+            if branches[depth] > 0 and going > 0:
+                # How many of the series that must go does each point exclude? The best of them must suffice for all.
                 for i in range(left):
                     best[i] = 0
-                for i in range(members(open_points[depth], 0, points, listed)):
-                    p = listed[i]
-                    covered = 0
-                    for w in range((must + 63) >> 6):
-                        word = excludes[p, w] & alive[depth, w]
-                        if w == must >> 6:
-                            word &= (ONE << np.uint64(must & 63)) - ONE
-                        covered += ones(word)
-                    cover[p] = covered
+                for i in range(members(untried[depth], who)):
+                    p = who[i]
+                    cover[p] = 0
+                    for w in range(width):
+                        cover[p] += ones(must_go[p, w] & must[depth, w])
                     at = left - 1
-                    if covered > best[at]:
-                        while at > 0 and best[at - 1] < covered:
+                    if cover[p] > best[at]:
+                        while at > 0 and best[at - 1] < cover[p]:
                             best[at] = best[at - 1]
                             at -= 1
-                        best[at] = covered
-                covered = 0
+                        best[at] = cover[p]
+                most = 0
                 for i in range(left):
-                    covered += best[i]
-                if covered < count:
-                    branches[depth] = 0
+                    most += best[i]
                 # The widest points first; with one pick left only those that exclude everything that must go.
                 kept = 0
-                for i in range(branches[depth]):
+                for i in range(branches[depth] if most >= going else 0):
                     p = branch[depth, i]
-                    if left == 1 and cover[p] < count:
+                    if left == 1 and cover[p] < going:
                         continue
                     at = kept
                     while at > 0 and cover[branch[depth, at - 1]] < cover[p]:
@@ -231,32 +223,33 @@ def find_attack(
                     branch[depth, at] = p
                     kept += 1
                 branches[depth] = kept
-        fresh = False
         if tried[depth] < branches[depth]:
             p = branch[depth, tried[depth]]
             tried[depth] += 1
-            # Whatever comes later in this branch need not try p again: with it, everything was searched.
-            open_points[depth, p >> 6] &= ~(ONE << np.uint64(p & 63))
+            # Whatever comes later here need not know p: with it, everything was searched.
+            untried[depth, p >> 6] &= ~bit(p)
             if small[p] >= 0:
                 spare -= 1
-                spent[small[p]] = True
+                known[small[p]] = True
             picks[depth] = p
             for w in range(width):
-                alive[depth + 1, w] = alive[depth, w] & ~excludes[p, w]
+                must[depth + 1, w] = must[depth, w] & ~must_go[p, w]
+            for w in range(wide):
+                may[depth + 1, w] = may[depth, w] & ~may_go[p, w]
             for w in range(span):
-                open_points[depth + 1, w] = open_points[depth, w]
+                untried[depth + 1, w] = untried[depth, w]
                 if spare == 0:
-                    open_points[depth + 1, w] &= ~small_points[w]
+                    untried[depth + 1, w] &= ~small_points[w]
             depth += 1
             fresh = True
         else:
             if depth == 0:
-                return NONE, 0, nodes
+                return NONE, depth, nodes
             depth -= 1
             p = picks[depth]
             if small[p] >= 0:
                 spare += 1
-                spent[small[p]] = False
+                known[small[p]] = False
 
 
 @kernel
@@ -272,27 +265,25 @@ def narrow_down(
     count, chosen = N, 0
     for g in range(N):
         left[g] = g
-    taken = np.zeros(T, dtype=np.bool_)
     while chosen < n and count > 1:
+        # A point chosen before leaves as many as there are, so it is never chosen again.
         fewest, point = count, -1
         for t in range(T):
-            if sizes[t, f] < smallest or taken[t]:
-                continue
-            if chosen == 0:
-                if sizes[t, f] < fewest:
-                    fewest, point = sizes[t, f], t
+            if sizes[t, f] < smallest:
                 continue
             agree = 0
-            for i in range(count):
-                if codes[t, left[i]] == codes[t, f]:
-                    agree += 1
-                    if agree >= fewest:
-                        break
+            if chosen == 0:
+                agree = int(sizes[t, f])
+            else:
+                for i in range(count):
+                    if codes[t, left[i]] == codes[t, f]:
+                        agree += 1
+                        if agree >= fewest:
+                            break
             if agree < fewest:
                 fewest, point = agree, t
         if point < 0:
             break
-        taken[point] = True
         known[chosen] = point
         chosen += 1
         kept = 0

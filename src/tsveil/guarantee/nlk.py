@@ -35,7 +35,7 @@ VIOLATED: (1,2,3)-anonymity: ...
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -89,8 +89,7 @@ def verify_nlk(Y: ArrayLike, n: int, l: int, k: int, *, node_limit: int = NODE_L
     table = _table(Y)
     check_nlk("verify_nlk", n, l, k, records=table.shape[0], points=table.shape[1])
     promise = NLKAnonymity(n, l, k, node_limit=node_limit)
-    names = [f"{t + 1}" for t in range(table.shape[1])]
-    return promise.judge([("", "point", names, table)])
+    return promise.judge([Part("", [str(t + 1) for t in range(table.shape[1])], table)])
 
 
 def check_nlk(who: str, n: int, l: int, k: int, *, records: int, points: int) -> None:
@@ -108,6 +107,14 @@ def check_nlk(who: str, n: int, l: int, k: int, *, records: int, points: int) ->
         raise ParameterError("\n".join(wrong), wrong)
 
 
+class Part(NamedTuple):
+    """A table to be judged: what it is called, the names of its points, its published values."""
+
+    name: str
+    points: list[str]
+    table: AnyArray
+
+
 @dataclass(frozen=True)
 class NLKAnonymity(Guarantee):
     """Who knows n values of a series can infer fewer than l-n others.
@@ -115,10 +122,10 @@ class NLKAnonymity(Guarantee):
     Examples
     --------
     >>> import tsveil as tv
-    >>> published = tv.Dataset.from_arrays({"load": [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]}, times=["2018-01-01", "2018-01-02"])
+    >>> published = tv.Dataset.from_arrays({"load": [[1.0, 5.0], [0.0, 0.0], [0.0, 0.0]]}, times=["2018-01-01", "2018-01-02"])
     >>> print(NLKAnonymity(1, 2, 3).verify(published))
     VIOLATED: (1,2,3)-anonymity: whoever knows any 1 of the values of a published series can infer none of the others. ...
-      block 'load', row 1: who knows point 2018-01-02 infers point 2018-01-01, where fewer than 3 series remain possible
+      block 'load', row 1: who knows point 2018-01-01 infers point 2018-01-02, where fewer than 3 series remain possible
     """
 
     n: int
@@ -156,34 +163,35 @@ class NLKAnonymity(Guarantee):
 
     def verify(self, published: Dataset) -> Verdict:
         """Search an attack on the published values."""
-        parts: list[tuple[str, str, list[str], AnyArray]] = []
+        first = published.blocks[0]
         if self.scope == "record":
             lengths = {len(block) for block in published.blocks}
             if len(lengths) > 1:
                 raise InputError(
-                    f"points of several dimensions need series of the same length. Got {sorted(lengths)} points\n"
+                    f"points of several dimensions need series of the same length. Got {some(sorted(lengths))} points\n"
                     "  options: scope='block' checks each series by itself"
                 )
             stacked = np.stack([published.block(block.name) for block in published.blocks], axis=2)
-            first = published.blocks[0]
-            parts.append(("", "point", list(first.labels or first.columns), stacked))
+            parts = [Part("", list(first.labels or first.columns), stacked)]
         else:
-            for block in published.blocks:
-                names = list(block.labels or block.columns)
-                parts.append((f"block {block.name!r}, ", "point", names, published.block(block.name)))
-        for _, _, _, table in parts:
-            check_nlk("NLKAnonymity", self.n, self.l, self.k, records=len(table), points=table.shape[1])
+            parts = [
+                Part(f"block {block.name!r}", list(block.labels or block.columns), published.block(block.name))
+                for block in published.blocks
+            ]
+        for part in parts:
+            check_nlk("NLKAnonymity", self.n, self.l, self.k, records=len(part.table), points=len(part.points))
         return self.judge(parts)
 
-    def judge(self, parts: list[tuple[str, str, list[str], AnyArray]]) -> Verdict:
-        """The verdict on tables, each with what it is called, what a point is called, and the points' names."""
+    def judge(self, parts: list[Part]) -> Verdict:
+        """The verdict on some tables: the promise must hold for each of them."""
         details: list[str] = []
         unknown = ""
-        for what, point, names, table in parts:
-            finding = find_violation(_table(table), self.n, self.l, self.k, node_limit=self.node_limit)
+        for part in parts:
+            finding = find_violation(_table(part.table), self.n, self.l, self.k, node_limit=self.node_limit)
             if finding.attack is not None:
-                told = _told(finding.attack, point, names, self.k)
-                return Verdict(Status.VIOLATED, self.words, f"{what}{told}")
+                what = f"{part.name}, " if part.name else ""
+                return Verdict(Status.VIOLATED, self.words, what + _told(finding.attack, part.points, self.k))
+            what = f"{part.name}: " if part.name else ""
             if finding.undecided:
                 rows = some([f + 1 for f in finding.undecided])
                 unknown = unknown or (
@@ -191,18 +199,18 @@ class NLKAnonymity(Guarantee):
                     f"({'row' if len(finding.undecided) == 1 else 'rows'} {rows}): allow more (node_limit), or protect with other parameters"
                 )
             details.append(
-                f"{what}{finding.counted} series have too few small clusters for any attack, {finding.searched} were searched exactly"
+                f"{what}{finding.counted} series have too few values in small clusters for any attack, {finding.searched} were searched"
             )
         if unknown:
             return Verdict(Status.UNKNOWN, self.words, unknown)
         return Verdict(Status.HOLDS, self.words, details=tuple(details))
 
 
-def _told(attack: Attack, point: str, names: list[str], k: int) -> str:
+def _told(attack: Attack, names: list[str], k: int) -> str:
     known = some([_Plain(names[t]) for t in attack.known], most=12)
     inferred = some([_Plain(names[t]) for t in attack.inferred], most=12)
     return (
-        f"row {attack.series + 1}: who knows {_plural(point, attack.known)} {known} infers {_plural(point, attack.inferred)} {inferred}, "
+        f"row {attack.series + 1}: who knows {_points(attack.known)} {known} infers {_points(attack.inferred)} {inferred}, "
         f"where fewer than {k} series remain possible"
     )
 
@@ -214,8 +222,8 @@ class _Plain(str):
         return str(self)
 
 
-def _plural(word: str, items: tuple[int, ...]) -> str:
-    return word if len(items) == 1 else f"{word}s"
+def _points(items: tuple[int, ...]) -> str:
+    return "point" if len(items) == 1 else "points"
 
 
 def _table(Y: ArrayLike) -> AnyArray:
@@ -336,12 +344,13 @@ def _completed(codes: AnyArray, sizes: AnyArray, f: int, known: list[int], n: in
 
 
 def _inferred(codes: AnyArray, sizes: AnyArray, candidates: Mask, known: list[int], k: int) -> list[int]:
-    found = []
-    for t in range(codes.shape[0]):
-        _, first = np.unique(codes[t, candidates], return_index=True)
-        if sizes[t, candidates][first].sum() < k and t not in known:
-            found.append(t)
-    return found
+    """The points where the candidates' clusters have fewer than k members together, by the definition."""
+    code, size = codes[:, candidates], sizes[:, candidates]
+    order = np.argsort(code, axis=1)
+    code, size = np.take_along_axis(code, order, axis=1), np.take_along_axis(size, order, axis=1)
+    counts = size[:, 0] + ((code[:, 1:] != code[:, :-1]) * size[:, 1:]).sum(axis=1)
+    counts[known] = k
+    return np.flatnonzero(counts < k).tolist()
 
 
 def _search(
@@ -371,25 +380,32 @@ def _search(
     else:
         points = np.concatenate([np.flatnonzero(useful), small])
 
-    rows = _hardest(differs[np.ix_(points, must)].T)
-    series = np.concatenate([rows, differs[np.ix_(points, stay)].T])  # series by points
-    kept = _not_dominated(series.T, free[points])
-    series, points = series[:, kept], points[kept]
-    if not series[: len(rows)].any(axis=1).all():
+    hard = _hardest(differs[np.ix_(points, must)].T)  # series by points, as the next one
+    soft = differs[np.ix_(points, stay)].T
+    kept = _not_dominated(np.concatenate([hard, soft]).T, free[points])
+    hard, soft, points = hard[:, kept], soft[:, kept], points[kept]
+    if not hard.any(axis=1).all():
         return Status.HOLDS, 0, []  # a series that must be excluded cannot be
 
     place = np.full(codes.shape[0], -1, dtype=np.int64)
     place[small] = np.arange(len(small))
-    others = np.flatnonzero(stay)
-    code = np.full((len(small), len(series)), -1, dtype=np.int64)
-    size = np.zeros((len(small), len(series)), dtype=np.int64)
-    here = np.ix_(small, others)
-    code[:, len(rows) :] = np.where(differs[here], codes[here], -1)
-    size[:, len(rows) :] = sizes[here]
-    need = (k - sizes[small, f]).astype(np.int64)
+    here = np.ix_(small, np.flatnonzero(stay))
+    code = np.where(differs[here], codes[here], -1).astype(np.int64)
     picks = np.empty(n + 1, dtype=np.int64)
     outcome, depth, nodes = find_attack(
-        _bits(series.T), _bits(series), len(rows), place[points], code, size, need, n - len(given), m, limit, picks
+        _bits(hard),
+        _bits(soft),
+        _bits(hard.T),
+        _bits(soft.T),
+        place[points],
+        code,
+        sizes[here].astype(np.int64),
+        (k - sizes[small, f]).astype(np.int64),
+        n - len(given),
+        m,
+        limit,
+        np.zeros(codes.shape[1] + 1, dtype=np.int64),
+        picks,
     )
     known = given + points[picks[:depth]].tolist() if outcome == FOUND else []
     return {FOUND: Status.VIOLATED, NONE: Status.HOLDS}.get(outcome, Status.UNKNOWN), nodes, known
@@ -408,7 +424,7 @@ def _hardest(rows: Mask) -> Mask:
 
 def _not_dominated(excluded: Mask, free: Mask) -> Indices:
     """The points that are not replaceable by a free point which excludes the same series or more."""
-    kept = excluded.any(axis=1)
+    kept: Mask = excluded.any(axis=1)
     for p in np.flatnonzero(free & kept):
         if kept[p]:
             within = ~(excluded & ~excluded[p]).any(axis=1)

@@ -24,7 +24,8 @@ nested, so a word determines all coarser ones; `levels="paper"` takes 1, 2, 3, .
 is exact for sets of up to 1000 records; in larger ones the farthest pair is found by walking from a record to the one
 farthest from it.
 
-P should be well below k, k/3 or less. When P is near k, envelopes without patterns (`KAnonymousEnvelopes`) lose less.
+P should be well below k, k/3 or less. When P is near k, envelopes without patterns (`KAnonymousEnvelopes`) lose less in
+values and, with words of many letters, even in patterns.
 
 Guarantee: (k,P)-anonymity. The chance of linking a person to the right record is at most 1/P, whether the values, the
 pattern or both are known.
@@ -169,7 +170,7 @@ class KP(IntervalMethod):
         warnings: tuple[str, ...] = ()
         if self.k < 2 * self.P:
             warnings += (
-                f"P = {self.P} is near k = {self.k}: envelopes without patterns (k-envelopes) would lose less; patterns pay when P is k/3 or less",
+                f"P = {self.P} is near k = {self.k}: envelopes without patterns (k-envelopes) lose less in values and, with long words, even in patterns; P should be k/3 or less",
             )
         if suppressed:
             verb = "record is" if suppressed == 1 else "records are"
