@@ -61,45 +61,82 @@ def cost(x: Array, representative: str = "mean") -> float:
     return float(np.abs(x - centre).sum())
 
 
-def split(X: Array, n: int, l: int, k: int, heuristic: str) -> tuple[Indices, list[tuple[int, int, bool]]]:
-    """Stage 1 and stage 2: the cluster of each cell, and every cut tried as (time, position, accepted)."""
+def cuts_in_order(X: Array, k: int, heuristic: str) -> list[tuple[int, int]]:
+    """The cuts of stage 2 as (time, position in the sorted order), in the order in which a heuristic tries them."""
+    found = []  # time, first position, values of the cluster
+    for t in range(X.shape[1]):
+        at = 0
+        for group in stage1(X[:, t], k):
+            found.append((t, at, X[group, t]))
+            at += len(group)
+    if heuristic == "mth":
+        found.sort(key=lambda c: (-np.ptp(c[2]) * len(c[2]), c[0], c[1]))
+    else:
+        of_time = [sum(cost(x) for s, _, x in found if s == t) for t in range(X.shape[1])]
+        found.sort(key=lambda c: (-of_time[c[0]], c[0], -cost(c[2]), c[1]))
+    return [
+        (t, a + p)
+        for t, a, x in found
+        for p in sorted(range(1, len(x)), key=lambda p, x=x: (-(x[p] - x[p - 1]), p))  # type: ignore[misc]
+        if x[p] > x[p - 1]
+    ]
+
+
+def decisions(X: Array, n: int, l: int, k: int, cuts: list[tuple[int, int]], smallest: int = 1) -> tuple[list[bool], Indices]:
+    """Try these cuts one after the other; whether each was accepted, and the clusters in the end (series by time)."""
+    order = [sorted(range(len(X)), key=lambda i, t=t: (X[i, t], i)) for t in range(X.shape[1])]  # type: ignore[misc]
+    labels = np.empty(X.shape, dtype=np.int64)
+    for t in range(X.shape[1]):
+        for number, group in enumerate(stage1(X[:, t], k)):
+            labels[group, t] = number
+    accepted = []
+    for t, p in cuts:
+        members = [g for g in order[t] if labels[g, t] == labels[order[t][p], t]]
+        right = [g for g in members if order[t].index(g) >= p]
+        after = labels.copy()
+        after[right, t] = labels[:, t].max() + 1
+        good = min(len(right), len(members) - len(right)) >= smallest and attack(after, n, l, k) is None
+        accepted.append(good)
+        if good:
+            labels = after
+    return accepted, labels
+
+
+def best_cuts(X: Array, n: int, l: int, k: int) -> Indices:
+    """GPE: always the cut that saves most loss per cell that becomes small; the clusters in the end (series by time)."""
     N, T = X.shape
     order = [sorted(range(N), key=lambda i, t=t: (X[i, t], i)) for t in range(T)]  # type: ignore[misc]
-    segments = [[(g, len(group)) for g, group in enumerate(stage1(X[:, t], k))] for t in range(T)]
-    found: list[tuple[int, int, int]] = []
-    for t in range(T):
-        at = 0
-        for _, size in segments[t]:
-            found.append((t, at, at + size))
-            at += size
+    segments = [[list(group) for group in stage1(X[:, t], k)] for t in range(T)]
+    refused: set[tuple[int, int]] = set()
 
-    def values(t: int, a: int, b: int) -> Array:
-        return X[order[t][a:b], t]
+    def labels() -> Indices:
+        out = np.empty((N, T), dtype=np.int64)
+        for t in range(T):
+            for number, group in enumerate(segments[t]):
+                out[group, t] = number
+        return out
 
-    loss = {(t, a, b): cost(values(t, a, b)) for t, a, b in found}
-    if heuristic == "mth":
-        found.sort(key=lambda s: (-(np.ptp(values(*s)) * (s[2] - s[1])), s))
-    else:
-        of_point = {t: sum(v for s, v in loss.items() if s[0] == t) for t in range(T)}
-        found.sort(key=lambda s: (-of_point[s[0]], s[0], -loss[s], s))
-
-    labels = np.empty((N, T), dtype=np.int64)
-    for t, a, b in found:
-        labels[order[t][a:b], t] = a
-    tried = []
-    for t, a, b in found:
-        x = values(t, a, b)
-        for p in sorted(range(1, b - a), key=lambda p, x=x: (-(x[p] - x[p - 1]), p)):  # type: ignore[misc]
-            if x[p] == x[p - 1]:
-                continue
-            after = labels.copy()
-            right = [g for g in order[t][a + p : b] if labels[g, t] == labels[order[t][a + p], t]]
-            after[right, t] = a + p
-            accepted = attack(after, n, l, k) is None
-            tried.append((t, a + p, accepted))
-            if accepted:
-                labels = after
-    return labels, tried
+    while True:
+        rated = []
+        for t in range(T):
+            for number, group in enumerate(segments[t]):
+                for p in range(1, len(group)):
+                    left, right = group[:p], group[p:]
+                    place = order[t].index(right[0])
+                    if X[left[-1], t] == X[right[0], t] or (t, place) in refused:
+                        continue
+                    saved = cost(X[group, t]) - cost(X[left, t]) - cost(X[right, t])
+                    cells = sum(len(part) for part in (left, right) if len(part) < k) if len(group) >= k else 0
+                    if saved > 0:
+                        rated.append((-saved / max(1, cells), t, place, number, left, right))
+        if not rated:
+            return labels()
+        _, t, place, number, left, right = min(rated)
+        before = segments[t]
+        segments[t] = [*before[:number], left, right, *before[number + 1 :]]
+        if attack(labels(), n, l, k) is not None:
+            segments[t] = before
+            refused.add((t, place))
 
 
 def least_loss_groups(x: Array, k: int, representative: str = "mean") -> float:

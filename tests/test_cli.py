@@ -140,7 +140,7 @@ def test_inspect_tells_what_is_wrong(tmp_path: Path) -> None:
 
 def test_methods_lists_the_registry() -> None:
     assert "--k" in tsveil("methods").output
-    assert {row["name"] for row in json.loads(tsveil("methods", "--json").output)} >= {"mdav"}
+    assert {row["name"] for row in json.loads(tsveil("methods", "--json").output)} >= {"mdav", "rank-swap", "kp"}
 
 
 def test_nothing_but_results_in_a_pipe(meters: Path, tmp_path: Path) -> None:
@@ -198,3 +198,22 @@ def test_attack_on_microdata(tmp_path: Path) -> None:
     one = json.loads(tsveil(*words, "--known", "age", "--method", "distance", "--json").output)
     assert both["attacks"]["alignment"]["rate"] > one["attacks"]["distance"]["rate"]
     assert list(one["attacks"]) == ["distance"]
+
+
+def test_envelopes_and_patterns_from_file_to_query(meters: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made = tsveil("protect", meters, "--out", out, "--method", "kp", "--k", 6, "--P", 2)
+    assert made.exit_code == 0, made.output
+    assert (out / "private" / "report.html").exists()
+    published = out / "published" / "data.csv"
+    assert tsveil("verify", published, "--kp", "6,2").exit_code == 0
+    assert tsveil("verify", published, "--kp", "25,2").exit_code == 1
+    assert tsveil("verify", published).exit_code == 2
+    assert tsveil("verify", published, "--kp", "six").exit_code == 2
+    counted = json.loads(tsveil("query", published, "--range", "2024-01-01T03:00=0..2", "--json").output)
+    assert counted["least"] <= counted["estimate"] <= counted["most"]
+    found = json.loads(
+        tsveil("query", published, "--similar", "1,2,3,4,5,6,7,8,9,10,11,12", "--top", 3, "--json").output
+    )
+    assert len(found["similar"]) == 3
+    assert tsveil("query", published).exit_code == 2

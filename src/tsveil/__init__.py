@@ -25,9 +25,14 @@ if TYPE_CHECKING:
     from tsveil.data.read import read
     from tsveil.guarantee.base import Verdict
     from tsveil.guarantee.k_anonymity import KAnonymity
+    from tsveil.guarantee.kp import KPAnonymity, verify_kp
+    from tsveil.interval_release import IntervalRelease
     from tsveil.measure.evaluate import evaluate
+    from tsveil.measure.queries import Queries
     from tsveil.measure.scorecard import Scorecard
     from tsveil.plan import Plan, run
+    from tsveil.protect.envelopes import KAnonymousEnvelopes
+    from tsveil.protect.kp import KP
     from tsveil.protect.mdav import MDAV
     from tsveil.protect.mic1d import Mic1D
     from tsveil.protect.noise import Noise
@@ -44,7 +49,13 @@ if TYPE_CHECKING:
 _PLACES = {
     "Block": "tsveil.data.dataset",
     "Dataset": "tsveil.data.dataset",
+    "IntervalRelease": "tsveil.interval_release",
     "KAnonymity": "tsveil.guarantee.k_anonymity",
+    "KAnonymousEnvelopes": "tsveil.protect.envelopes",
+    "KP": "tsveil.protect.kp",
+    "KPAnonymity": "tsveil.guarantee.kp",
+    "Queries": "tsveil.measure.queries",
+    "verify_kp": "tsveil.guarantee.kp",
     "MDAV": "tsveil.protect.mdav",
     "Plan": "tsveil.plan",
     "Release": "tsveil.release",
@@ -69,16 +80,21 @@ _PLACES = {
 }
 
 __all__ = [
+    "KP",
     "MDAV",
     "VMDAV",
     "Block",
     "Dataset",
+    "IntervalRelease",
     "KAnonymity",
+    "KAnonymousEnvelopes",
+    "KPAnonymity",
     "Mic1D",
     "Noise",
     "OptimalUnivariate",
     "Plan",
     "Projected",
+    "Queries",
     "RankSwap",
     "RankSwapBuckets",
     "RankSwapDistribution",
@@ -94,6 +110,7 @@ __all__ = [
     "example",
     "read",
     "run",
+    "verify_kp",
 ]
 
 

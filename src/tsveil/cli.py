@@ -22,6 +22,7 @@ from tsveil import __version__
 if TYPE_CHECKING:
     from tsveil.data.dataset import Dataset
     from tsveil.guarantee.base import Verdict
+    from tsveil.measure.kp import IntervalCard
     from tsveil.measure.scorecard import Scorecard
     from tsveil.plan import Outcome
 
@@ -379,34 +380,116 @@ def attack(
 
 @main.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--k", type=click.IntRange(min=2), required=True, help="Check that every row of values is shared by k records."
-)
+@click.option("--k", type=click.IntRange(min=2), help="Check that every row of values is shared by k records.")
 @click.option("--scope", type=click.Choice(["block", "record", "column"]), default="block", show_default=True)
+@click.option("--kp", metavar="K,P", help="Check (k,P)-anonymity of envelopes and patterns, for example 10,3.")
 @reading_options
 @json_option
-def verify(file: Path, k: int, scope: Any, as_json: bool, **options: Any) -> None:
-    """Check k-anonymity on the published values of FILE, made by any tool."""
-    from tsveil.data.read import read
-    from tsveil.guarantee.k_anonymity import KAnonymity
+def verify(file: Path, k: int | None, scope: Any, kp: str | None, as_json: bool, **options: Any) -> None:
+    """Check a promise on the published values of FILE, made by any tool: --k or --kp."""
+    from tsveil.errors import InputError
 
-    data = read(file, **reading(options))
-    verdict = KAnonymity(k, scope=scope, blocks=len(data.blocks)).verify(data)
+    if (k is None) == (kp is None):
+        raise InputError("say what to check: --k 5 (k-anonymity) or --kp 10,3 ((k,P)-anonymity)")
+    if kp is not None:
+        from tsveil.data.intervals import read_intervals
+        from tsveil.guarantee.kp import verify_kp
+
+        given = reading(options)
+        table = read_intervals(file, separator=given.get("separator"), decimal=given.get("decimal"))
+        verdict, shown = verify_kp(table, *_two_numbers(kp)), repr(table)
+    else:
+        from tsveil.data.read import read
+        from tsveil.guarantee.k_anonymity import KAnonymity
+
+        assert k is not None
+        data = read(file, **reading(options))
+        verdict, shown = KAnonymity(k, scope=scope, blocks=len(data.blocks)).verify(data), repr(data)
     if as_json:
         click.echo(
             json.dumps({"status": verdict.status, "guarantee": verdict.guarantee, "witness": verdict.witness}, indent=2)
         )
     else:
-        click.echo(repr(data))
+        click.echo(shown)
         show_verdict(verdict)
     sys.exit(0 if verdict.holds else 1)
+
+
+def _two_numbers(text: str) -> tuple[int, int]:
+    from tsveil.errors import InputError
+
+    k, comma, P = text.partition(",")
+    if not comma or not k.strip().isdigit() or not P.strip().isdigit():
+        raise InputError(f"--kp must look like 10,3. Got {text!r}.")
+    return int(k), int(P)
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--range",
+    "ranges",
+    multiple=True,
+    metavar="TIME=FROM..TO",
+    help="Count the records with values in a range; repeatable, either end may be left out.",
+)
+@click.option("--similar", metavar="V,V,...", help="Find the records whose pattern is most like this curve.")
+@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="With --similar: how many.")
+@click.option(
+    "--within",
+    type=click.FloatRange(min=0),
+    help="With --similar: all that may lie within this distance; none is missed.",
+)
+@json_option
+def query(
+    file: Path, ranges: tuple[str, ...], similar: str | None, top: int, within: float | None, as_json: bool
+) -> None:
+    """Ask a published FILE of envelopes and patterns: how many records (--range), which ones (--similar)."""
+    from tsveil.errors import InputError
+    from tsveil.measure.queries import Queries
+
+    if not ranges and similar is None:
+        raise InputError("say what to ask: --range TIME=FROM..TO or --similar V,V,...")
+    asked = Queries.of(file)
+    result: dict[str, Any] = {}
+    if ranges:
+        count = asked.range_count(dict(map(_range, ranges)))
+        result |= {"least": count.least, "most": count.most, "estimate": count.estimate}
+    if similar is not None:
+        try:
+            curve = [float(value) for value in similar.split(",")]
+        except ValueError:
+            raise InputError(f"--similar must be numbers with commas between them. Got {similar!r}.") from None
+        result["similar"] = asked.similar(curve, top, within=within).to_dicts()
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+        return
+    if ranges:
+        click.echo(f"{result['least']} to {result['most']} records for certain, about {result['estimate']:.1f}")
+    for row in result.get("similar", ()):
+        click.echo(
+            "  ".join([f"row {row['row']}", row["pattern"], f"level {row['level']}", f"distance {row['distance']:.3f}"])
+        )
+
+
+def _range(text: str) -> tuple[str, tuple[float | None, float | None]]:
+    from tsveil.errors import InputError
+
+    name, equals, bounds = text.partition("=")
+    low, dots, high = bounds.partition("..")
+    try:
+        if not (equals and dots and name):
+            raise ValueError
+        return name, (float(low) if low else None, float(high) if high else None)
+    except ValueError:
+        raise InputError(f"--range {text!r} must look like TIME=FROM..TO, for example W3=10..20 or W3=..20") from None
 
 
 @main.command()
 @json_option
 def methods(as_json: bool) -> None:
     """List the protection methods with their parameters and references."""
-    from tsveil.registry import METHODS
+    from tsveil.registry import ALL_METHODS
 
     if as_json:
         rows = [
@@ -418,11 +501,11 @@ def methods(as_json: bool) -> None:
                     p.name: {"default": p.default, "accepts": p.words, "meaning": p.doc} for p in m.parameters()
                 },
             }
-            for m in METHODS.values()
+            for m in ALL_METHODS.values()
         ]
         click.echo(json.dumps(rows, indent=2))
         return
-    for m in METHODS.values():
+    for m in ALL_METHODS.values():
         click.secho(m.name, bold=True, nl=False)
         click.echo(f"  {m.summary}\n  {m.reference}")
         for p in m.parameters():
@@ -453,9 +536,9 @@ def method_options(arguments: list[str]) -> dict[str, str]:
 
 def plan_comments(plan: Any) -> dict[str, str]:
     """Remarks for a starting plan: what each part means and what else is possible."""
-    from tsveil.registry import METHODS
+    from tsveil.registry import ALL_METHODS
 
-    chosen = METHODS[plan.method["name"]]
+    chosen = ALL_METHODS[plan.method["name"]]
     remarks = {
         "input": "What is read. Paths count from this file. What is not said here is guessed: see `tsveil inspect`.\n"
         "Further options: layout, id, blocks, confidential, time, variable, value, separator, decimal,\n"
@@ -520,7 +603,7 @@ def show_verdict(verdict: Verdict) -> None:
     click.secho(str(verdict), fg="green" if verdict.holds else ("red" if verdict.blocks_release else "yellow"))
 
 
-def show_card(card: Scorecard) -> None:
+def show_card(card: Scorecard | IntervalCard) -> None:
     """The score card as a table with a sentence per figure."""
     from tsveil.terminal import card_table
 

@@ -42,7 +42,7 @@ from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity
 from tsveil.measure.kp import Features, IntervalCard, evaluate_intervals
 from tsveil.measure.queries import Queries
 from tsveil.randomness import secret_order
-from tsveil.release import MARKER, AppliedMethod, _refuse
+from tsveil.release import MARKER, AppliedMethod, refuse_unverified
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +154,7 @@ class IntervalRelease:
                 f"there is nothing to publish: all {self.original.n} records were suppressed\n  options: a smaller k or P, a shorter word"
             )
         verdict = self.verify()
-        _refuse(verdict, allow_unverified)
+        refuse_unverified(verdict, allow_unverified)
         card = card or self.evaluate()
         frame, original = self.published()
         layout = self.original.layout
@@ -169,7 +169,7 @@ class IntervalRelease:
                 frame.write_csv(path, separator=layout.separator, decimal_comma=layout.decimal == ",")
             # The promise is about the file, so the file is what is checked last.
             written = read_intervals(path, separator=layout.separator, decimal=layout.decimal)
-            _refuse(self.guarantee.verify(written), allow_unverified)
+            refuse_unverified(self.guarantee.verify(written), allow_unverified)
             (public / "README.md").write_text(self._readme(verdict, path.name), encoding="utf-8")
             self._write_private(private, original, verdict, card)
             for name, text in (extra or {}).items():

@@ -19,7 +19,9 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.read import read
 from tsveil.errors import OutputError, PlanError
 from tsveil.guarantee.base import Verdict
+from tsveil.interval_release import IntervalRelease
 from tsveil.measure.evaluate import evaluate
+from tsveil.measure.kp import IntervalCard
 from tsveil.measure.scorecard import Scorecard
 from tsveil.registry import method
 from tsveil.release import Release
@@ -152,9 +154,9 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_on
 class Outcome:
     """What a run made."""
 
-    release: Release
+    release: Release | IntervalRelease
     verdict: Verdict
-    card: Scorecard
+    card: Scorecard | IntervalCard
     folder: Path
 
     @property
@@ -198,15 +200,22 @@ def run(
     release = chosen.protect(data, seed=plan.seed)
     with progress.step("Verifying"):
         verdict = release.verify()
-    options = msgspec.to_builtins(plan.evaluate)
-    card = evaluate(data, release, **({"models": "fitting"} if data.series else {}) | options)
-    with progress.step("Writing the reports"):
+    card: Any
+    page: Any
+    if isinstance(release, IntervalRelease):
+        from tsveil.report.intervals import interval_report
+
+        card, page = release.evaluate(), interval_report
+    else:
         from tsveil.report.html import report
 
+        options = msgspec.to_builtins(plan.evaluate)
+        card, page = evaluate(data, release, **({"models": "fitting"} if data.series else {}) | options), report
+    with progress.step("Writing the reports"):
         name = Path(plan.input.path).name
         pages = {
-            "published/report.html": report(release, card, verdict, public=True, title=plan.output.title),
-            "private/report.html": report(release, card, verdict, public=False, title=plan.output.title, source=name),
+            "published/report.html": page(release, card, verdict, public=True, title=plan.output.title),
+            "private/report.html": page(release, card, verdict, public=False, title=plan.output.title, source=name),
             "private/plan.toml": plan.to_toml() + "\n",
         }
     with progress.step("Writing and checking the release"):

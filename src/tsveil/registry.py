@@ -10,6 +10,9 @@ from typing import Any
 
 from tsveil.errors import ParameterError
 from tsveil.protect.base import Method
+from tsveil.protect.envelopes import KAnonymousEnvelopes
+from tsveil.protect.intervals import IntervalMethod
+from tsveil.protect.kp import KP
 from tsveil.protect.mdav import MDAV
 from tsveil.protect.mic1d import Mic1D
 from tsveil.protect.noise import Noise
@@ -38,8 +41,13 @@ METHODS: dict[str, type[Method]] = {
     )
 }
 
+#: name -> method that publishes intervals instead of values; its releases are `IntervalRelease`
+INTERVAL_METHODS: dict[str, type[IntervalMethod]] = {method.name: method for method in (KP, KAnonymousEnvelopes)}
 
-def method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
+ALL_METHODS: dict[str, type[Method] | type[IntervalMethod]] = {**METHODS, **INTERVAL_METHODS}
+
+
+def method(name: str, settings: Mapping[str, Any] | None = None) -> Method | IntervalMethod:
     """The method with this name and these parameters.
 
     Examples
@@ -51,6 +59,6 @@ def method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
     tsveil.errors.ParameterError: there is no method 'mdva'
       methods available: mdav, ...
     """
-    if name not in METHODS:
-        raise ParameterError(f"there is no method {name!r}\n  methods available: {', '.join(METHODS)}")
-    return METHODS[name].from_settings(settings or {})
+    if name not in ALL_METHODS:
+        raise ParameterError(f"there is no method {name!r}\n  methods available: {', '.join(ALL_METHODS)}")
+    return ALL_METHODS[name].from_settings(settings or {})

@@ -102,7 +102,7 @@ class Release:
         (reports, the plan). A release whose guarantee does not hold is refused unless `allow_unverified`.
         """
         verdict = self.verify()
-        _refuse(verdict, allow_unverified)
+        refuse_unverified(verdict, allow_unverified)
         # Short series are no reason to refuse a release: forecasts they are too short for are left out, and the card says so.
         card = card or (self.evaluate(models="fitting") if self.original.series else self.evaluate())
         published, order = self.published()
@@ -112,7 +112,7 @@ class Release:
             private.mkdir()
             path = write_table(published, public, "data", format)
             # The promise is about the file, so the file is what is checked last.
-            _refuse(self.guarantee.verify(read_like(path, published)), allow_unverified)
+            refuse_unverified(self.guarantee.verify(read_like(path, published)), allow_unverified)
             (public / "README.md").write_text(self._readme(verdict, path.name), encoding="utf-8")
             self._write_private(private, published, order, verdict, card)
             for name, text in (extra or {}).items():
@@ -184,7 +184,8 @@ class Release:
         return f"Release: {self.method}; {self.data.n} records; {self.guarantee.short}"
 
 
-def _refuse(verdict: Verdict, allow_unverified: bool) -> None:
+def refuse_unverified(verdict: Verdict, allow_unverified: bool) -> None:
+    """Stop a release whose promise is broken or undecided, unless it was asked for all the same."""
     if verdict.blocks_release and not allow_unverified:
         raise GuaranteeError(
             f"the release was not written, because its guarantee is {verdict.status}\n{verdict}\n"

@@ -9,6 +9,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
 
 from tsveil._types import Indices
+from tsveil.measure.kp import MEANINGS, IntervalCard
 from tsveil.measure.scorecard import Scorecard
 from tsveil.progress import listening
 
@@ -57,7 +58,7 @@ class Bars:
         self._progress.stop()
 
 
-def card_table(card: Scorecard) -> None:
+def card_table(card: Scorecard | IntervalCard) -> None:
     """Print the score card; the sentences only where they fit, so that a run ends on one screen."""
     console = Console()
     wide = console.width >= WIDE
@@ -66,8 +67,13 @@ def card_table(card: Scorecard) -> None:
     table.add_column(justify="right")
     table.add_column()
     table.add_column(style="dim", overflow="fold")
-    for name, (title, sentence) in card.meanings.items():
-        if name in card:
-            shown = f"[bold]{title}[/]" if name in {"IL", "DR", "score"} else title
-            table.add_row(name, f"{card[name]:.2f} %", shown, sentence if wide else "")
+    if isinstance(card, IntervalCard):
+        for name, (title, unit, sentence) in MEANINGS.items():
+            if name in card:
+                table.add_row(title, f"{card[name]:,.2f} {unit}", "", sentence if wide else "")
+    else:
+        for name, (title, sentence) in card.meanings.items():
+            if name in card:
+                shown = f"[bold]{title}[/]" if name in {"IL", "DR", "score"} else title
+                table.add_row(name, f"{card[name]:.2f} %", shown, sentence if wide else "")
     console.print(table)

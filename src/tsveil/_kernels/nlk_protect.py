@@ -890,17 +890,18 @@ def peel(cols: Columns, place: Indices, owner: Indices, rounds: int, counter: In
                 column, most = t, cols.gain[t, best[t]]
         if column == T:
             break
-        p, found = best[column], 0
+        first = int(best[column])
+        p, found = first, 0
         while found < cols.together:
             if cols.left[column, p]:
                 cols.left[column, p] = False
                 cols.gain[column, p] = 0.0
                 cols.budget[cols.order[column, p]] -= 1
-                owner[column, p] = best[column]
+                owner[column, p] = first
                 found += 1
                 counter[0] += 1
             p += 1
-        refresh(cols, column, best[column])
+        refresh(cols, column, first)
         best[column] = best_cell(cols, column)
 
     moved = cols.together == 1
