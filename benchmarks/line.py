@@ -37,7 +37,18 @@ def main() -> None:
         if not file.exists():
             file = Path(folder) / "load_curves.csv"
             as_frame(load_curves(526)).write_csv(file)
-        run = [sys.executable, "-m", "tsveil.cli", "protect", str(file), "--out", f"{folder}/out", "--k", "5", "--overwrite"]
+        run = [
+            sys.executable,
+            "-m",
+            "tsveil.cli",
+            "protect",
+            str(file),
+            "--out",
+            f"{folder}/out",
+            "--k",
+            "5",
+            "--overwrite",
+        ]
         print(f"tsveil protect {file.name} --k 5, from start to report\n")
         print("| run | wall s | CPU s | peak MB |\n| --- | ---: | ---: | ---: |")
         for name in ("first", "second", "third"):

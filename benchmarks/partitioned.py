@@ -1,6 +1,6 @@
 """MDAV in parts: its loss against exact MDAV at 100,000 random walks, and its time and memory at a million.
 
-    python benchmarks/partitioned.py [RECORDS]
+python benchmarks/partitioned.py [RECORDS]
 """
 
 from __future__ import annotations
@@ -34,11 +34,16 @@ def main() -> None:
     timed(MDAV(k=10, mode="partitioned"), walks(20_000))  # compiles
     data = walks(100_000)
     exact = timed(MDAV(k=10, mode="exact"), data)
-    print("| records x points | mode | wall s | CPU s | SSE above exact | peak MB |\n| --- | --- | ---: | ---: | ---: | ---: |")
+    print(
+        "| records x points | mode | wall s | CPU s | SSE above exact | peak MB |\n| --- | --- | ---: | ---: | ---: | ---: |"
+    )
     print(f"| 100,000 x 24 | exact | {exact[0]:.1f} | {exact[1]:.1f} | | |", flush=True)
     for part in (4000, 8000, 16000):
         wall, cpu, sse = timed(MDAV(k=10, mode="partitioned", part=part), data)
-        print(f"| 100,000 x 24 | parts of {part:,} | {wall:.1f} | {cpu:.1f} | {100 * (sse / exact[2] - 1):.2f} % | |", flush=True)
+        print(
+            f"| 100,000 x 24 | parts of {part:,} | {wall:.1f} | {cpu:.1f} | {100 * (sse / exact[2] - 1):.2f} % | |",
+            flush=True,
+        )
     wall, cpu, _ = timed(MDAV(k=10, mode="partitioned"), walks(most))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"| {most:,} x 24 | parts of 8,000 | {wall:.1f} | {cpu:.1f} | | {peak:.0f} |")

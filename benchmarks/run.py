@@ -19,7 +19,10 @@ FOLDER = Path(__file__).parent
 
 def main() -> None:
     names = sys.argv[1:] or sorted(p.stem for p in FOLDER.glob("*.py") if p.stem not in {"run", "fused"})
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}", flush=True)
+    print(
+        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
+        flush=True,
+    )
     for name in names:
         print(f"\n## {name}\n", flush=True)
         subprocess.run([sys.executable, str(FOLDER / f"{name}.py")], check=True)

@@ -92,8 +92,8 @@ def test_it_is_described(made: Method) -> None:
 @every_method
 def test_a_wrong_parameter_is_told_in_one_form(made: Method) -> None:
     for p in made.parameters():
+        wrong: dict[str, Any] = {p.name: object()}
         with pytest.raises(ParameterError, match=f"The '{p.name}' parameter of .* must be .* Got "):
-            wrong: dict[str, Any] = {p.name: object()}
             type(made)(**wrong)
     with pytest.raises(ParameterError, match="has no parameter 'nonsense'"):
         method(made.name, {"nonsense": 1})

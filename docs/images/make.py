@@ -20,7 +20,8 @@ members = np.flatnonzero(groups == int(np.argsort(spread)[len(spread) // 2]))
 
 def curves(values: np.ndarray, label: str) -> pl.DataFrame:
     return pl.concat(
-        pl.DataFrame({"day": np.arange(96) / 24 + 1, "kWh per hour": row, "household": f"{label}{i}"}) for i, row in enumerate(values)
+        pl.DataFrame({"day": np.arange(96) / 24 + 1, "kWh per hour": row, "household": f"{label}{i}"})
+        for i, row in enumerate(values)
     )
 
 
@@ -37,6 +38,8 @@ def chart(frame: pl.DataFrame, title: str, colour: str, width: float) -> alt.Cha
 
 
 before = chart(curves(data.values[members, hours], "b"), "before: five households", "#8a929c", 1)
-after = chart(curves(release.data.values[members[:1], hours], "a"), "after: what is published for each of the five", "#2a6fbb", 2)
+after = chart(
+    curves(release.data.values[members[:1], hours], "a"), "after: what is published for each of the five", "#2a6fbb", 2
+)
 picture = alt.hconcat(before, after).resolve_scale(y="shared").configure_view(stroke=None).configure(background="white")
 Path(__file__).with_name("before-after.svg").write_text(vl_convert.vegalite_to_svg(picture.to_json()), encoding="utf-8")

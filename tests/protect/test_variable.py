@@ -71,7 +71,9 @@ def test_p_sensitive_needs_a_confidential_column() -> None:
 
 
 @given(seeds, st.integers(1, 400), st.integers(10, 60), st.integers(1, 6), st.booleans())
-def test_parts_cover_all_records_once_and_are_neither_large_nor_small(seed: int, n: int, size: int, k: int, coarse: bool) -> None:
+def test_parts_cover_all_records_once_and_are_neither_large_nor_small(
+    seed: int, n: int, size: int, k: int, coarse: bool
+) -> None:
     parts = principal_parts(table(seed, n, coarse), size, multiple=k)
     assert sorted(np.concatenate(parts).tolist()) == list(range(n))
     assert max(map(len, parts)) <= size + k

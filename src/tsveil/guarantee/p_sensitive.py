@@ -57,9 +57,12 @@ class PSensitive(Guarantee):
             return Verdict(plain.status, self.words, plain.witness)
         for what, rows in rows_by_scope(published, self.scope):
             frame = published.others.select(self.columns).with_columns(
-                pl.Series("__row", [row.tobytes() for row in np.ascontiguousarray(rows)]), pl.Series("__at", np.arange(published.n))
+                pl.Series("__row", [row.tobytes() for row in np.ascontiguousarray(rows)]),
+                pl.Series("__at", np.arange(published.n)),
             )
-            counted = frame.group_by("__row").agg(pl.len(), pl.col("__at").min(), *(pl.col(c).n_unique() for c in self.columns))
+            counted = frame.group_by("__row").agg(
+                pl.len(), pl.col("__at").min(), *(pl.col(c).n_unique() for c in self.columns)
+            )
             for column in self.columns:
                 few = counted.filter(pl.col(column) < self.p).sort("__at")
                 if len(few):

@@ -65,14 +65,18 @@ class MDAV(Microaggregation):
     """Groups of at least k similar records by maximum distance to the average vector."""
 
     name: ClassVar[str] = "mdav"
-    summary: ClassVar[str] = "groups of at least k similar records (by value or by shape), each value replaced by the group's mean"
+    summary: ClassVar[str] = (
+        "groups of at least k similar records (by value or by shape), each value replaced by the group's mean"
+    )
     reference: ClassVar[str] = "Domingo-Ferrer and Torra 2005; for time series Nin and Torra 2006, 2009"
 
     variant: Literal["standard", "paper"] = param(
         "standard", one_of("standard", "paper"), "paper follows the printed loop, whose last group may be too small"
     )
     mode: Literal["auto", "exact", "partitioned"] = param(
-        "auto", one_of("auto", "exact", "partitioned"), "partitioned: MDAV in parts along principal directions, for very many records"
+        "auto",
+        one_of("auto", "exact", "partitioned"),
+        "partitioned: MDAV in parts along principal directions, for very many records",
     )
     part: int = param(8000, at_least(100), "partitioned mode: about how many records a part holds")
 

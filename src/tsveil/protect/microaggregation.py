@@ -34,14 +34,18 @@ class Microaggregation(Method):
 
     k: int = param(5, at_least(2), "smallest group: every published row is shared by at least k records")
     distance: Literal["euclidean", "sts"] = param(
-        "euclidean", one_of("euclidean", "sts"), "what makes series similar: their values (euclidean) or their shape (sts)"
+        "euclidean",
+        one_of("euclidean", "sts"),
+        "what makes series similar: their values (euclidean) or their shape (sts)",
     )
     grouping: Literal["per-block", "joint"] = param(
         "per-block", one_of("per-block", "joint"), "protect each block by itself, or whole records together"
     )
     representative: Representative = param("mean", one_of("mean", "median"), "what replaces the values of a group")
     scale: Literal["auto", "standardise", "none"] = param(
-        "auto", one_of("auto", "standardise", "none"), "standardise columns before grouping; auto: attributes yes, series no"
+        "auto",
+        one_of("auto", "standardise", "none"),
+        "standardise columns before grouping; auto: attributes yes, series no",
     )
 
     @abstractmethod
@@ -61,7 +65,9 @@ class Microaggregation(Method):
                 "is not such a series\n  options: distance='euclidean', or leave that block out"
             )
         if float(np.abs(data.values).max()) > LARGEST:
-            raise InputError(f"values beyond {LARGEST:g} cannot be compared by squared distances\n  options: rescale the data first")
+            raise InputError(
+                f"values beyond {LARGEST:g} cannot be compared by squared distances\n  options: rescale the data first"
+            )
 
     def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
         """Group every block, or all of them at once, and replace values by those of their group."""
@@ -98,7 +104,12 @@ class Microaggregation(Method):
             values=represent(values, groups, self.representative),
             groups=groups,
             warnings=self.warnings(sizes),
-            facts={"groups": len(sizes), "smallest group": int(sizes.min()), "largest group": int(sizes.max()), **facts},
+            facts={
+                "groups": len(sizes),
+                "smallest group": int(sizes.min()),
+                "largest group": int(sizes.max()),
+                **facts,
+            },
         )
 
     def warnings(self, sizes: Indices) -> tuple[str, ...]:

@@ -50,7 +50,9 @@ class SensitiveMDAV(Microaggregation):
     reference: ClassVar[str] = "Truta and Vinay 2006; Domingo-Ferrer, Sebe and Solanas 2007"
 
     p: int = param(2, at_least(2), "how many different values of each confidential column a group must hold")
-    columns: str | None = param(None, optional(text()), "the confidential columns, separated by commas; all of them when left out")
+    columns: str | None = param(
+        None, optional(text()), "the confidential columns, separated by commas; all of them when left out"
+    )
 
     def guarantee(self, data: Dataset) -> PSensitive:
         """p-sensitive k-anonymity."""
@@ -77,7 +79,9 @@ class SensitiveMDAV(Microaggregation):
 
     def _columns(self, data: Dataset) -> tuple[str, ...]:
         if not data.confidential:
-            raise InputError("p-sensitive k-anonymity needs a confidential column, and these data carry none\n  options: name it, or use mdav")
+            raise InputError(
+                "p-sensitive k-anonymity needs a confidential column, and these data carry none\n  options: name it, or use mdav"
+            )
         if self.columns is None:
             return data.confidential
         named = tuple(name.strip() for name in self.columns.split(","))

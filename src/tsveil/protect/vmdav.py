@@ -42,7 +42,9 @@ class VMDAV(Microaggregation):
     summary: ClassVar[str] = "like mdav, with groups that grow beyond k where records crowd together"
     reference: ClassVar[str] = "Solanas and Martinez-Balleste 2006"
 
-    gamma: float = param(0.2, number(0, 10), "how readily a group grows: a record joins if it is this much nearer than others")
+    gamma: float = param(
+        0.2, number(0, 10), "how readily a group grows: a record joins if it is this much nearer than others"
+    )
 
     def group(self, space: Array, data: Dataset, counter: Indices) -> tuple[Indices, dict[str, Any]]:
         """Variable groups."""
