@@ -217,3 +217,17 @@ def test_envelopes_and_patterns_from_file_to_query(meters: Path, tmp_path: Path)
     )
     assert len(found["similar"]) == 3
     assert tsveil("query", published).exit_code == 2
+
+
+def test_nlk_from_file_to_verification(meters: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made = tsveil("protect", meters, "--out", out, "--method", "nlk", "--n", 2, "--l", 5, "--k", 4)
+    assert made.exit_code == 0, made.output
+    assert "does not stop re-identification" in made.output
+    published = out / "published" / "data.csv"
+    assert tsveil("verify", published, "--nlk", "2,5,4").exit_code == 0
+    broken = tsveil("verify", published, "--nlk", "2,3,24")
+    assert broken.exit_code == 1
+    assert "VIOLATED" in broken.output
+    assert tsveil("verify", published, "--nlk", "5,2,4").exit_code == 2
+    assert tsveil("verify", published, "--nlk", "5,2").exit_code == 2

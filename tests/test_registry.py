@@ -19,7 +19,7 @@ from tsveil.registry import METHODS, method
 def some_data(n: int = 40) -> tv.Dataset:
     rng = np.random.default_rng(3)
     return tv.Dataset.from_arrays(
-        {"load": rng.normal(10, 3, (n, 8)).cumsum(1), "gas": rng.gamma(2, 1, (n, 6))},
+        {"load": rng.normal(10, 3, (n, 12)).cumsum(1), "gas": rng.gamma(2, 1, (n, 10))},
         ids=[f"person {i}" for i in range(n)],
         confidential={"group": ["a", "b", "c", "d"] * (n // 4)},
     )

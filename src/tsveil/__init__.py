@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tsveil.guarantee.base import Verdict
     from tsveil.guarantee.k_anonymity import KAnonymity
     from tsveil.guarantee.kp import KPAnonymity, verify_kp
+    from tsveil.guarantee.nlk import verify_nlk
     from tsveil.interval_release import IntervalRelease
     from tsveil.measure.evaluate import evaluate
     from tsveil.measure.queries import Queries
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tsveil.protect.kp import KP
     from tsveil.protect.mdav import MDAV
     from tsveil.protect.mic1d import Mic1D
+    from tsveil.protect.nlk import NLK
     from tsveil.protect.noise import Noise
     from tsveil.protect.projected import Projected
     from tsveil.protect.rank_swap import RankSwap
@@ -66,7 +68,9 @@ _PLACES = {
     "OptimalUnivariate": "tsveil.protect.univariate",
     "Projected": "tsveil.protect.projected",
     "Mic1D": "tsveil.protect.mic1d",
+    "NLK": "tsveil.protect.nlk",
     "Noise": "tsveil.protect.noise",
+    "verify_nlk": "tsveil.guarantee.nlk",
     "RankSwap": "tsveil.protect.rank_swap",
     "RankSwapBuckets": "tsveil.protect.rank_swap_buckets",
     "RankSwapDistribution": "tsveil.protect.rank_swap_distribution",
@@ -82,6 +86,7 @@ _PLACES = {
 __all__ = [
     "KP",
     "MDAV",
+    "NLK",
     "VMDAV",
     "Block",
     "Dataset",
@@ -111,6 +116,7 @@ __all__ = [
     "read",
     "run",
     "verify_kp",
+    "verify_nlk",
 ]
 
 

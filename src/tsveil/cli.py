@@ -382,46 +382,57 @@ def attack(
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--k", type=click.IntRange(min=2), help="Check that every row of values is shared by k records.")
 @click.option("--scope", type=click.Choice(["block", "record", "column"]), default="block", show_default=True)
+@click.option("--nlk", metavar="N,L,K", help="Check (n,l,k)-anonymity of each series, for example 7,10,10.")
 @click.option("--kp", metavar="K,P", help="Check (k,P)-anonymity of envelopes and patterns, for example 10,3.")
 @reading_options
 @json_option
-def verify(file: Path, k: int | None, scope: Any, kp: str | None, as_json: bool, **options: Any) -> None:
-    """Check a promise on the published values of FILE, made by any tool: --k or --kp."""
+def verify(
+    file: Path, k: int | None, scope: Any, nlk: str | None, kp: str | None, as_json: bool, **options: Any
+) -> None:
+    """Check a promise on the published values of FILE, made by any tool: --k, --nlk or --kp."""
     from tsveil.errors import InputError
 
-    if (k is None) == (kp is None):
-        raise InputError("say what to check: --k 5 (k-anonymity) or --kp 10,3 ((k,P)-anonymity)")
+    if [k, nlk, kp].count(None) != 2:
+        raise InputError(
+            "say what to check: --k 5 (k-anonymity), --nlk 7,10,10 ((n,l,k)-anonymity) or --kp 10,3 ((k,P)-anonymity)"
+        )
     if kp is not None:
         from tsveil.data.intervals import read_intervals
         from tsveil.guarantee.kp import verify_kp
 
         given = reading(options)
         table = read_intervals(file, separator=given.get("separator"), decimal=given.get("decimal"))
-        verdict, shown = verify_kp(table, *_two_numbers(kp)), repr(table)
+        small, most = _whole_numbers("--kp", kp, "10,3")
+        verdict, shown = verify_kp(table, small, most), repr(table)
     else:
         from tsveil.data.read import read
         from tsveil.guarantee.k_anonymity import KAnonymity
+        from tsveil.guarantee.nlk import NLKAnonymity, check_nlk
 
-        assert k is not None
         data = read(file, **reading(options))
-        verdict, shown = KAnonymity(k, scope=scope, blocks=len(data.blocks)).verify(data), repr(data)
+        shown = repr(data)
+        if nlk is not None:
+            known, reached, least = _whole_numbers("--nlk", nlk, "7,10,10")
+            check_nlk("verify", known, reached, least, records=data.n, points=min(len(block) for block in data.blocks))
+            verdict = NLKAnonymity(known, reached, least).verify(data)
+        else:
+            verdict = KAnonymity(k or 0, scope=scope, blocks=len(data.blocks)).verify(data)
     if as_json:
-        click.echo(
-            json.dumps({"status": verdict.status, "guarantee": verdict.guarantee, "witness": verdict.witness}, indent=2)
-        )
+        found = {"status": verdict.status, "guarantee": verdict.guarantee, "witness": verdict.witness}
+        click.echo(json.dumps(found, indent=2))
     else:
         click.echo(shown)
         show_verdict(verdict)
     sys.exit(0 if verdict.holds else 1)
 
 
-def _two_numbers(text: str) -> tuple[int, int]:
+def _whole_numbers(option: str, text: str, example: str) -> tuple[int, ...]:
     from tsveil.errors import InputError
 
-    k, comma, P = text.partition(",")
-    if not comma or not k.strip().isdigit() or not P.strip().isdigit():
-        raise InputError(f"--kp must look like 10,3. Got {text!r}.")
-    return int(k), int(P)
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != example.count(",") + 1 or not all(part.isdigit() for part in parts):
+        raise InputError(f"{option} must look like {example}. Got {text!r}.")
+    return tuple(int(part) for part in parts)
 
 
 @main.command()

@@ -15,6 +15,7 @@ from tsveil.protect.intervals import IntervalMethod
 from tsveil.protect.kp import KP
 from tsveil.protect.mdav import MDAV
 from tsveil.protect.mic1d import Mic1D
+from tsveil.protect.nlk import NLK
 from tsveil.protect.noise import Noise
 from tsveil.protect.projected import Projected
 from tsveil.protect.rank_swap import RankSwap
@@ -31,6 +32,7 @@ METHODS: dict[str, type[Method]] = {
         MDAV,
         VMDAV,
         SensitiveMDAV,
+        NLK,
         OptimalUnivariate,
         Projected,
         Mic1D,

@@ -1,0 +1,401 @@
+"""(n,l,k)-anonymity: every decision is that of the definition, every table is verified, and the losses are the best we know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naive_nlk as naive
+import tsveil as tv
+from tsveil._types import Array, Indices
+from tsveil.data.published import read_like
+from tsveil.data.synthetic import random_series, sine_series
+from tsveil.errors import InputError, ParameterError
+from tsveil.guarantee.nlk import clusters_of, find_violation
+from tsveil.protect import nlk as module
+from tsveil.protect.nlk import NLK, Made, first_clusters, nlk_study, represented, sorted_points
+
+HEURISTICS = ("auto", "mth", "mil", "gpe", "peel")
+
+
+def made_by(heuristic: str, X: Array, n: int, l: int, k: int, **settings: Any) -> Made:
+    return NLK(n=n, l=l, k=k, **settings)._made(sorted_points(X[:, :, None]), heuristic, "the series")
+
+
+def small_table(rng: np.random.Generator, ties: bool = True) -> tuple[Array, int, int, int]:
+    """Random values, or rows that go side by side: then series are hard to single out."""
+    N, T = int(rng.integers(4, 10)), int(rng.integers(3, 7))
+    k = int(rng.integers(2, min(5, N) + 1))
+    n = int(rng.integers(1, min(4, T - 1) + 1))
+    l = int(rng.integers(n + 1, T + 1))
+    if rng.random() < 0.5:
+        X = np.round(rng.integers(0, 8, (N, 1)) + rng.normal(0, 0.7, (N, T)), 1) + 10
+    else:
+        X = rng.integers(0, rng.integers(2, 12), (N, T)).astype(np.float64)
+    return (X if ties else X + rng.random((N, T)) / 100), n, l, k
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> Array:
+    """One column, with ties, constants, offsets, tiny and huge values."""
+    N = draw(st.integers(2, 14))
+    kind = draw(st.sampled_from(["normal", "ties", "constant", "offset", "tiny", "huge", "skewed"]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    if kind == "ties":
+        return rng.integers(0, 4, N).astype(np.float64)
+    if kind == "constant":
+        return np.full(N, 0.1)
+    if kind == "skewed":
+        return rng.lognormal(0, 2, N)
+    return rng.normal(size=N) * {"tiny": 1e-140, "huge": 1e140}.get(kind, 1.0) + (1e9 if kind == "offset" else 0.0)
+
+
+# -- stage 1 ---------------------------------------------------------------------------------------------------------------
+
+EXAMPLE = np.array([1.0, 2, 3, 10, 11, 12, 13, 30, 31, 50])
+
+
+@pytest.mark.parametrize(("k", "sizes", "loss"), [(3, [3, 4, 3], 32.0), (4, [4, 6], 87.0)])
+def test_stage_1_of_the_example(k: int, sizes: list[int], loss: float) -> None:
+    made = NLK(n=1, l=2, k=k)._stage1(sorted_points(EXAMPLE[:, None, None]))
+    assert np.unique(made.published, return_counts=True)[1].tolist() == sizes
+    assert made.loss == loss
+
+
+@given(columns(), st.integers(2, 5))
+def test_stage_1_is_that_of_the_definition(x: Array, k: int) -> None:
+    k = min(k, len(x))
+    label, _ = first_clusters(sorted_points(x[:, None, None]), k)
+    found = {frozenset(np.flatnonzero(label[0] == a).tolist()) for a in set(label[0].tolist())}
+    assert found == {frozenset(group) for group in naive.stage1(x, k)}
+
+
+@given(columns(), st.integers(1, 4), st.sampled_from(["mean", "median"]))
+def test_members_of_a_cluster_get_the_same_value(x: Array, groups: int, how: Any) -> None:
+    group = np.arange(len(x))[None] % groups
+    out = represented(x[None, :, None], group, how).ravel()
+    for g in range(min(groups, len(x))):
+        members = x[group[0] == g]
+        assert len(set(out[group[0] == g].tolist())) == 1
+        expected = members.mean() if how == "mean" else np.median(members)
+        assert out[g] == pytest.approx(expected, rel=1e-12, abs=1e-12 * np.abs(members).max())
+        if len(set(members.tolist())) == 1:
+            assert out[g] == members[0]
+
+
+# -- cuts ------------------------------------------------------------------------------------------------------------------
+
+
+def decided(X: Array, n: int, l: int, k: int, cuts: list[tuple[int, int]], smallest: int = 1) -> Indices:
+    """The clusters after these cuts, each tried by the splitter in this order."""
+
+    class Listed(NLK):
+        def _listed(self, points: Any, label: Indices, heuristic: str) -> Indices:
+            return np.array([t * len(X) + p for t, p in cuts], dtype=np.int64)
+
+    made = Listed(n=n, l=l, k=k, smallest_cluster=smallest)._made(sorted_points(X[:, :, None]), "mth", "the series")
+    assert made.undecided == 0
+    assert made.accepted + made.refused == len(cuts)
+    return made.published[:, :, 0]  # type: ignore[return-value]
+
+
+def same_clusters(one: Any, two: Any) -> bool:
+    return bool(np.array_equal(clusters_up_to_names(one), clusters_up_to_names(two)))
+
+
+def clusters_up_to_names(table: Any) -> Indices:
+    """The first series of each cell's cluster."""
+    table = np.asarray(table)
+    return np.array([[int(np.argmax(table[:, t] == value)) for t, value in enumerate(row)] for row in table])
+
+
+def test_ten_thousand_decisions_are_those_of_the_definition() -> None:
+    rng = np.random.default_rng(11)
+    tried = accepted = beyond = 0
+    while tried < 10_000:
+        X, n, l, k = small_table(rng)
+        smallest = int(rng.integers(1, 3)) if k > 2 else 1
+        cuts = naive.cuts_in_order(X, k, "mth")
+        # Each prefix ends with another decision; the last one decides about all.
+        right, labels = naive.decisions(X, n, l, k, cuts, smallest)
+        Y = decided(X, n, l, k, cuts, smallest)
+        assert same_clusters(labels, Y), (X, n, l, k)
+        tried += len(cuts)
+        accepted += sum(right)
+        _, sizes = clusters_of(Y)  # type: ignore[arg-type]
+        beyond += int(((sizes < k).sum(axis=0) >= l - n).sum())
+    assert accepted > 2000
+    assert beyond > 1000  # series that counting alone would have refused
+
+
+def test_the_order_of_the_cuts() -> None:
+    rng = np.random.default_rng(4)
+    for heuristic in ("mth", "mil"):
+        for _ in range(50):
+            X, n, l, k = small_table(rng, ties=False)
+            points = sorted_points(X[:, :, None])
+            listed = NLK(n=n, l=l, k=k)._listed(points, first_clusters(points, k)[0], heuristic)
+            assert [divmod(cell, len(X)) for cell in listed.tolist()] == naive.cuts_in_order(X, k, heuristic)
+
+
+def test_gpe_takes_the_best_cut_first() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        X, n, l, k = small_table(rng, ties=False)
+        assert same_clusters(naive.best_cuts(X, n, l, k), made_by("gpe", X, n, l, k).published[:, :, 0])
+
+
+# -- peeling ---------------------------------------------------------------------------------------------------------------
+
+
+@given(columns(), st.integers(2, 4), st.sampled_from(["mean", "median"]))
+def test_without_an_allowance_columns_are_grouped_optimally(x: Array, k: int, how: Any) -> None:
+    k = min(k, len(x))
+    X = np.stack([x, x[::-1]], axis=1)
+    made = made_by("peel", X, 1, 2, k, representative=how)
+    assert made.peeled == 0
+    scale = np.abs(x - x[0]).max()
+    assert made.loss == pytest.approx(2 * naive.least_loss_groups(x, k, how), rel=1e-9, abs=1e-9 * scale)
+
+
+@given(st.integers(0, 10**9), st.sampled_from(["mean", "median"]), st.integers(1, 2), st.integers(1, 2))
+def test_gains_are_those_of_grouping_again(seed: int, how: Any, together: int, dimensions: int) -> None:
+    """Cells leave and come back in random order; losses and gains must be those of the column as it is then."""
+    from tsveil._kernels import nlk_protect as kernels
+
+    rng = np.random.default_rng(seed)
+    N, k = int(rng.integers(6, 24)), int(rng.integers(2, 5))
+    values = rng.lognormal(0, 1.5, (1, N, dimensions)) if rng.random() < 0.7 else rng.integers(0, 6, (1, N, dimensions)) * 1.0
+    S = np.sort(values, axis=1) if dimensions == 1 else values
+    order = np.arange(N)[None]
+    cols = kernels.Columns(
+        S, order, np.ones((1, N), bool), np.full(N, 9), np.zeros((1, N)), np.zeros((1, N + 1)), np.zeros((1, N + 1)), np.zeros(1),
+        np.full(1, -1), np.full(1, 1e-12), k, together, how == "median", np.zeros((dimensions, N)), np.zeros(N + 1),
+        np.zeros(N, dtype=np.int64), np.zeros(N), np.zeros(N + 2), np.zeros((dimensions, 2 * k + together)),
+    )  # fmt: skip
+
+    def least(left: Indices) -> float:
+        best = [0.0] + [np.inf] * len(left)
+        for j in range(1, len(left) + 1):
+            for size in range(k, min(2 * k - 1, j) + 1):
+                group = S[0, left[j - size : j]]
+                best[j] = min(best[j], best[j - size] + sum(naive.cost(group[:, d], how) for d in range(dimensions)))
+        return best[-1]
+
+    changed = 0
+    for _ in range(8):
+        kernels.refresh(cols, 0, changed)
+        left = np.flatnonzero(cols.left[0])
+        now = least(left)
+        assert cols.least[0] == pytest.approx(now, rel=1e-9, abs=1e-9)
+        for i in range(len(left) - together + 1):
+            run, rest = left[i : i + together], np.delete(left, range(i, i + together))
+            own = sum(naive.cost(S[0, run, d], how) for d in range(dimensions))
+            assert cols.gain[0, left[i]] == pytest.approx(max(0.0, now - least(rest) - own), rel=1e-9, abs=1e-9)
+        gone = np.flatnonzero(~cols.left[0])
+        if together == 1:
+            for p in gone:
+                more = least(np.sort(np.append(left, p))) - now
+                assert kernels.returned(cols, 0, p) == pytest.approx(more, rel=1e-9, abs=1e-9)
+        if len(gone) and together == 1 and rng.random() < 0.4:
+            changed = int(rng.choice(gone))
+            cols.left[0, changed] = True
+        elif len(left) - together >= k:
+            i = int(rng.integers(len(left) - together + 1))
+            changed = int(left[i])
+            cols.left[0, left[i : i + together]] = False
+            cols.gain[0, left[i : i + together]] = 0.0
+
+
+@given(st.integers(0, 10**9), st.integers(1, 2))
+def test_no_series_spends_more_than_its_allowance(seed: int, smallest: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.lognormal(0, 1, (30, 12))
+    made = made_by("peel", X, 2, 5, 4, smallest_cluster=smallest)
+    _, sizes = clusters_of(made.published)
+    assert (sizes < 4).sum(axis=0).max() <= 2
+    assert sizes.min() >= smallest
+    assert made.peeled > 20
+    assert made.loss < made_by("peel", X, 2, 3, 4).loss
+
+
+# -- releases --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+@pytest.mark.parametrize("representative", ["mean", "median"])
+def test_every_release_is_verified_after_a_round_trip(heuristic: Any, representative: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    data = tv.Dataset.from_arrays(
+        {"load": rng.lognormal(0, 1, (40, 12)), "gas": rng.normal(size=(40, 12)).cumsum(1), "few": rng.integers(0, 9, (40, 12))}
+    )
+    for grouping, smallest in (("per-block", 1), ("joint", 1), ("per-block", 2)):
+        method = NLK(
+            n=2, l=5, k=5, heuristic=heuristic, representative=representative, grouping=grouping, smallest_cluster=smallest  # type: ignore[arg-type]
+        )  # fmt: skip
+        release = method.protect(data)
+        assert release.verify().holds
+        folder = release.write(tmp_path / f"{grouping}{smallest}", format="csv")
+        published = read_like(folder / "published" / "data.csv", release.published()[0])
+        assert release.guarantee.verify(published).holds
+        assert np.array_equal(published.values, release.published()[0].values)
+        if grouping == "per-block":
+            for block in data.blocks:
+                assert clusters_of(published.block(block.name))[1].min() >= smallest
+
+
+@given(st.integers(0, 10**9), st.sampled_from(HEURISTICS))
+def test_every_table_satisfies_the_definition(seed: int, heuristic: Any) -> None:
+    X, n, l, k = small_table(np.random.default_rng(seed))
+    release = NLK(n=n, l=l, k=k, heuristic=heuristic).protect(tv.Dataset.from_arrays({"x": X}))
+    assert naive.attack(release.data.values, n, l, k) is None
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_the_order_of_rows_changes_nothing(heuristic: Any) -> None:
+    data = sine_series(40, 12, seed=2)
+    order = np.random.default_rng(0).permutation(data.n)
+    method = NLK(n=2, l=5, k=5, heuristic=heuristic)
+    assert np.allclose(method.protect(data.take(order)).data.values, method.protect(data).data.values[order], rtol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1e-140, 1e-3, 1e140])
+def test_the_unit_changes_nothing(factor: float) -> None:
+    X = random_series(40, 12).values
+    for heuristic in HEURISTICS:
+        method = NLK(n=2, l=5, k=5, heuristic=heuristic)
+        one = method.protect(tv.Dataset.from_arrays({"x": X}))
+        two = method.protect(tv.Dataset.from_arrays({"x": X * factor}))
+        assert np.allclose(one.data.values * factor, two.data.values, rtol=1e-9)
+
+
+def test_constant_columns_and_duplicates() -> None:
+    X = np.repeat(random_series(8, 6).values, 5, axis=0)
+    X[:, 2] = 4.0
+    for heuristic in HEURISTICS:
+        release = NLK(n=2, l=4, k=5, heuristic=heuristic).protect(tv.Dataset.from_arrays({"x": X}))
+        assert np.array_equal(release.data.values, X)  # five of each: nothing has to change
+
+
+def test_auto_is_never_worse_than_the_others() -> None:
+    for seed in range(5):
+        data = random_series(50, 20, seed=seed)
+        losses = {h: NLK(n=3, l=7, k=6, heuristic=h).protect(data).facts["random"]["loss"] for h in HEURISTICS}
+        assert losses["auto"] <= min(losses["mth"], losses["gpe"], losses["peel"])
+
+
+def test_joint_points() -> None:
+    rng = np.random.default_rng(6)
+    power = rng.lognormal(0, 1, (60, 10))
+    data = tv.Dataset.from_arrays({"power": 1000 * power, "gas": power + rng.normal(0, 0.01, (60, 10))})
+    release = NLK(n=2, l=4, k=5, grouping="joint").protect(data)
+    assert release.verify().holds
+    _, sizes = clusters_of(release.data.block("power"))
+    assert np.array_equal(clusters_of(release.data.block("gas"))[1], sizes)  # the dimensions go together
+    alone = tv.Dataset.from_arrays({"power": power})
+    one, two = (NLK(n=2, l=4, k=5, grouping=how).protect(alone) for how in ("joint", "per-block"))  # type: ignore[arg-type]
+    assert np.array_equal(one.data.values, two.data.values)
+    with pytest.raises(InputError, match="same length"):
+        NLK(n=2, l=4, k=5, grouping="joint").protect(tv.Dataset.from_arrays({"a": power, "b": power[:, :6]}))
+
+
+# -- what is said ----------------------------------------------------------------------------------------------------------
+
+
+def test_it_always_tells_how_many_series_are_identified() -> None:
+    release = NLK(n=3, l=6, k=5).protect(random_series(50, 20))
+    assert any("does not stop re-identification" in w and "3 random known values single out" in w for w in release.warnings)
+    assert release.facts["random"]["identified by random known values, %"] > 50
+
+
+def test_it_says_when_nothing_can_be_split() -> None:
+    release = NLK(n=3, l=4, k=5, heuristic="mth").protect(random_series(60, 20))
+    assert any("no cluster could be made smaller than 5 series, because l - n = 1" in w for w in release.warnings)
+    assert not any("no cluster" in w for w in NLK(n=3, l=6, k=5).protect(random_series(60, 20)).warnings)
+
+
+def test_cuts_that_cannot_be_decided_are_refused_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.uniform(10, 30, (40, 1)) + rng.normal(0, 0.05, (40, 30))
+    data = tv.Dataset.from_arrays({"x": X})
+    method = NLK(n=3, l=6, k=8, heuristic="mth")
+    full = method.protect(data)
+    monkeypatch.setattr(module, "SEARCH_WORK", 0)
+    limited = method.protect(data)
+    assert limited.verify().holds
+    assert limited.facts["x"]["cuts undecided"] > 0
+    assert limited.facts["x"]["loss"] >= full.facts["x"]["loss"]
+    assert any("could not be decided within the search limit and were refused" in w for w in limited.warnings)
+
+
+def test_a_table_that_cannot_be_verified_is_made_again_by_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    data = tv.Dataset.from_arrays({"x": rng.uniform(10, 30, (40, 1)) + rng.normal(0, 0.05, (40, 30))})
+    monkeypatch.setattr(NLK, "_holds", lambda self, made: False)
+    release = NLK(n=3, l=6, k=8, heuristic="gpe").protect(data)
+    assert any("made again without the cuts that need a search" in w for w in release.warnings)
+    finding = find_violation(release.data.values, 3, 6, 8)
+    assert finding.status == "holds"
+    assert finding.searched == 0
+
+
+def test_wrong_parameters() -> None:
+    with pytest.raises(ParameterError, match=r"The 'l' parameter of NLK must be above n \(7\). Got 7."):
+        NLK(n=7, l=7)
+    with pytest.raises(ParameterError, match=r"The 'smallest_cluster' parameter of NLK must be at most k \(3\). Got 4."):
+        NLK(k=3, smallest_cluster=4)
+    data = random_series(8, 9)
+    with pytest.raises(ParameterError) as caught:
+        NLK().protect(data)
+    assert caught.value.problems == (
+        "The 'l' parameter of NLK must be above n (7) and at most the number of time points (9). Got 10.",
+        "The 'k' parameter of NLK must be at least 2 and at most the number of records (8). Got 10.",
+    )
+    attributes = tv.Dataset.from_frame(pl.DataFrame({"age": [1.0, 2.0]}), blocks={"person": ["age"]})
+    with pytest.raises(InputError, match="series"):
+        NLK(n=1, l=2, k=2).protect(attributes)
+    with pytest.raises(InputError, match="rescale"):
+        NLK(n=1, l=2, k=2).protect(tv.Dataset.from_arrays({"x": [[1e200, 1.0], [1.0, 2.0]]}))
+
+
+# -- real data and the paper's experiments ---------------------------------------------------------------------------------
+
+#: NormDiv in percent of stage 1, MIL, MTH, GPE and PEEL for the first 180 households, as a prototype found them
+PROTOTYPE = {
+    (3, 15, 4): (7.65, 6.94, 5.87, 5.55, 5.19),
+    (7, 10, 10): (16.20, 15.95, 15.42, 15.10, 13.36),
+    (10, 12, 10): (16.20, 16.07, 15.77, 15.57, 13.69),
+    (10, 20, 20): (26.59, 24.96, 23.57, 22.51, 19.63),
+}
+
+
+@pytest.mark.parametrize("nlk", PROTOTYPE, ids=str)
+def test_losses_of_real_households(nlk: tuple[int, int, int], shared_data: Path) -> None:
+    X = pl.read_csv(shared_data / "smart_meter.csv").drop("household").to_numpy()[:180].astype(np.float64)
+    points = sorted_points(X[:, :, None])
+    n, l, k = nlk
+    method = NLK(n=n, l=l, k=k)
+    tables = [method._stage1(points), *(method._made(points, h, "load") for h in ("mil", "mth", "gpe", "peel"))]
+    found = [100 * table.loss / X.sum() for table in tables]
+    assert np.allclose(found[:4], PROTOTYPE[nlk][:4], atol=0.0051)
+    assert found[4] <= PROTOTYPE[nlk][4]
+    for table in tables:
+        assert find_violation(table.published, n, l, k).status == "holds"
+
+
+def test_the_study_has_a_row_for_each_setting() -> None:
+    study = nlk_study(sine_series(60, 24), pairs=[(3, 5), (3, 8)], ks=[4, 6], heuristics=["mil", "mth", "peel"])
+    assert len(study) == 2 * (1 + 2 * 3)
+    assert set(study["status"]) == {"holds"}
+    wide = study.filter(pl.col("l") == 8).pivot(on="heuristic", index="k", values="NormDiv")
+    assert (wide["peel"] <= wide["mth"]).all()
+    assert (wide["mth"] <= wide["mil"]).all()
+    assert study.filter(heuristic="stage 1")["reduction"].to_list() == [0.0, 0.0]
+    shares = study.select(pl.sum_horizontal(pl.col("^divergence .*$"))).to_series()
+    assert shares.to_list() == pytest.approx([100.0] * len(study))
