@@ -82,7 +82,9 @@ def cuts_in_order(X: Array, k: int, heuristic: str) -> list[tuple[int, int]]:
     ]
 
 
-def decisions(X: Array, n: int, l: int, k: int, cuts: list[tuple[int, int]], smallest: int = 1) -> tuple[list[bool], Indices]:
+def decisions(
+    X: Array, n: int, l: int, k: int, cuts: list[tuple[int, int]], smallest: int = 1
+) -> tuple[list[bool], Indices]:
     """Try these cuts one after the other; whether each was accepted, and the clusters in the end (series by time)."""
     order = [sorted(range(len(X)), key=lambda i, t=t: (X[i, t], i)) for t in range(X.shape[1])]  # type: ignore[misc]
     labels = np.empty(X.shape, dtype=np.int64)

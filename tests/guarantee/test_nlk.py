@@ -146,7 +146,7 @@ def test_all_wrong_parameters_are_told_at_once() -> None:
     assert len(caught.value.problems) == 3
     for wrong in ([[1.0, np.nan]], [[1.0], [2.0, 3.0]], ["ab"], np.zeros((0, 3))):
         with pytest.raises(InputError, match="published values"):
-            verify_nlk(wrong, 1, 2, 2)  # type: ignore[arg-type]
+            verify_nlk(wrong, 1, 2, 2)
 
 
 def test_it_shares_no_code_with_the_protector() -> None:

@@ -123,7 +123,7 @@ def test_the_papers_generators() -> None:
     assert 10 <= uniform.min() < 11
     assert 29 < uniform.max() <= 30
     assert np.corrcoef(uniform[:, 0], uniform[:, 1])[0, 1] < 0.3
-    assert 25 <= sine.min()
+    assert sine.min() >= 25
     assert sine.max() <= 55
     assert np.array_equal(random_series(5, 4, seed=3).values, random_series(5, 4, seed=3).values)
     assert not np.array_equal(random_series(5, 4, seed=3).values, random_series(5, 4, seed=4).values)

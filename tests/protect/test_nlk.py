@@ -21,10 +21,10 @@ from tsveil.guarantee.nlk import clusters_of, find_violation
 from tsveil.protect import nlk as module
 from tsveil.protect.nlk import NLK, Made, first_clusters, nlk_study, represented, sorted_points
 
-HEURISTICS = ("auto", "mth", "mil", "gpe", "peel")
+HEURISTICS: tuple[Any, ...] = ("auto", "mth", "mil", "gpe", "peel")
 
 
-def made_by(heuristic: str, X: Array, n: int, l: int, k: int, **settings: Any) -> Made:
+def made_by(heuristic: Any, X: Array, n: int, l: int, k: int, **settings: Any) -> Made:
     return NLK(n=n, l=l, k=k, **settings)._made(sorted_points(X[:, :, None]), heuristic, "the series")
 
 
@@ -96,7 +96,7 @@ def decided(X: Array, n: int, l: int, k: int, cuts: list[tuple[int, int]], small
     """The clusters after these cuts, each tried by the splitter in this order."""
 
     class Listed(NLK):
-        def _listed(self, points: Any, label: Indices, heuristic: str) -> Indices:
+        def _listed(self, points: Any, label: Indices, heuristic: Any) -> Indices:
             return np.array([t * len(X) + p for t, p in cuts], dtype=np.int64)
 
     made = Listed(n=n, l=l, k=k, smallest_cluster=smallest)._made(sorted_points(X[:, :, None]), "mth", "the series")
@@ -171,11 +171,15 @@ def test_gains_are_those_of_grouping_again(seed: int, how: Any, together: int, d
 
     rng = np.random.default_rng(seed)
     N, k = int(rng.integers(6, 24)), int(rng.integers(2, 5))
-    values = rng.lognormal(0, 1.5, (1, N, dimensions)) if rng.random() < 0.7 else rng.integers(0, 6, (1, N, dimensions)) * 1.0
+    values = (
+        rng.lognormal(0, 1.5, (1, N, dimensions))
+        if rng.random() < 0.7
+        else rng.integers(0, 6, (1, N, dimensions)) * 1.0
+    )
     S = np.sort(values, axis=1) if dimensions == 1 else values
     order = np.arange(N)[None]
     cols = kernels.Columns(
-        S, order, np.ones((1, N), bool), np.full(N, 9), np.zeros((1, N)), np.zeros((1, N + 1)), np.zeros((1, N + 1)), np.zeros(1),
+        np.asarray(S, dtype=np.float64), order, np.ones((1, N), bool), np.full(N, 9), np.zeros((1, N)), np.zeros((1, N + 1)), np.zeros((1, N + 1)), np.zeros(1),
         np.full(1, -1), np.full(1, 1e-12), k, together, how == "median", np.zeros((dimensions, N)), np.zeros(N + 1),
         np.zeros(N, dtype=np.int64), np.zeros(N), np.zeros(N + 2), np.zeros((dimensions, 2 * k + together)),
     )  # fmt: skip
@@ -202,7 +206,7 @@ def test_gains_are_those_of_grouping_again(seed: int, how: Any, together: int, d
         if together == 1:
             for p in gone:
                 more = least(np.sort(np.append(left, p))) - now
-                assert kernels.returned(cols, 0, p) == pytest.approx(more, rel=1e-9, abs=1e-9)
+                assert kernels.returned(cols, 0, int(p)) == pytest.approx(more, rel=1e-9, abs=1e-9)
         if len(gone) and together == 1 and rng.random() < 0.4:
             changed = int(rng.choice(gone))
             cols.left[0, changed] = True
@@ -233,7 +237,11 @@ def test_no_series_spends_more_than_its_allowance(seed: int, smallest: int) -> N
 def test_every_release_is_verified_after_a_round_trip(heuristic: Any, representative: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     data = tv.Dataset.from_arrays(
-        {"load": rng.lognormal(0, 1, (40, 12)), "gas": rng.normal(size=(40, 12)).cumsum(1), "few": rng.integers(0, 9, (40, 12))}
+        {
+            "load": rng.lognormal(0, 1, (40, 12)),
+            "gas": rng.normal(size=(40, 12)).cumsum(1),
+            "few": rng.integers(0, 9, (40, 12)),
+        }
     )
     for grouping, smallest in (("per-block", 1), ("joint", 1), ("per-block", 2)):
         method = NLK(
@@ -262,7 +270,9 @@ def test_the_order_of_rows_changes_nothing(heuristic: Any) -> None:
     data = sine_series(40, 12, seed=2)
     order = np.random.default_rng(0).permutation(data.n)
     method = NLK(n=2, l=5, k=5, heuristic=heuristic)
-    assert np.allclose(method.protect(data.take(order)).data.values, method.protect(data).data.values[order], rtol=1e-12)
+    assert np.allclose(
+        method.protect(data.take(order)).data.values, method.protect(data).data.values[order], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("factor", [1e-140, 1e-3, 1e140])
@@ -299,7 +309,7 @@ def test_joint_points() -> None:
     _, sizes = clusters_of(release.data.block("power"))
     assert np.array_equal(clusters_of(release.data.block("gas"))[1], sizes)  # the dimensions go together
     alone = tv.Dataset.from_arrays({"power": power})
-    one, two = (NLK(n=2, l=4, k=5, grouping=how).protect(alone) for how in ("joint", "per-block"))  # type: ignore[arg-type]
+    one, two = (NLK(n=2, l=4, k=5, grouping=how).protect(alone) for how in ("joint", "per-block"))
     assert np.array_equal(one.data.values, two.data.values)
     with pytest.raises(InputError, match="same length"):
         NLK(n=2, l=4, k=5, grouping="joint").protect(tv.Dataset.from_arrays({"a": power, "b": power[:, :6]}))
@@ -310,7 +320,9 @@ def test_joint_points() -> None:
 
 def test_it_always_tells_how_many_series_are_identified() -> None:
     release = NLK(n=3, l=6, k=5).protect(random_series(50, 20))
-    assert any("does not stop re-identification" in w and "3 random known values single out" in w for w in release.warnings)
+    assert any(
+        "does not stop re-identification" in w and "3 random known values single out" in w for w in release.warnings
+    )
     assert release.facts["random"]["identified by random known values, %"] > 50
 
 
@@ -348,7 +360,9 @@ def test_a_table_that_cannot_be_verified_is_made_again_by_counting(monkeypatch: 
 def test_wrong_parameters() -> None:
     with pytest.raises(ParameterError, match=r"The 'l' parameter of NLK must be above n \(7\). Got 7."):
         NLK(n=7, l=7)
-    with pytest.raises(ParameterError, match=r"The 'smallest_cluster' parameter of NLK must be at most k \(3\). Got 4."):
+    with pytest.raises(
+        ParameterError, match=r"The 'smallest_cluster' parameter of NLK must be at most k \(3\). Got 4."
+    ):
         NLK(k=3, smallest_cluster=4)
     data = random_series(8, 9)
     with pytest.raises(ParameterError) as caught:

@@ -453,7 +453,9 @@ def try_cut(table: Table, t: int, p: int) -> int:
 
 
 @kernel
-def rate_cuts(table: Table, S: Array, gaps: Array, median: bool, t: int, a: int, b: int, refused: Mask, rate: Array) -> None:
+def rate_cuts(
+    table: Table, S: Array, gaps: Array, median: bool, t: int, a: int, b: int, refused: Mask, rate: Array
+) -> None:
     """Rate the cuts inside a cluster by the loss they save per cell that becomes small; 0 where none is possible."""
     N = S.shape[1]
     whole = run_loss(S, t, a, b, median)
@@ -664,7 +666,16 @@ def spread_loss(x: Array, median: bool, a: int, b: int, i: int, j: int) -> float
 
 @kernel
 def fill_before(
-    x: Array, sums: Array, median: bool, k: int, start: int, count: int, before: Array, earlier: Array, gone: int, noise: float
+    x: Array,
+    sums: Array,
+    median: bool,
+    k: int,
+    start: int,
+    count: int,
+    before: Array,
+    earlier: Array,
+    gone: int,
+    noise: float,
 ) -> int:
     """The least loss of grouping the first j gathered cells into runs of k to 2k-1, for j from `start` on; below it is known.
 
@@ -691,7 +702,16 @@ def fill_before(
 
 @kernel
 def fill_after(
-    x: Array, sums: Array, median: bool, k: int, start: int, count: int, after: Array, earlier: Array, gone: int, noise: float
+    x: Array,
+    sums: Array,
+    median: bool,
+    k: int,
+    start: int,
+    count: int,
+    after: Array,
+    earlier: Array,
+    gone: int,
+    noise: float,
 ) -> int:
     """The least loss of grouping the gathered cells from j on, for j from `start` down; see `fill_before`."""
     same, difference = 0, HUGE

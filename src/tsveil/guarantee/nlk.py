@@ -102,7 +102,9 @@ def check_nlk(who: str, n: int, l: int, k: int, *, records: int, points: int) ->
             f"The 'l' parameter of {who} must be above n ({n}) and at most the number of time points ({points}). Got {l}."
         )
     if not 2 <= k <= records:
-        wrong.append(f"The 'k' parameter of {who} must be at least 2 and at most the number of records ({records}). Got {k}.")
+        wrong.append(
+            f"The 'k' parameter of {who} must be at least 2 and at most the number of records ({records}). Got {k}."
+        )
     if wrong:
         raise ParameterError("\n".join(wrong), wrong)
 
@@ -424,7 +426,7 @@ def _hardest(rows: Mask) -> Mask:
 
 def _not_dominated(excluded: Mask, free: Mask) -> Indices:
     """The points that are not replaceable by a free point which excludes the same series or more."""
-    kept: Mask = excluded.any(axis=1)
+    kept: Mask = np.asarray(excluded.any(axis=1))
     for p in np.flatnonzero(free & kept):
         if kept[p]:
             within = ~(excluded & ~excluded[p]).any(axis=1)

@@ -51,7 +51,9 @@ def _both(X: ArrayLike, Y: ArrayLike) -> tuple[Array, Array]:
     if x.shape != y.shape or not x.size:
         raise InputError(f"the original values have the shape {x.shape}, the published ones {y.shape}: both must agree")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise InputError("the loss is not defined for missing or infinite values\n  options: drop or fill these records")
+        raise InputError(
+            "the loss is not defined for missing or infinite values\n  options: drop or fill these records"
+        )
     return x, y
 
 
@@ -158,9 +160,7 @@ class Identification:
     draws: int
 
     def __str__(self) -> str:
-        return (
-            f"{self.n} random known values single out {self.random:.1f} % of the series, {self.n} chosen ones at least {self.chosen:.1f} %"
-        )
+        return f"{self.n} random known values single out {self.random:.1f} % of the series, {self.n} chosen ones at least {self.chosen:.1f} %"
 
 
 def identification(Y: ArrayLike, n: int, *, seed: int = 0) -> Identification:

@@ -103,7 +103,9 @@ class NLK(Method):
     representative: Representative = param("mean", one_of("mean", "median"), "what replaces the values of a cluster")
     smallest_cluster: int = param(1, at_least(1), "smallest cluster published; with 2 no value is published exactly")
     grouping: Literal["per-block", "joint"] = param(
-        "per-block", one_of("per-block", "joint"), "each series by itself, or all series at a time as one point of several dimensions"
+        "per-block",
+        one_of("per-block", "joint"),
+        "each series by itself, or all series at a time as one point of several dimensions",
     )
 
     def __post_init__(self) -> None:
