@@ -6,7 +6,7 @@ same, or the run ends with an error. The naive version, one vectorised pass per 
 up first. Memory is the largest resident size of the process so far, less its size before the first call.
 
 Data: N(0,1) values; random walks; levelled walks (a level from N(0,10) per record plus a walk with N(0,.3) steps), all with 24 columns;
-and, with a path to smart_meter.csv in TSVEIL_METERS, the first week of load curves drawn with replacement times lognormal(0,.1) noise
+and, where ../shared/data has smart_meter.csv, the first week of load curves drawn with replacement times lognormal(0,.1) noise
 (168 columns, half the records).
 
 Targets at 100,000 records, in wall time against the fused loop: normal 2.5, walks 4, levelled walks 10, load curves 5 times.
@@ -14,7 +14,6 @@ Targets at 100,000 records, in wall time against the fused loop: normal 2.5, wal
 
 from __future__ import annotations
 
-import os
 import resource
 import sys
 import time
@@ -43,12 +42,15 @@ def walks(n: int, rng: np.random.Generator) -> Array:
     return rng.normal(size=(n, 24)).cumsum(axis=1)
 
 
+METERS = Path(__file__).resolve().parents[2] / "shared" / "data" / "smart_meter.csv"
+
+
 def levelled(n: int, rng: np.random.Generator) -> Array:
     return np.asarray(rng.normal(0, 10, (n, 1)) + rng.normal(0, 0.3, (n, 24)).cumsum(axis=1))
 
 
 def load_curves(n: int, rng: np.random.Generator) -> Array:
-    week = pl.read_csv(os.environ["TSVEIL_METERS"])[:, 1:169].to_numpy()
+    week = pl.read_csv(METERS)[:, 1:169].to_numpy()
     return np.asarray(week[rng.integers(0, len(week), n // 2)] * rng.lognormal(0, 0.1, (n // 2, 168)))
 
 
@@ -81,7 +83,7 @@ def main(sizes: list[int]) -> None:
     warm = normal(3000, np.random.default_rng(0))
     exact_groups(warm, K, few=0)
     before = peak_mb()
-    kinds = [normal, walks, levelled] + ([load_curves] if "TSVEIL_METERS" in os.environ else [])
+    kinds = [normal, walks, levelled] + ([load_curves] if METERS.exists() else [])
     print(f"exact MDAV, k={K}, {cores()} cores; times in seconds")
     print(
         f"{'data':12}{'shape':>14}{'wall':>8}{'CPU':>8}{'fused':>8}{'ratio':>7}{'CPU ratio':>10}{'SSE/SST':>9}{'MB':>6}"
