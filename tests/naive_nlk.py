@@ -28,17 +28,26 @@ def inferred(cluster: list[list[frozenset[int]]], f: int, known: tuple[int, ...]
     return tuple(t for t in points if len(frozenset().union(*(cluster[g][t] for g in candidates))) < k)
 
 
+def attack_on(
+    cluster: list[list[frozenset[int]]], f: int, n: int, l: int, k: int
+) -> tuple[tuple[int, ...], ...] | None:
+    """The first known points of f that give away l-n others, and these; or None."""
+    # Points are inferred only where f's own cluster is small; with too few of them no knowledge helps.
+    if sum(len(members) < k for members in cluster[f]) >= l - n:
+        for known in combinations(range(len(cluster[f])), n):
+            found = inferred(cluster, f, known, k)
+            if len(found) >= l - n:
+                return known, found
+    return None
+
+
 def attack(Y: AnyArray, n: int, l: int, k: int) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
     """The first series, known points and inferred points that violate (n,l,k)-anonymity, or None."""
     cluster = clusters(Y)
     for f in range(len(cluster)):
-        # Points are inferred only where f's own cluster is small; with too few of them no knowledge helps.
-        if sum(len(members) < k for members in cluster[f]) < l - n:
-            continue
-        for known in combinations(range(len(cluster[f])), n):
-            found = inferred(cluster, f, known, k)
-            if len(found) >= l - n:
-                return f, known, found
+        found = attack_on(cluster, f, n, l, k)
+        if found is not None:
+            return f, found[0], found[1]
     return None
 
 

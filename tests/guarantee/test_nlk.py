@@ -16,7 +16,7 @@ import tsveil as tv
 from tsveil._types import Indices
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.base import Status
-from tsveil.guarantee.nlk import Attack, NLKAnonymity, clusters_of, find_violation, verify_nlk
+from tsveil.guarantee.nlk import Attack, NLKAnonymity, _search, clusters_of, find_violation, verify_nlk
 
 
 @pytest.mark.parametrize(("text", "nlk", "anonymous"), naive.VECTORS)
@@ -57,6 +57,27 @@ def test_it_agrees_with_the_definition_on_ten_thousand_tables() -> None:
         searched += finding.nodes > 0
     assert min(outcomes.values()) > 2000
     assert searched > 4000  # counting alone would not do
+
+
+def test_the_search_by_itself_decides_every_series() -> None:
+    """Without counting, without the greedy attack and without what is known of other series."""
+    rng = np.random.default_rng(7)
+    attacked = safe = 0
+    for _ in range(1500):
+        table, n, l, k = random_table(rng)
+        codes, sizes = clusters_of(table.astype(np.float64))
+        cluster = naive.clusters(table)
+        nobody = np.zeros(len(table), dtype=np.bool_)
+        for f in range(len(table)):
+            if (sizes[:, f] < k).sum() < l - n:
+                continue
+            expected = naive.attack_on(cluster, f, n, l, k)
+            outcome, _, known = _search(codes, sizes, f, n, l - n, k, nobody, 10**6)
+            assert outcome is (Status.HOLDS if expected is None else Status.VIOLATED), (table, f, n, l, k)
+            attacked += expected is not None
+            safe += expected is None
+            assert len(known) <= n
+    assert min(attacked, safe) > 1000
 
 
 @given(st.integers(0, 10**9))

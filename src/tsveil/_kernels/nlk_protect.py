@@ -45,10 +45,11 @@ class Table(NamedTuple):
     #: nodes that the search for an attack may take for one cut, and those left for all cuts
     node_limit: int
     nodes_left: Indices
-    # scratch: candidate series by depth, points to branch on by depth, marks of points and clusters
+    # scratch: candidate series by depth, points to branch on by depth, a stamp per cluster and the last stamp, rows of max(T, n+1)
     who: Indices
     branch: Indices
     stamp: Indices
+    rows: Indices
 
 
 @kernel
@@ -223,12 +224,12 @@ def inferred(table: Table, f: int, s: int, who: Indices, count: int) -> bool:
 
 
 @kernel
-def too_many(table: Table, f: int, who: Indices, count: int, points: Indices, must_infer: int) -> bool:
-    """Whether the candidates f and `who` leave fewer than m of the points (-1: known ones), or not the one that must be inferred."""
+def too_many(table: Table, f: int, who: Indices, count: int, points: Indices, small: int, must_infer: int) -> bool:
+    """Whether the candidates f and `who` leave fewer than m of f's small points (-1: known ones), or not the one that must be inferred."""
     if must_infer >= 0 and not inferred(table, f, must_infer, who, count):
         return True
     found = 0
-    for i in range(points.shape[0]):
+    for i in range(small):
         if points[i] >= 0 and inferred(table, f, points[i], who, count):
             found += 1
             if found >= table.m:
@@ -245,28 +246,26 @@ def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tup
     """
     T, N = table.order.shape
     who, branch, m = table.who, table.branch, table.m
-    points = np.empty(T, dtype=np.int64)  # f's small points that are not known; -1 where one was taken as known
-    place = np.full(T, -1, dtype=np.int64)
-    open_at = np.empty(T, dtype=np.int64)  # the depth at which a point was closed; n+1 when it is open
+    points, place = (
+        table.rows[0],
+        table.rows[1],
+    )  # f's small points that are not known (-1: taken as known), and where they stand there
+    open_at = table.rows[2]  # the depth at which a point was closed; n+1 when it is open
+    picks, counts, branches, tried, best = table.rows[3], table.rows[4], table.rows[5], table.rows[6], table.rows[7]
+    cover = table.rows[8]
     found = 0
     for s in range(T):
+        place[s] = -1
         open_at[s] = table.n + 1
         if size_of(table, s, f) < table.k and not (known and s == t):
             place[s] = found
             points[found] = s
             found += 1
-    points = points[:found]
     spare = found - m
     if spare < 0:
         return NONE, 0
     open_at[t] = -1
     must_infer = -1 if known else t
-    picks = np.empty(table.n + 1, dtype=np.int64)
-    counts = np.empty(table.n + 1, dtype=np.int64)
-    branches = np.zeros(table.n + 1, dtype=np.int64)
-    tried = np.zeros(table.n + 1, dtype=np.int64)
-    cover = np.empty(T, dtype=np.int64)
-    best = np.empty(table.n + 1, dtype=np.int64)
     first = 1 if known else 0
     depth, nodes, fresh = first, 0, True
     counts[depth] = 0
@@ -290,7 +289,7 @@ def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tup
             for i in range(counts[depth]):
                 g = here[i]
                 beside = 0
-                for j in range(points.shape[0]):
+                for j in range(found):
                     if points[j] >= 0 and stays(table, f, g, points[j]):
                         beside += 1
                 if beside < m or (must_infer >= 0 and not stays(table, f, g, must_infer)):
@@ -298,7 +297,7 @@ def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tup
                     here[must] = g
                     must += 1
             if must == 0:
-                if not too_many(table, f, here, counts[depth], points, must_infer):
+                if not too_many(table, f, here, counts[depth], points, found, must_infer):
                     if known:
                         picks[0] = t
                     for i in range(depth):
@@ -308,7 +307,7 @@ def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tup
                     return FOUND, nodes
                 # Together they are too many: one of the first few that suffice for that must go.
                 few = 0
-                while few == 0 or not too_many(table, f, here, few, points, must_infer):
+                while few == 0 or not too_many(table, f, here, few, points, found, must_infer):
                     few += 1
             else:
                 few = 1
@@ -596,6 +595,8 @@ class Columns(NamedTuple):
     gains: Array
     earlier: Array
     in_order: Array
+    #: (N,) HUGE: the price of cells that are not to be peeled
+    closed: Array
 
 
 @kernel
@@ -666,25 +667,17 @@ def spread_loss(x: Array, median: bool, a: int, b: int, i: int, j: int) -> float
 
 @kernel
 def fill_before(
-    x: Array,
-    sums: Array,
-    median: bool,
-    k: int,
-    start: int,
-    count: int,
-    before: Array,
-    earlier: Array,
-    gone: int,
+    x: Array, sums: Array, price: Array, median: bool, k: int, start: int, count: int, before: Array, earlier: Array, gone: int,
     noise: float,
-) -> int:
-    """The least loss of grouping the first j gathered cells into runs of k to 2k-1, for j from `start` on; below it is known.
+) -> int:  # fmt: skip
+    """The least loss of the first j gathered cells, grouped into runs of k to 2k-1 or peeled at a price, for j from `start` on.
 
     `earlier` has the losses before `gone` cells below `start` were taken out. Where they differ from the new ones by the same
     amount for 2k-1 cells in a row, they do so for all that follow. Gives the j from which that is so.
     """
     same, difference = 0, HUGE
     for j in range(start, count + 1):
-        before[j] = HUGE if j else 0.0
+        before[j] = min(HUGE, before[j - 1] + price[j - 1]) if j else 0.0
         for size in range(k, min(2 * k - 1, j) + 1):
             rest = before[j - size]
             if rest + at_least(x, sums, j - size, j) < before[j]:
@@ -694,29 +687,21 @@ def fill_before(
         same = same + 1 if abs(before[j] - earlier[j + gone] - difference) <= noise else 1
         difference = before[j] - earlier[j + gone]
         if same == 2 * k - 1:
-            for rest in range(j + 1, count + 1):
-                before[rest] = earlier[rest + gone] + difference
+            for rest_of in range(j + 1, count + 1):
+                before[rest_of] = earlier[rest_of + gone] + difference
             return j - same + 1
     return count
 
 
 @kernel
 def fill_after(
-    x: Array,
-    sums: Array,
-    median: bool,
-    k: int,
-    start: int,
-    count: int,
-    after: Array,
-    earlier: Array,
-    gone: int,
+    x: Array, sums: Array, price: Array, median: bool, k: int, start: int, count: int, after: Array, earlier: Array, gone: int,
     noise: float,
-) -> int:
-    """The least loss of grouping the gathered cells from j on, for j from `start` down; see `fill_before`."""
+) -> int:  # fmt: skip
+    """The least loss of the gathered cells from j on, for j from `start` down; see `fill_before`."""
     same, difference = 0, HUGE
     for j in range(start, -1, -1):
-        after[j] = HUGE if j < count else 0.0
+        after[j] = min(HUGE, after[j + 1] + price[j]) if j < count else 0.0
         for size in range(k, min(2 * k - 1, count - j) + 1):
             rest = after[j + size]
             if rest + at_least(x, sums, j, j + size) < after[j]:
@@ -726,10 +711,69 @@ def fill_after(
         same = same + 1 if abs(after[j] - earlier[j] - difference) <= noise else 1
         difference = after[j] - earlier[j]
         if same == 2 * k - 1:
-            for rest in range(j):
-                after[rest] = earlier[rest] + difference
+            for rest_of in range(j):
+                after[rest_of] = earlier[rest_of] + difference
             return j + same - 1
     return 0
+
+
+@kernel
+def worth(cols: Columns, prices: Array, values: Array) -> None:
+    """What it is worth to peel each cell when every other cell can be peeled at its series' price; `values` is by time and series.
+
+    That is the least loss with the cell in a group, less that with the cell peeled. Only cells between groups are considered here.
+    """
+    T = cols.order.shape[0]
+    x, sums, median, k, grouped, nothing = cols.x, cols.sums, cols.median, cols.k, cols.gains, cols.earlier
+    price = np.zeros(cols.order.shape[1])
+    for t in range(T):
+        before, after = cols.before[t], cols.after[t]
+        count = gather(cols, t)
+        zero = 0 * count  # a literal 0 would compile the functions once more
+        for i in range(count):
+            price[i] = prices[cols.order[t, i]]
+            grouped[i] = HUGE
+        fill_before(x, sums, price, median, k, zero, count, before, nothing, zero, 0.0)
+        fill_after(x, sums, price, median, k, count, count, after, nothing, zero, 0.0)
+        for a in range(count):
+            least = HUGE  # of the groups that begin at a and reach beyond i
+            for i in range(min(a + 2 * k - 1, count) - 1, a - 1, -1):
+                size = i + 1 - a
+                if size >= k and before[a] + after[i + 1] + at_least(x, sums, a, i + 1) < least:
+                    loss = group_loss(x, sums, median, a, i + 1, i + 1, i + 1)
+                    least = min(least, before[a] + after[i + 1] + loss)
+                grouped[i] = min(grouped[i], least)
+        for i in range(count):
+            values[t, cols.order[t, i]] = grouped[i] - (before[i] + after[i + 1])
+
+
+@kernel
+def peel_allowed(cols: Columns, allowed: Mask, owner: Indices) -> None:
+    """Peel of the allowed cells (by time and position) those that lower the loss of their column most together."""
+    T = cols.order.shape[0]
+    x, sums, median, k = cols.x, cols.sums, cols.median, cols.k
+    price = np.zeros(cols.order.shape[1])
+    for t in range(T):
+        before = cols.before[t]
+        count = gather(cols, t)
+        zero = 0 * count
+        for i in range(count):
+            price[i] = 0.0 if allowed[t, i] else HUGE
+        fill_before(x, sums, price, median, k, zero, count, before, cols.earlier, zero, 0.0)
+        j = count
+        while j > 0:
+            best, least = 0, HUGE
+            for size in range(k, min(2 * k - 1, j) + 1):
+                loss = before[j - size] + group_loss(x, sums, median, j - size, j, j, j)
+                if loss < least:
+                    best, least = size, loss
+            if best > 0 and least <= before[j - 1] + price[j - 1] + cols.noise[t]:
+                j -= best
+            else:
+                j -= 1
+                cols.left[t, j] = False
+                cols.budget[cols.order[t, j]] -= 1
+                owner[t, j] = j
 
 
 @kernel
@@ -746,13 +790,15 @@ def refresh(cols: Columns, t: int, changed: int) -> None:
     # Below the change `before` is as it was, behind it `after` is; a cell that came back is i-1.
     for j in range(known + 1):
         earlier[j] = before[j]
-    settled = fill_before(x, sums, median, k, i, count, before, earlier, gone, noise)
+    settled = fill_before(x, sums, cols.closed, median, k, i, count, before, earlier, gone, noise)
     last = min(count, settled + 2 * k + run)
     for j in range(known + 1):
         earlier[j] = after[j]
     for j in range(i, count + 1 if known >= 0 else 0):
         after[j] = earlier[j + gone]
-    settled = fill_after(x, sums, median, k, i - 1 if known >= 0 else count, count, after, earlier, gone, noise)
+    settled = fill_after(
+        x, sums, cols.closed, median, k, i - 1 if known >= 0 else count, count, after, earlier, gone, noise
+    )
     first = max(0, settled - 2 * k - run)
     cols.least[t] = before[count]
     cols.counted[t] = count
@@ -891,7 +937,7 @@ def best_cell(cols: Columns, t: int) -> int:
 
 @kernel
 def peel(cols: Columns, place: Indices, owner: Indices, rounds: int, counter: Indices) -> None:
-    """Peel greedily, always the cells that lower the loss most; then move peeled cells of a series to other times while that helps.
+    """Peel further, always the cells that lower the loss most; then move peeled cells of a series to other times while that helps.
 
     `place` has the position of a series at each time. `owner` gets for each peeled cell the position of the first one that was
     peeled together with it. Cells that are peeled in company are not moved.

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tsveil._types import Array, ArrayLike, Indices
+from tsveil._types import Array, ArrayLike, Indices, Mask
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.nlk import clusters_of
 
@@ -153,7 +153,7 @@ class Identification:
     n: int
     #: by n random points, averaged over draws and series
     random: float
-    #: by n points chosen greedily: a lower bound of the worst case
+    #: by n points chosen for the series, greedily or among the draws: a lower bound of the worst case
     chosen: float
     #: for each series the share of draws that single it out
     per_series: Array
@@ -192,16 +192,18 @@ def identification(Y: ArrayLike, n: int, *, seed: int = 0) -> Identification:
         alone[order] += differs[1:] & differs[:-1]
 
     who = np.arange(N) if N <= SAMPLE else np.sort(rng.choice(N, size=SAMPLE, replace=False))
-    chosen = float(np.mean(_singled_out(codes, sizes, n, who)))
+    # A set of points that was drawn and worked is a choice, too.
+    chosen = float(np.mean(_singled_out(codes, sizes, n, who) | (alone[who] > 0)))
     share = 100 * alone / draws
     return Identification(n, float(share.mean()), 100 * chosen, share, draws)
 
 
-def _singled_out(codes: Indices, sizes: Indices, n: int, who: Indices) -> list[bool]:
+def _singled_out(codes: Indices, sizes: Indices, n: int, who: Indices) -> Mask:
+    """Whether an intruder who always takes the point that leaves the fewest series is left with one."""
     from tsveil._kernels.nlk_verify import narrow_down
 
     known, left = np.empty(n, dtype=np.int64), np.empty(codes.shape[1], dtype=np.int64)
-    return [narrow_down(codes, sizes, f, n, 0, known, left)[1] == 1 for f in who.tolist()]
+    return np.array([narrow_down(codes, sizes, f, n, 0, known, left)[1] == 1 for f in who.tolist()])
 
 
 def nlk_figures(X: ArrayLike, Y: ArrayLike, n: int, *, seed: int = 0) -> dict[str, float]:

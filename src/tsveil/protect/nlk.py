@@ -18,7 +18,9 @@ where that lowers the loss most, and the other cells of each column are grouped 
 
     min over groups of k to 2k-1 neighbours of   sum |x - representative|
 
-by dynamic programming. The cells are chosen greedily, and then moved to other times while that lowers the loss.
+by dynamic programming. Which cells? First every series puts a price on its allowance, what its last cell is worth elsewhere, and
+in each column those cells are peeled that save more than they cost, whole groups of them if need be. What is left of the
+allowances is spent greedily, one cell after the other, and cells are moved to other times while that lowers the loss.
 
 `auto` takes the best of mth, gpe and peel. Every result is verified before it is used. If the verifier cannot decide one, the cuts
 are made again without those that need a search.
@@ -52,7 +54,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -69,6 +71,9 @@ from tsveil.protect.base import Method, Protected
 from tsveil.protect.representative import Representative
 from tsveil.transform.normalise import normalise, normalised
 
+if TYPE_CHECKING:
+    from tsveil._kernels.nlk_protect import Columns
+
 Heuristic = Literal["auto", "mth", "mil", "gpe", "peel"]
 
 #: sums of larger values could leave the range of float64
@@ -77,6 +82,8 @@ LARGEST = 1e150
 NODES_PER_CUT = 2000
 #: nodes for all cuts, times the cells of the table; a node looks at all cells at worst
 SEARCH_WORK = 2 * 10**10
+#: how often prices are found anew before cells are peeled
+PRICES = 6
 #: how often the peeled cells are gone through to move them
 ROUNDS = 4
 #: of the largest value times the number of records: what rounding may feign as a gain
@@ -232,6 +239,7 @@ class NLK(Method):
             who=np.zeros((self.n + 1, N), dtype=np.int64),
             branch=np.zeros((self.n + 1, T), dtype=np.int64),
             stamp=np.zeros(N + 1, dtype=np.int64),
+            rows=np.zeros((9, max(T, self.n + 1)), dtype=np.int64),
         )
         median = self.representative == "median"
         cells = self._listed(points, label, heuristic)
@@ -276,7 +284,7 @@ class NLK(Method):
 
     def _peeled(self, points: SortedPoints, what: str) -> Made:
         """The allowance of every series spent on small clusters, and the rest of each column grouped optimally."""
-        from tsveil._kernels.nlk_protect import Columns, group_columns, peel
+        from tsveil._kernels.nlk_protect import HUGE, Columns, group_columns, peel
 
         T, N = points.order.shape
         dimensions, most = points.S.shape[2], 2 * self.k + self.smallest_cluster
@@ -303,9 +311,12 @@ class NLK(Method):
             gains=np.zeros(N),
             earlier=np.zeros(N + 2),
             in_order=np.zeros((dimensions, most)),
+            closed=np.full(N, HUGE),
         )
         owner = np.zeros((T, N), dtype=np.int64)
         with progress.step(f"Peeling {what}", total=int(cols.budget.sum())) as counter:
+            if together == 1 and cols.budget[0] > 0:
+                _peel_by_price(cols, owner)
             peel(cols, np.argsort(points.order, axis=1), owner, ROUNDS, counter)
         group = np.zeros((T, N), dtype=np.int64)
         group_columns(cols, owner, group)
@@ -320,6 +331,30 @@ class NLK(Method):
         np.put_along_axis(out, np.broadcast_to(place, out.shape), represented(raw, group, self.representative), axis=1)
         published = np.ascontiguousarray(out.transpose(1, 0, 2))
         return Made(heuristic, published, points.loss(published))
+
+
+def _peel_by_price(cols: Columns, owner: Indices) -> None:
+    """A good start: find the price at which each series sells its allowance, and peel where cells are worth more than that.
+
+    One peeled cell may gain nothing where k of them would do away with a whole group; prices see that. Each series gets the price
+    between its last affordable and its first unaffordable cell, a few times over. In the end its best cells are allowed, and in
+    each column those of them are peeled that save most together.
+    """
+    from tsveil._kernels.nlk_protect import peel_allowed, worth
+
+    T, N = cols.order.shape
+    allowance = int(cols.budget[0])
+    at = T - allowance
+    values = np.zeros((T, N))
+    prices = np.full(N, float(np.abs(cols.S).mean()))
+    for turn in range(PRICES):
+        worth(cols, prices, values)
+        ranked = np.partition(values, (at - 1, at), axis=0)
+        fair = np.maximum(0.0, (ranked[at - 1] + ranked[at]) / 2)
+        prices = fair if turn == 0 else (prices + fair) / 2
+    allowed = np.zeros((T, N), dtype=np.bool_)
+    np.put_along_axis(allowed, np.argsort(-values, axis=0, kind="stable")[:allowance], True, axis=0)
+    peel_allowed(cols, np.take_along_axis(allowed, cols.order, axis=1), owner)
 
 
 @dataclass(frozen=True)
