@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 hypothesis.settings.register_profile("tsveil", deadline=None, derandomize=True, max_examples=60)
 hypothesis.settings.load_profile("tsveil")
@@ -18,3 +25,38 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"needs the public data sets in {folder.name}/ beside the project")
     return folder
+
+
+def needed(what: str, hint: str) -> None:
+    """Skip a test where something outside Python is missing; in CI nothing may be skipped for that."""
+    message = f"needs {what}: {hint}"
+    if os.environ.get("CI"):
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium for all browser tests: Playwright can be started only once in a process."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        needed("Chromium", "apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu", "--disable-sync", *quiet]
+        )
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def java() -> str:
+    """Java, which Spark runs on."""
+    program = shutil.which("java")
+    if program is None:
+        needed("Java", "apt-get install default-jre-headless")
+    assert program is not None
+    return program
