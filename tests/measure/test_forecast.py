@@ -134,7 +134,8 @@ def test_lags_on_a_bad_condition() -> None:
 
 
 def test_smoothing_agrees_with_statsmodels() -> None:
-    smoothing = pytest.importorskip("statsmodels.tsa.holtwinters")
+    from statsmodels.tsa import holtwinters as smoothing
+
     X = np.random.default_rng(7).normal(size=(5, 30)).cumsum(axis=1)
     for x, ses, holt in zip(X, SES()(X), Holt()(X), strict=True):
         other = smoothing.SimpleExpSmoothing(x, initialization_method="known", initial_level=x[0])
@@ -170,7 +171,8 @@ def test_optimised_forecasts_use_the_fitted_rates() -> None:
 
 
 def test_the_best_rate_of_a_smooth_error_is_found_precisely() -> None:
-    optimize = pytest.importorskip("scipy.optimize")
+    from scipy import optimize
+
     x = (np.random.default_rng(9).normal(size=60) + 0.3 * np.random.default_rng(10).normal(size=60).cumsum()).tolist()
     best = optimize.minimize_scalar(lambda a: naive.one_step_error(x, a), bounds=(0, 1), method="bounded")
     assert SES(alpha="optimised").fitted([x])[0, 0] == pytest.approx(best.x, abs=1e-4)

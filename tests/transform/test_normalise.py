@@ -93,3 +93,11 @@ def test_without_normalisation_values_stay() -> None:
 def test_unknown_choices_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         normalise(naive.FOODS, naive.FOODS, **options)
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_the_order_of_the_records_changes_no_bit(how: How) -> None:
+    rng = np.random.default_rng(11)
+    x = rng.lognormal(3, 2, (1000, 7))
+    order = rng.permutation(1000)
+    assert np.array_equal(normalised(x[order], how), normalised(x, how)[order])
