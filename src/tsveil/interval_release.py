@@ -34,6 +34,7 @@ import polars as pl
 
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Block, Dataset
+from tsveil.data.formulas import harmless_frame
 from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.data.write import complete_folder
 from tsveil.errors import OutputError
@@ -42,7 +43,7 @@ from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity
 from tsveil.measure.kp import Features, IntervalCard, evaluate_intervals
 from tsveil.measure.queries import Queries
 from tsveil.randomness import secret_order
-from tsveil.release import MARKER, AppliedMethod, refuse_unverified
+from tsveil.release import MARKER, AppliedMethod, Formulas, refuse_unverified
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,11 +144,13 @@ class IntervalRelease:
         allow_unverified: bool = False,
         card: IntervalCard | None = None,
         extra: Mapping[str, str] | None = None,
+        formulas: Formulas = "keep",
     ) -> Path:
         """Write published/ and private/ into a folder, all or nothing, and give its path.
 
         `card` holds the figures if they were computed already; `extra` holds further text files by their path in the
-        folder. A release whose guarantee does not hold is refused unless `allow_unverified`.
+        folder; `formulas="neutralise"` puts an apostrophe before names and texts of the published CSV file that a spreadsheet
+        would run. A release whose guarantee does not hold is refused unless `allow_unverified`.
         """
         if not self.n:
             raise OutputError(
@@ -166,6 +169,7 @@ class IntervalRelease:
             if path.suffix == ".parquet":
                 frame.write_parquet(path)
             else:
+                frame = harmless_frame(frame) if formulas == "neutralise" else frame
                 frame.write_csv(path, separator=layout.separator, decimal_comma=layout.decimal == ",")
             # The promise is about the file, so the file is what is checked last.
             written = read_intervals(path, separator=layout.separator, decimal=layout.decimal)

@@ -77,6 +77,8 @@ class Output(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
     folder: str
     format: Literal["csv", "parquet"] | None = None
     title: str = ""
+    #: texts that a spreadsheet would run as formulas: kept, or with an apostrophe in front
+    formulas: Literal["keep", "neutralise"] = "keep"
 
 
 class Plan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -166,12 +168,17 @@ class Outcome:
 
 
 def run(
-    plan: Plan | str | Path, *, base: str | Path | None = None, overwrite: bool = False, allow_unverified: bool = False
+    plan: Plan | str | Path,
+    *,
+    base: str | Path | None = None,
+    data: Dataset | None = None,
+    overwrite: bool = False,
+    allow_unverified: bool = False,
 ) -> Outcome:
     """Do what a plan says: read, protect, verify, attack, measure, write and report.
 
     `plan` is a `Plan` or the path of a plan file; relative paths in it count from `base`, by default the plan file's folder or the
-    current one.
+    current one. `data` is the input if it was read already; it must be what `plan.input` says.
 
     Examples
     --------
@@ -195,8 +202,9 @@ def run(
         )
     settings = dict(plan.method)
     chosen = method(settings.pop("name"), settings)
-    with progress.step("Reading"):
-        data = plan.input.read(base)
+    if data is None:
+        with progress.step("Reading"):
+            data = plan.input.read(base)
     release = chosen.protect(data, seed=plan.seed)
     with progress.step("Verifying"):
         verdict = release.verify()
@@ -226,6 +234,7 @@ def run(
             allow_unverified=allow_unverified,
             card=card,
             extra=pages,
+            formulas=plan.output.formulas,
         )
     return Outcome(release, verdict, card, folder)
 

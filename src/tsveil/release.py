@@ -22,6 +22,7 @@ import polars as pl
 
 from tsveil._types import Indices
 from tsveil.data.dataset import Dataset
+from tsveil.data.formulas import harmless_dataset, with_names_of
 from tsveil.data.published import read_like
 from tsveil.data.write import complete_folder, write_table
 from tsveil.errors import GuaranteeError
@@ -30,6 +31,8 @@ from tsveil.measure.evaluate import evaluate
 from tsveil.measure.scorecard import Scorecard
 from tsveil.randomness import secret_names, secret_order
 
+#: what happens to texts that a spreadsheet would take for formulas
+Formulas = Literal["keep", "neutralise"]
 #: the file by which a folder is known as a release
 MARKER = "private/release.json"
 
@@ -95,11 +98,13 @@ class Release:
         allow_unverified: bool = False,
         card: Scorecard | None = None,
         extra: Mapping[str, str] | None = None,
+        formulas: Formulas = "keep",
     ) -> Path:
         """Write published/ and private/ into a folder, all or nothing, and give its path.
 
         `card` is the score card if it was computed already; `extra` holds further text files by their path in the folder
-        (reports, the plan). A release whose guarantee does not hold is refused unless `allow_unverified`.
+        (reports, the plan). `formulas="neutralise"` puts an apostrophe before names and texts of the published CSV file that a
+        spreadsheet would run. A release whose guarantee does not hold is refused unless `allow_unverified`.
         """
         verdict = self.verify()
         refuse_unverified(verdict, allow_unverified)
@@ -110,9 +115,12 @@ class Release:
             public, private = place / "published", place / "private"
             public.mkdir()
             private.mkdir()
-            path = write_table(published, public, "data", format)
-            # The promise is about the file, so the file is what is checked last.
-            refuse_unverified(self.guarantee.verify(read_like(path, published)), allow_unverified)
+            harmless = formulas == "neutralise" and (format or published.layout.format) == "csv"
+            content = harmless_dataset(published) if harmless else published
+            path = write_table(content, public, "data", format)
+            # The promise is about the file, so the file is what is checked last; it speaks of columns by their own names.
+            written = with_names_of(published, read_like(path, content))
+            refuse_unverified(self.guarantee.verify(written), allow_unverified)
             (public / "README.md").write_text(self._readme(verdict, path.name), encoding="utf-8")
             self._write_private(private, published, order, verdict, card)
             for name, text in (extra or {}).items():
