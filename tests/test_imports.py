@@ -16,7 +16,7 @@ SOURCE = Path(tsveil.__file__).parent
 #: from the bottom to the top; a module may import what stands in its own or an earlier line
 ORDER = [
     ["_types", "errors"],
-    ["params", "progress", "randomness"],
+    ["params", "progress", "randomness", "technique"],
     ["_kernels", "engine"],
     ["data", "transform", "distance"],
     ["guarantee"],
@@ -25,7 +25,7 @@ ORDER = [
     ["release"],
     ["interval_release"],
     ["protect"],
-    ["registry"],
+    ["plugins", "registry"],
     ["study"],
     ["report"],
     ["plan"],

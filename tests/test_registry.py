@@ -12,8 +12,10 @@ import pytest
 import tsveil as tv
 from tsveil.data.published import read_like
 from tsveil.errors import InputError, ParameterError
+from tsveil.plugins import faults
 from tsveil.protect.base import Method
-from tsveil.registry import METHODS, method
+from tsveil.registry import ALL_METHODS, METHODS, method
+from tsveil.technique import Technique, named
 
 
 def some_data(n: int = 40) -> tv.Dataset:
@@ -80,6 +82,7 @@ def test_it_is_described(made: Method) -> None:
     assert made.name in METHODS
     assert made.summary
     assert made.reference
+    assert faults(type(made), made.name) == []
     assert type(made).from_settings(made.settings()) == made
     module = __import__(type(made).__module__, fromlist=["x"])
     for word in ("References", "Examples", ">>>", "uarantee"):
@@ -107,3 +110,11 @@ def test_rounding_keeps_the_promise(made: Method) -> None:
     assert np.array_equal(rounded.data.values, rounded.data.values.round(2))
     assert not rounded.verify().blocks_release
     assert np.allclose(rounded.data.values, made.protect(data, seed=2).data.values, atol=0.0051)
+
+
+@pytest.mark.parametrize("name", ALL_METHODS)
+def test_its_technique_has_a_name_in_the_standard(name: str) -> None:
+    techniques = ALL_METHODS[name].techniques
+    assert techniques
+    assert all(isinstance(technique, Technique) for technique in techniques)
+    assert "technique" in named(techniques)

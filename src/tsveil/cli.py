@@ -500,14 +500,18 @@ def _range(text: str) -> tuple[str, tuple[float | None, float | None]]:
 @json_option
 def methods(as_json: bool) -> None:
     """List the protection methods with their parameters and references."""
-    from tsveil.registry import ALL_METHODS
+    from tsveil.registry import ALL_METHODS, BROKEN
+    from tsveil.technique import named
 
+    for broken in BROKEN.values():
+        click.secho(f"left out: {broken}", fg="yellow", err=True)
     if as_json:
         rows = [
             {
                 "name": m.name,
                 "summary": m.summary,
                 "reference": m.reference,
+                "techniques": list(m.techniques),
                 "parameters": {
                     p.name: {"default": p.default, "accepts": p.words, "meaning": p.doc} for p in m.parameters()
                 },
@@ -518,7 +522,7 @@ def methods(as_json: bool) -> None:
         return
     for m in ALL_METHODS.values():
         click.secho(m.name, bold=True, nl=False)
-        click.echo(f"  {m.summary}\n  {m.reference}")
+        click.echo(f"  {m.summary}\n  {named(m.techniques)}; {m.reference}")
         for p in m.parameters():
             click.echo(f"    --{p.name:<15} {p.doc} ({p.words}; {p.default})")
 

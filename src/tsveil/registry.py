@@ -1,6 +1,7 @@
 """Every method by name. A new method is a new file in protect/ and one line here.
 
-The command line, plans, the docs and the contract tests all read this table, so nothing else has to be touched.
+The command line, plans, the docs, the sweep and the contract tests all read this table, so nothing else has to be touched. Methods
+of other packages join it through an entry point (`tsveil.plugins`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tsveil.errors import ParameterError
+from tsveil.plugins import Broken, methods_of_others
 from tsveil.protect.base import Method
 from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.intervals import IntervalMethod
@@ -46,7 +48,13 @@ METHODS: dict[str, type[Method]] = {
 #: name -> method that publishes intervals instead of values; its releases are `IntervalRelease`
 INTERVAL_METHODS: dict[str, type[IntervalMethod]] = {method.name: method for method in (KP, KAnonymousEnvelopes)}
 
-ALL_METHODS: dict[str, type[Method] | type[IntervalMethod]] = {**METHODS, **INTERVAL_METHODS}
+_OTHERS, _broken = methods_of_others({*METHODS, *INTERVAL_METHODS})
+
+#: every method by name: those above, and those of other packages that are installed
+ALL_METHODS: dict[str, type[Method] | type[IntervalMethod]] = {**METHODS, **INTERVAL_METHODS, **_OTHERS}
+
+#: methods of other packages that cannot be used, and why
+BROKEN: dict[str, Broken] = _broken
 
 
 def method(name: str, settings: Mapping[str, Any] | None = None) -> Method | IntervalMethod:
@@ -61,6 +69,8 @@ def method(name: str, settings: Mapping[str, Any] | None = None) -> Method | Int
     tsveil.errors.ParameterError: there is no method 'mdva'
       methods available: mdav, ...
     """
+    if name in BROKEN and name not in ALL_METHODS:
+        raise ParameterError(f"{BROKEN[name]}\n  options: repair or remove that package, or another method")
     if name not in ALL_METHODS:
         raise ParameterError(f"there is no method {name!r}\n  methods available: {', '.join(ALL_METHODS)}")
     return ALL_METHODS[name].from_settings(settings or {})

@@ -30,6 +30,7 @@ from tsveil.guarantee.base import Guarantee, Verdict
 from tsveil.measure.evaluate import evaluate
 from tsveil.measure.scorecard import Scorecard
 from tsveil.randomness import secret_names, secret_order
+from tsveil.technique import Technique
 
 #: what happens to texts that a spreadsheet would take for formulas
 Formulas = Literal["keep", "neutralise"]
@@ -51,6 +52,10 @@ class AppliedMethod(Protocol):
     @property
     def reference(self) -> str:
         """Where it was published."""
+
+    @property
+    def techniques(self) -> tuple[Technique, ...]:
+        """What ISO/IEC 20889 calls it, the main technique first."""
 
     def settings(self) -> dict[str, Any]:
         """Its parameters."""

@@ -2,7 +2,7 @@
 
 A protection method is as good as the best attack on it, and the best one is often made for that method: whoever measures
 the risk of a release runs all attacks that fit its method and takes the strongest. Methods are named by their key in the
-registry. A release of unknown making gets every attack, with the widest settings.
+registry. A release of unknown making, or by a method of another package, gets every attack, with the widest settings.
 
 Examples
 --------
@@ -30,6 +30,8 @@ from tsveil.data.dataset import Dataset
 #: methods that put similar records of a block into groups
 GROUPING = frozenset({"mdav", "v-mdav", "p-sensitive", "projected"})
 RANKS = frozenset({"rank-swap", "rank-swap-distribution", "rank-swap-buckets"})
+#: the methods of attributes of which it is known which attacks fit
+KNOWN = GROUPING | RANKS | {"optimal-univariate", "mic1d", "noise"}
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ class Run:
 
 
 def fitting(method: str | None, settings: Mapping[str, Any], data: Dataset) -> list[Run]:
-    """The attacks to run on a release of this method with these parameters; all of them when the method is None."""
+    """The attacks to run on a release of this method with these parameters; all of them when it is None or nothing is known of it."""
+    method = method if method in KNOWN else None
     runs = [
         Run("DLD", "linkage by distance", distance_prefixes, scaled=True),
         Run("PLD", "linkage by probability", probabilistic_prefixes, most=MOST),

@@ -19,6 +19,7 @@ from tsveil.guarantee.base import Guarantee
 from tsveil.params import Parameters, one_of, param
 from tsveil.randomness import fresh_seed, generator
 from tsveil.release import Release
+from tsveil.technique import Technique
 
 #: a carried column in which more than this share of the records stand alone gets a warning
 RARE = 0.05
@@ -47,6 +48,8 @@ class Method(Parameters):
     summary: ClassVar[str]
     #: where it was published
     reference: ClassVar[str]
+    #: what ISO/IEC 20889 calls it, the main technique first
+    techniques: ClassVar[tuple[Technique, ...]]
     #: whether it protects time series, attributes or both
     takes: ClassVar[frozenset[str]] = frozenset({"series", "attributes"})
 

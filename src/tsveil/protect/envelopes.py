@@ -46,6 +46,7 @@ from tsveil._types import Array
 from tsveil.guarantee.kp import EnvelopeAnonymity
 from tsveil.params import one_of, param
 from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
+from tsveil.technique import Technique
 from tsveil.transform.sax import sax
 
 #: the level of words that are not protected
@@ -61,6 +62,7 @@ class KAnonymousEnvelopes(IntervalMethod):
         "groups of at least k similar series, published as the interval from their least to their greatest value at each time"
     )
     reference: ClassVar[str] = "the baseline of Shang et al. 2010; grouping after Xu et al. 2006"
+    techniques: ClassVar[tuple[Technique, ...]] = (Technique.LOCAL_GENERALIZATION,)
 
     words: Literal["none", "unprotected"] = param(
         "none",

@@ -26,6 +26,7 @@ from tsveil.params import Parameters, at_least, number, optional, param
 from tsveil.protect.base import check_k, linking_columns
 from tsveil.protect.microaggregation import LARGEST
 from tsveil.randomness import fresh_seed
+from tsveil.technique import Technique
 
 #: the word length unless asked otherwise, for series that are long enough
 WORD_LENGTH = 8
@@ -57,6 +58,8 @@ class IntervalMethod(Parameters):
     summary: ClassVar[str]
     #: where it was published
     reference: ClassVar[str]
+    #: what ISO/IEC 20889 calls it, the main technique first
+    techniques: ClassVar[tuple[Technique, ...]]
     takes: ClassVar[frozenset[str]] = frozenset({"series"})
 
     k: int = param(10, at_least(2), "smallest group: every published envelope is shared by at least k records")

@@ -66,6 +66,7 @@ from tsveil.errors import ParameterError
 from tsveil.guarantee.kp import KPAnonymity
 from tsveil.params import Check, at_least, one_of, optional, param
 from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
+from tsveil.technique import Technique
 from tsveil.transform.sax import MAX_LEVEL, as_words, levels_up_to, patterns, symbols
 
 #: records that are published with one word, and the place of its level among the levels
@@ -85,6 +86,7 @@ class KP(IntervalMethod):
         "groups of at least k series published as envelopes, with patterns (SAX words) that at least P series of a group share"
     )
     reference: ClassVar[str] = "Shang et al. 2010; Shou et al. 2013"
+    techniques: ClassVar[tuple[Technique, ...]] = (Technique.LOCAL_GENERALIZATION, Technique.RECORD_SUPPRESSION)
 
     P: int = param(
         3, at_least(2), "smallest number of records in a group with the same pattern; k/3 or less is a good choice"

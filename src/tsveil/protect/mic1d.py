@@ -44,6 +44,7 @@ from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import at_least, param
 from tsveil.protect.base import Method, Protected
 from tsveil.protect.representative import represent
+from tsveil.technique import Technique
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,7 @@ class Mic1D(Method):
         "the values of all columns in one vector, averaged in chunks of kappa values of similar place; no guarantee"
     )
     reference: ClassVar[str] = "Nin 2008"
+    techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 
     kappa: int = param(100, at_least(2), "values per chunk, counted over all columns together")
 

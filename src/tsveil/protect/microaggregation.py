@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.params import at_least, one_of, param
 from tsveil.protect.base import Method, Protected, check_k
 from tsveil.protect.representative import Representative, represent
+from tsveil.technique import Technique
 from tsveil.transform.normalise import normalised
 from tsveil.transform.statistics import slopes
 
@@ -31,6 +32,8 @@ LARGEST = 1e150
 @dataclass(frozen=True, kw_only=True)
 class Microaggregation(Method):
     """Groups of at least k similar records, each value replaced by its group's mean or median."""
+
+    techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 
     k: int = param(5, at_least(2), "smallest group: every published row is shared by at least k records")
     distance: Literal["euclidean", "sts"] = param(

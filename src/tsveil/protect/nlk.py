@@ -69,6 +69,7 @@ from tsveil.measure.nlk import clusters_per_point, identification, nlk_figures
 from tsveil.params import at_least, one_of, param
 from tsveil.protect.base import Method, Protected
 from tsveil.protect.representative import Representative
+from tsveil.technique import Technique
 from tsveil.transform.normalise import normalise, normalised
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class NLK(Method):
         "at each time clusters of series with one value, so that who knows n values of a series can infer fewer than l-n others"
     )
     reference: ClassVar[str] = "Kessler, Buchmann, Burghardt and Böhm 2014"
+    techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
     takes: ClassVar[frozenset[str]] = frozenset({"series"})
 
     n: int = param(7, at_least(1), "how many values of a series an intruder may know")

@@ -48,6 +48,7 @@ from tsveil.errors import InputError, Problems
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param, true_or_false
 from tsveil.protect.base import Method, Protected
+from tsveil.technique import Technique
 
 #: larger values may leave the range of float64 when noise is added
 LARGEST = 1e300
@@ -60,6 +61,7 @@ class Noise(Method):
     name: ClassVar[str] = "noise"
     summary: ClassVar[str] = "normal noise is added to every value, in proportion to the spread of its column"
     reference: ClassVar[str] = "Kim 1986; Brand 2002"
+    techniques: ClassVar[tuple[Technique, ...]] = (Technique.NOISE_ADDITION,)
 
     sd: float = param(
         0.1,

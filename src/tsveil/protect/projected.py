@@ -59,6 +59,7 @@ from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.params import at_least, number, one_of, param
 from tsveil.protect.base import Method, Protected, check_k
 from tsveil.protect.representative import represent
+from tsveil.technique import Technique
 from tsveil.transform.aggregation import QUANTIFIERS
 from tsveil.transform.normalise import normalised
 from tsveil.transform.projection import Projection, Scale, project
@@ -73,6 +74,7 @@ class Projected(Method):
         "records sorted by one number (principal component, z-scores, ...), in groups of at least k neighbours"
     )
     reference: ClassVar[str] = "Nin 2008; Mateo-Sanz and Domingo-Ferrer 1999"
+    techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 
     k: int = param(5, at_least(2), "smallest group: every published row of a block is shared by at least k records")
     projection: Projection = param(

@@ -63,6 +63,7 @@ from tsveil.errors import InputError
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param
 from tsveil.protect.base import Method, Protected
+from tsveil.technique import Technique
 
 #: n, generator -> the rank with which each rank trades places; a rank that is its own partner keeps its place
 Partners = Callable[[int, np.random.Generator], Indices]
@@ -86,6 +87,7 @@ class RankSwap(Method):
     name: ClassVar[str] = "rank-swap"
     summary: ClassVar[str] = "every value trades places with a random one within p percent of the ranks of its column"
     reference: ClassVar[str] = "Moore 1996; Domingo-Ferrer and Torra 2001; Nin, Herranz and Torra 2008"
+    techniques: ClassVar[tuple[Technique, ...]] = (Technique.PERMUTATION,)
 
     p: float = param(10.0, number(0, 100, open_low=True), "the window, as a percentage of the records: 5 means 5 %")
 

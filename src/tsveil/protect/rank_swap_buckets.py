@@ -47,6 +47,7 @@ from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import at_least, param
 from tsveil.protect.base import Method, Protected
 from tsveil.protect.rank_swap import check_partners, series_warnings, swapped
+from tsveil.technique import Technique
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +59,7 @@ class RankSwapBuckets(Method):
         "every value trades places with a random one of its own bucket of ranks or a higher one, the nearer the likelier"
     )
     reference: ClassVar[str] = "Nin, Herranz and Torra 2008"
+    techniques: ClassVar[tuple[Technique, ...]] = (Technique.PERMUTATION,)
 
     buckets: int = param(20, at_least(1), "into how many buckets the ranks are cut: fewer buckets, farther swaps")
 

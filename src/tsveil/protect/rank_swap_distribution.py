@@ -49,6 +49,7 @@ from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param
 from tsveil.protect.base import Method, Protected
 from tsveil.protect.rank_swap import check_partners, swapped, window, window_warnings
+from tsveil.technique import Technique
 
 #: normal draws at a time; a value may need several
 BATCH = 1 << 14
@@ -63,6 +64,7 @@ class RankSwapDistribution(Method):
         "every value trades places with one of its column at a random distance in rank, p/2 percent on average"
     )
     reference: ClassVar[str] = "Nin, Herranz and Torra 2008"
+    techniques: ClassVar[tuple[Technique, ...]] = (Technique.PERMUTATION,)
 
     p: float = param(
         10.0, number(0, 100, open_low=True), "twice the mean distance, as a percentage of the records: 5 means 5 %"

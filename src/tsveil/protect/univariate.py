@@ -49,6 +49,7 @@ from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.params import at_least, param
 from tsveil.protect.base import Method, Protected, check_k
 from tsveil.protect.representative import represent
+from tsveil.technique import Technique
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,7 @@ class OptimalUnivariate(Method):
         "each column by itself in groups of at least k neighbouring values, with the least possible squared error"
     )
     reference: ClassVar[str] = "Hansen and Mukherjee 2003"
+    techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 
     k: int = param(5, at_least(2), "smallest group: every published value of a column is shared by at least k records")
 
