@@ -184,6 +184,26 @@ def test_attack_shows_what_an_intruder_learns(meters: Path, tmp_path: Path) -> N
     assert found["attacks"]["values"]["rate"] <= 100 / 3
     assert len(found["most_exposed"]) == 10
     assert tsveil(*words, "--method", "magic").exit_code == 2
+    warped = json.loads(tsveil(*words, "--distance", "dtw", "--json").output)
+    assert list(warped["attacks"]) == ["warping"]
+    assert warped["attacks"]["warping"]["attack"].startswith("dtw within")
+    alone = json.loads(tsveil(*words, "--one-to-one", "--json").output)
+    assert all(found["attack"].startswith("one-to-one") for found in alone["attacks"].values())
+    assert "approximate" in tsveil(*words, "--blocking", 4).output
+    assert tsveil(*words, "--distance", "dtw", "--method", "shape").exit_code == 2
+
+
+def test_attack_on_a_part_of_the_people(meters: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    tsveil("protect", meters, "--out", out, "--k", 3)
+    everybody = pl.read_csv(meters)
+    everybody.head(10).write_csv(tmp_path / "known.csv")
+    released = pl.read_csv(out / "published" / "data.csv")
+    released.sample(fraction=0.8, seed=1).write_csv(tmp_path / "sample.csv")
+    words = ("attack", tmp_path / "known.csv", tmp_path / "sample.csv", "--truth", out / "private" / "id_map.csv")
+    result = tsveil(*words)
+    assert result.exit_code == 0, result.output
+    assert "of 10 right" in result.output
 
 
 def test_attack_on_microdata(tmp_path: Path) -> None:

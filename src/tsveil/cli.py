@@ -334,11 +334,24 @@ def evaluate(
 )
 @click.option("--method", "name", default="auto", show_default=True, help="One attack by name, or auto: all that fit.")
 @click.option("--truth", metavar="FILE", help="Links ids: CSV with the columns original, released; or the word id.")
+@click.option(
+    "--distance",
+    type=click.Choice(["euclidean", "sts", "dtw"]),
+    help="Series: only by this distance; by values (euclidean) and by shape (sts) by default.",
+)
+@click.option("--one-to-one", is_flag=True, help="By distance: every released record goes to one person at most.")
+@click.option(
+    "--blocking",
+    type=click.IntRange(min=1),
+    metavar="B",
+    help="By distance, approximate: compare with the B records nearest in sum only.",
+)
 @reading_options
 @json_option
 def attack(
-    original: Path, released: Path, known: str | None, name: str, truth: str | None, as_json: bool, **options: Any
-) -> None:
+    original: Path, released: Path, known: str | None, name: str, truth: str | None, distance: Any, one_to_one: bool,
+    blocking: int | None, as_json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Re-identify records of RELEASED, made by any tool, as an intruder who knows ORIGINAL would."""
     from tsveil.attack.attempts import attempts
     from tsveil.data.published import read_like
@@ -348,13 +361,23 @@ def attack(
     protected = read_like(released, data)
     names = known.split(",") if known else None
     with shown_progress(not as_json):
-        tried = attempts(data, protected, known=names, truth=truth, only=None if name == "auto" else name)
+        tried = attempts(
+            data, protected, known=names, truth=truth, only=None if name == "auto" else name,
+            distance=distance, one_to_one=one_to_one, blocking=blocking,
+        )  # fmt: skip
     winner = max(tried, key=lambda key: tried[key].correct)
     best = tried[winner]
     exposed = best.table(data, protected).head(10)
     if as_json:
         rows = {
-            key: {"correct": x.correct, "rate": x.rate, "certain": int(x.certain.sum()), "by_guessing": x.by_guessing}
+            key: {
+                "attack": x.attack,
+                "correct": x.correct,
+                "rate": x.rate,
+                "certain": int(x.certain.sum()),
+                "by_guessing": x.by_guessing,
+                "approximate": x.approximate,
+            }
             for key, x in tried.items()
         }
         found = {"attacks": rows, "best": winner, "most_exposed": exposed.to_dicts()}
@@ -366,7 +389,7 @@ def attack(
             f"{int(links.certain.sum())} seem certain"
             + f" ({int((links.certain & links.hit).sum())} of them right)" * bool(links.certain.any())
         )
-        sure += "   <- best" * (key == winner and len(tried) > 1)
+        sure += ", approximate" * links.approximate + "   <- best" * (key == winner and len(tried) > 1)
         click.echo(f"{key:<14} {links.correct:9.1f} of {len(links.link)} right ({links.rate:.1f} %), {sure}")
     chance = best.by_guessing
     click.echo(

@@ -146,9 +146,7 @@ def test_one_to_one_shares_among_equals() -> None:
 
 
 def test_one_to_one_says_how_large_files_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setattr(sys.modules["tsveil.attack.distance"], "ASSIGNED", 3)
+    monkeypatch.setattr("tsveil.attack._one_to_one.ASSIGNED", 3)
     with pytest.raises(InputError, match="at most 3 records"):
         distance(dataset(np.zeros((4, 1))), dataset(np.zeros((4, 1))), one_to_one=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,9 +11,10 @@ from hypothesis import strategies as st
 
 import naive_series
 import tsveil as tv
-from tsveil.attack.dtw import dtw
 from tsveil.attack.series import series
 from tsveil.errors import InputError, ParameterError
+
+dtw = partial(series, distance="dtw")
 
 
 @given(
@@ -56,9 +59,11 @@ def test_a_delay_hides_a_record_from_the_eye_but_not_from_warping() -> None:
 
 def test_bad_requests() -> None:
     data = tv.Dataset.from_arrays({"x": np.eye(4)})
-    with pytest.raises(ParameterError, match="'radius' parameter of the dtw attack"):
+    with pytest.raises(ParameterError, match="'radius' parameter must be at least 0"):
         dtw(data, data, radius=-1)
     with pytest.raises(InputError, match="4 points in the original and 3 in the release"):
         dtw(data, tv.Dataset.from_arrays({"x": np.eye(4)[:, :3]}))
-    with pytest.raises(InputError, match="there is no block 'y'"):
+    with pytest.raises(InputError, match="there is no series 'y'"):
         dtw(data, data, known=["y"])
+    with pytest.raises(ParameterError, match="'radius' parameter is for distance='dtw' only"):
+        series(data, data, radius=2)

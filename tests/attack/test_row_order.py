@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_attacks as naive
+import tsveil as tv
 from tsveil.attack.alignment import alignment
 from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
@@ -20,6 +21,7 @@ from tsveil.attack.links import Links
 from tsveil.attack.probabilistic import probabilistic
 from tsveil.attack.projected import projected
 from tsveil.attack.rank_swap import rank_swap
+from tsveil.attack.series import series
 
 ATTACKS: dict[str, Callable[..., Links]] = {
     "distance": distance,
@@ -34,7 +36,15 @@ ATTACKS: dict[str, Callable[..., Links]] = {
     "alignment": alignment,
     "pcp": partial(projected, projection="pcp"),
     "zscores": partial(projected, projection="zscores"),
+    "series": series,
+    "series-own": partial(series, scaling="own"),
+    "series-component": partial(series, normalise="component"),
+    "series-one-to-one": partial(series, one_to_one=True),
+    "series-blocking": partial(series, blocking=4),
+    "sts": partial(series, distance="sts"),
+    "dtw": partial(series, distance="dtw"),
     "fuzzy": fuzzy,
+    "fuzzy-twofold": partial(fuzzy, aggregation="twofold", normalise="ranging"),
     "fuzzy-probabilistic": partial(fuzzy, linkage="probabilistic", quantifier="sigmoid"),
 }
 
@@ -73,6 +83,13 @@ def test_shuffled_files_give_the_same(name: str, seed: int, n: int, sample: bool
 
 def _attacked(attack: Callable[..., Links], a: Any, b: Any, own: Any) -> Links:
     original, released, truth = naive.pair_of_files(a, b, own.tolist(), blocks=[2, 2])
+    if getattr(attack, "func", attack) is series:
+        original, released = (
+            tv.Dataset.from_arrays(
+                {block.name: data.block(block.name) for block in data.blocks}, ids=data.ids.to_list()
+            )
+            for data in (original, released)
+        )
     return attack(original, released, truth=truth)
 
 

@@ -81,7 +81,9 @@ def nearest_in_window(
     known: Array,
     candidates: Array,
     factor: Array,
+    blocks: Indices,
     absolute: bool,
+    rooted: bool,
     start: Indices,
     width: int,
     copies: Indices,
@@ -91,9 +93,10 @@ def nearest_in_window(
 ) -> tuple[Indices, Indices, Indices]:
     """As above over all columns, but record i is compared with `width` candidates from start[i] on only.
 
-    `candidates` is (distinct released records, columns) here.
+    `candidates` is (distinct released records, columns) here. `rooted` sums the distances of blocks of columns
+    (blocks[b]..blocks[b+1]), as the linkage of series does, and not their squares.
     """
-    n, columns = known.shape
+    n = known.shape[0]
     tied = np.zeros(n, np.int64)
     link = np.full(n, -1, np.int64)
     hit = np.zeros(n, np.int64)
@@ -101,9 +104,12 @@ def nearest_in_window(
         best = np.inf
         for at in range(start[i], min(start[i] + width, len(candidates))):
             total = 0.0
-            for j in range(columns):
-                difference = abs(known[i, j] - candidates[at, j]) * factor[j]
-                total += difference if absolute else difference * difference
+            for b in range(len(blocks) - 1):
+                part = 0.0
+                for j in range(blocks[b], blocks[b + 1]):
+                    difference = abs(known[i, j] - candidates[at, j]) * factor[j]
+                    part += difference if absolute else difference * difference
+                total += np.sqrt(part) if rooted else part
             if total > best:
                 continue
             if total < best:

@@ -7,8 +7,8 @@ import numpy as np
 from tsveil._kernels.compiling import kernel
 from tsveil._types import Array, Indices
 
-#: bounds are compared with this much to spare, so that rounding never gives up a tie
-SPARE = 1.0 + 1e-9
+#: bounds have this share of the least distance to spare, so that rounding never gives up a tie
+SPARE = 1e-9
 
 
 @kernel
@@ -20,9 +20,11 @@ def nearest_warped(
     copies: Indices,
     first: Indices,
     own: Indices,
+    begin: Indices,
+    width: int,
     counter: Indices,
 ) -> tuple[Indices, Indices, Indices]:
-    """For each known record: size of the tie, lowest row tied, own row tied or not.
+    """For each known record: size of the tie, lowest row tied, own row tied or not; among `width` candidates from begin[i] on.
 
     The distance is the sum over blocks (columns starts[b]..starts[b+1]) of the square roots of the warping costs within a band
     of `radius` points. The candidate nearest without warping is measured first; any other is given up as soon as a bound
@@ -30,7 +32,6 @@ def nearest_warped(
     the table of paths.
     """
     n = known.shape[0]
-    m = candidates.shape[0]
     blocks = len(starts) - 1
     tied = np.zeros(n, np.int64)
     link = np.full(n, -1, np.int64)
@@ -39,9 +40,10 @@ def nearest_warped(
     highest = np.empty(known.shape[1])
     for i in range(n):
         _envelope(known[i], starts, radius, lowest, highest)
-        start = 0
+        end = min(begin[i] + width, candidates.shape[0])
+        start = begin[i]
         least = np.inf
-        for c in range(m):
+        for c in range(begin[i], end):
             straight = 0.0
             for t in range(known.shape[1]):
                 difference = known[i, t] - candidates[c, t]
@@ -50,14 +52,15 @@ def nearest_warped(
                 least = straight
                 start = c
         best = np.inf
-        for turn in range(m):
+        for turn in range(begin[i], end):
             # The promising one first, then all others in order.
-            c = start if turn == 0 else (turn - 1 if turn <= start else turn)
+            c = start if turn == begin[i] else (turn - 1 if turn <= start else turn)
             total = 0.0
             for b in range(blocks):
                 low = starts[b]
                 high = starts[b + 1]
-                left = (best - total) * (best - total) * SPARE if best < np.inf else np.inf
+                left = (best - total) + best * SPARE if best < np.inf else np.inf
+                left *= left
                 outside = 0.0
                 for t in range(low, high):
                     value = candidates[c, t]
@@ -120,3 +123,16 @@ def _cost(x: Array, v: Array, radius: int, limit: float) -> float:
             return np.inf
         before, now = now, before
     return float(before[T])
+
+
+@kernel
+def warped_distances(known: Array, candidates: Array, starts: Indices, radius: int, counter: Indices) -> Array:
+    """The distance of every known record from every candidate."""
+    out = np.zeros((known.shape[0], candidates.shape[0]))
+    for i in range(known.shape[0]):
+        for c in range(candidates.shape[0]):
+            for b in range(len(starts) - 1):
+                low, high = starts[b], starts[b + 1]
+                out[i, c] += np.sqrt(_cost(known[i, low:high], candidates[c, low:high], radius, np.inf))
+        counter[0] += 1
+    return out

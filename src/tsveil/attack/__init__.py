@@ -3,7 +3,6 @@
 from tsveil.attack.alignment import alignment
 from tsveil.attack.attribute import attribute
 from tsveil.attack.distance import distance
-from tsveil.attack.dtw import dtw
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
 from tsveil.attack.probabilistic import probabilistic
@@ -15,7 +14,6 @@ __all__ = [
     "alignment",
     "attribute",
     "distance",
-    "dtw",
     "fuzzy",
     "interval",
     "probabilistic",

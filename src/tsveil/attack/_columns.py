@@ -13,9 +13,9 @@ import numpy as np
 
 from tsveil import progress
 from tsveil._types import Array, Indices
-from tsveil.attack._files import Files
+from tsveil.attack._files import Files, Ties
+from tsveil.attack._nearest import distinct_rows, own_candidate
 from tsveil.attack.links import Links
-from tsveil.attack.series import Ties, distinct_rows
 from tsveil.engine.local import map_chunks
 
 Metric = Literal["euclidean", "l1"]
@@ -53,11 +53,6 @@ def nearest(
         )
         for count in counts
     ]
-
-
-def own_candidate(own: Indices, label: Indices) -> Indices:
-    """The distinct released row of each person, from the released row; -1 stays -1."""
-    return np.where(own >= 0, label[own], -1)
 
 
 def _compared(

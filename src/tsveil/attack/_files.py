@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 
 from tsveil._types import Array, Indices
-from tsveil.attack.series import HasData, released_data
 from tsveil.data.align import Truth, released_names
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError, Problems, some
 from tsveil.transform.normalise import Scaling
+
+#: how a tie among t released records counts: 1/t, or the lowest row is taken
+Ties = Literal["expected", "first"]
+
+
+class HasData(Protocol):
+    """A release: something that holds the protected data set."""
+
+    @property
+    def data(self) -> Dataset:
+        """The protected data, row by row aligned with the original."""
+
+
+def released_data(released: Dataset | HasData) -> Dataset:
+    """The data set of a release, or the data set itself."""
+    return released if isinstance(released, Dataset) else released.data
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,15 +23,17 @@ MOST_COLUMNS = 100_000
 FEW = 256
 
 
-def nearest(known: Array, released: Array, starts: Indices, *, few: int = FEW) -> tuple[Indices, Indices, Indices]:
+def nearest(
+    known: Array, released: Array, starts: Indices, own: Indices | None = None, *, few: int = FEW
+) -> tuple[Indices, Indices, Indices]:
     """Per known record and number of known blocks: how many released records are nearest, the lowest, the own among them.
 
     Block b has the columns starts[b]..starts[b+1]; the distance with j known blocks is
 
         d_j(a, b) = sum_{i <= j} |a_i - b_i|,
 
-    in float64 with squares summed in the order of the columns; equal distances are ties. Row i of one file belongs to row i of
-    the other. Against fewer than `few` distinct released rows no float32 picture is made; the figures do not depend on it.
+    in float64 with squares summed in the order of the columns; equal distances are ties. `own` says which released row
+    belongs to each known record (-1: none); row i to row i when left out. Against fewer than `few` distinct released rows no float32 picture is made; the figures do not depend on it.
 
     Examples
     --------
@@ -43,12 +45,14 @@ def nearest(known: Array, released: Array, starts: Indices, *, few: int = FEW) -
     """
     from tsveil._kernels.linkage import nearest_rows
 
-    rows, first, own, copies = distinct_rows(released)
+    rows, first, label, copies = distinct_rows(released)
+    mine = label if own is None else own_candidate(own, label)
     picture = draw(rows, known, starts) if len(rows) >= few else None
     if picture is not None:
         rank = np.empty_like(picture.order)
         rank[picture.order] = np.arange(len(rank))
-        rows, first, copies, own = rows[picture.order], first[picture.order], copies[picture.order], rank[own]
+        rows, first, copies = rows[picture.order], first[picture.order], copies[picture.order]
+        mine = own_candidate(mine, rank)
     candidates = in_tiles(rows)
     drawn = blank(len(candidates)) if picture is None else picture
 
@@ -56,7 +60,7 @@ def nearest(known: Array, released: Array, starts: Indices, *, few: int = FEW) -
         part = known[low:high]
         places, ahead, margin = drawn.of_known(part)
         return nearest_rows(
-            part, starts, candidates, copies, first, own[low:high], picture is not None, drawn.parts, drawn.lead,
+            part, starts, candidates, copies, first, mine[low:high], picture is not None, drawn.parts, drawn.lead,
             drawn.tiles, drawn.boxes, places, ahead, margin, drawn.scale, drawn.stretch, counter,
         )  # fmt: skip
 
@@ -212,6 +216,11 @@ def in_tiles(rows: AnyArray) -> AnyArray:
     full = np.zeros((tiles * LANES, rows.shape[1]), dtype=rows.dtype)
     full[: len(rows)] = rows
     return np.ascontiguousarray(full.reshape(tiles, LANES, -1).transpose(0, 2, 1))
+
+
+def own_candidate(own: Indices, label: Indices) -> Indices:
+    """The distinct released row of each person, from the released row; -1 stays -1."""
+    return np.where(own >= 0, label[own], -1)
 
 
 def distinct_rows(rows: Array) -> tuple[Array, Indices, Indices, Indices]:

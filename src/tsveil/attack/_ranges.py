@@ -8,9 +8,8 @@ import numpy as np
 
 from tsveil import progress
 from tsveil._types import Array, Indices
-from tsveil.attack._files import Files, on_one_scale
+from tsveil.attack._files import Files, Ties, on_one_scale
 from tsveil.attack.links import Links
-from tsveil.attack.series import Ties
 from tsveil.engine.local import map_chunks
 
 

@@ -43,11 +43,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from tsveil._types import Array, Indices
-from tsveil.attack._files import Files, files
+from tsveil.attack._files import Files, HasData, Ties, files
 from tsveil.attack._ranges import nearest_in_all
 from tsveil.attack.distance import checked_counts
 from tsveil.attack.links import Links
-from tsveil.attack.series import HasData, Ties
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError, Problems

@@ -38,7 +38,8 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import Mask
-from tsveil.attack.series import HasData, distinct_rows, released_data
+from tsveil.attack._files import HasData, released_data
+from tsveil.attack._nearest import distinct_rows
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError, some
 

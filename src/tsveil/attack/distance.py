@@ -9,20 +9,14 @@ standardises each file by its own mean and deviation, as the literature did [1]_
 A tie among t released records counts 1/t right link if the own one is among them, so that the order of the files plays no
 role; `ties="first"` takes the lowest row.
 
-`one_to_one=True` gives every released record to at most one person, so that the sum of the distances is the least (linear sum
-assignment [2]_). Among equal records the choice is random, so a right link counts by its share.
-
+`one_to_one=True` gives every released record to at most one person, so that the sum of the distances is the least.
 `blocking=b` compares each original only with the b distinct released records around it in the order of the sum of
-standardised values (sorted neighbourhood [3]_): for very large files. The result may then miss the nearest record and is
-marked as approximate.
+standardised values: for very large files. The result may then miss the nearest record and is marked as approximate.
 
 References
 ----------
 .. [1] D. Pagliuca, G. Seri, Some results of individual ranking method on the system of enterprise accounts annual
    survey, Esprit SDC Project, deliverable MI-3/D2 (1999).
-.. [2] D. F. Crouse, On implementing 2D rectangular assignment algorithms, IEEE Transactions on Aerospace and Electronic
-   Systems 52 (2016).
-.. [3] M. A. Hernandez, S. J. Stolfo, The merge/purge problem for large databases, SIGMOD (1995).
 
 Examples
 --------
@@ -42,18 +36,16 @@ import numpy as np
 
 from tsveil import progress
 from tsveil._types import Array
-from tsveil.attack._columns import Metric, nearest, own_candidate
-from tsveil.attack._files import Files, files, on_one_scale
+from tsveil.attack._columns import Metric, nearest
+from tsveil.attack._files import Files, HasData, Ties, files, on_one_scale
+from tsveil.attack._neighbourhood import neighbourhood
+from tsveil.attack._one_to_one import one_to_one as assigned
 from tsveil.attack.links import Links
-from tsveil.attack.series import HasData, Ties, distinct_rows
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.engine.local import map_chunks
-from tsveil.errors import InputError, ParameterError, Problems
+from tsveil.errors import ParameterError, Problems
 from tsveil.transform.normalise import Scaling
-
-#: the largest file for a one-to-one assignment: its table of distances takes 8 bytes per pair
-ASSIGNED = 5000
 
 
 def distance(
@@ -75,7 +67,8 @@ def distance(
         raise ParameterError("The distance attack takes either 'one_to_one' or 'blocking', not both.")
     a, b, factor = _prepared(pair, scaling, metric, weights, ties)
     if one_to_one:
-        return _assigned(pair, a, b, factor, metric, ties)
+        attack = pair.told("distance linkage")
+        return assigned(a, b, pair.own, lambda x, y: _distances(x, y, factor, metric), ties, attack)
     if blocking is not None:
         return _blocked(pair, a, b, factor, metric, ties, blocking)
     return nearest(pair, a, b, factor, metric, ties, [len(pair.names)])[0]
@@ -130,77 +123,26 @@ def _prepared(
     return a, b, factor * (each if metric == "l1" else np.sqrt(each))
 
 
-def _assigned(pair: Files, a: Array, b: Array, factor: Array, metric: Metric, ties: Ties) -> Links:
-    """One released record per person, with the least sum of distances."""
-    from scipy.optimize import linear_sum_assignment
-
-    n, m = len(a), len(b)
-    if max(n, m) > ASSIGNED:
-        raise InputError(
-            f"one-to-one assignment takes files of at most {ASSIGNED} records, these have {n} and {m}\n"
-            "  options: leave out one_to_one, or attack a sample of the records"
-        )
-    # Sorted by value, the files are the same whatever their order was, and so is the solution found among equals.
-    by_a, by_b = np.lexsort(a.T[::-1]), np.lexsort(b.T[::-1])
-    cost = np.zeros((n, m))
+def _distances(a: Array, b: Array, factor: Array, metric: Metric) -> Array:
+    """The distance of every pair."""
+    total = np.zeros((len(a), len(b)))
     for j in range(a.shape[1]):
-        difference = np.abs(a[by_a, j, None] - b[None, by_b, j]) * factor[j]
-        cost += difference if metric == "l1" else difference * difference
-    if metric != "l1":
-        np.sqrt(cost, out=cost)
-    with progress.step("Assigning records one to one"):
-        person, place = linear_sum_assignment(cost)
-    link = np.full(n, -1, dtype=np.int64)
-    link[by_a[person]] = by_b[place]
-    same_a, same_b = distinct_rows(a)[2], distinct_rows(b)[2]
-    own = own_candidate(pair.own, same_b)
-    linked = own_candidate(link, same_b)
-    copies = np.bincount(same_b)
-    # Equal people are interchangeable, and so are equal released records: each gets the share of its kind.
-    sizes = np.bincount(same_a)
-    pairs, number = np.unique(np.stack([same_a, linked]), axis=1, return_counts=True)
-    share: dict[tuple[int, int], float] = {}
-    candidates = np.zeros(len(sizes), dtype=np.int64)
-    for kind, other, count in zip(*pairs.tolist(), number.tolist(), strict=True):
-        if other >= 0:
-            share[kind, other] = count / (sizes[kind] * copies[other])
-            candidates[kind] += copies[other]
-    chance = np.array([share.get(kinds, 0.0) for kinds in zip(same_a.tolist(), own.tolist(), strict=True)])
-    first = ((link == pair.own) & (link >= 0)).astype(np.float64)
-    return Links(
-        attack=pair.told("one-to-one distance linkage"),
-        candidates=candidates[same_a],
-        link=link,
-        hit=chance > 0,
-        ties=ties,
-        own=pair.own,
-        probability=first if ties == "first" else chance,
-        released=m,
-    )
+        difference = np.abs(a[:, j, None] - b[None, :, j]) * factor[j]
+        total += difference if metric == "l1" else difference * difference
+    return total if metric == "l1" else np.sqrt(total, out=total)
 
 
 def _blocked(pair: Files, a: Array, b: Array, factor: Array, metric: Metric, ties: Ties, width: int) -> Links:
     """The nearest among the distinct released records whose sum of standardised values is near."""
     from tsveil._kernels.attributes import nearest_in_window
 
-    if width < 1:
-        raise ParameterError(f"The 'blocking' parameter of the distance attack must be at least 1. Got {width}.")
-    rows, first, label, copies = distinct_rows(b)
-    heights = _sums(rows, factor)
-    order = np.lexsort((*rows.T[::-1], heights))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    sums = heights[order]
-    # As many below as above; equal sums are told apart by the values, so the order of the file does not matter.
-    middle = np.searchsorted(sums, _sums(a, factor))
-    start = np.clip(middle - (width + 1) // 2, 0, max(len(sums) - width, 0))
-    own = own_candidate(pair.own, place[label])
-    candidates = np.ascontiguousarray(rows[order])
+    near = neighbourhood(a, b, pair.own, factor, width)
+    whole = np.array([0, a.shape[1]], dtype=np.int64)
     with progress.step("Linking records by distance", total=len(a)) as counter:
         parts = map_chunks(
             lambda low, high: nearest_in_window(
-                a[low:high], candidates, factor, metric == "l1", start[low:high], width, copies[order], first[order],
-                own[low:high], counter,
+                a[low:high], near.candidates, factor, whole, metric == "l1", False, near.start[low:high], near.width,
+                near.copies, near.first, near.own[low:high], counter,
             ),
             len(a),
             4096,
@@ -216,11 +158,3 @@ def _blocked(pair: Files, a: Array, b: Array, factor: Array, metric: Metric, tie
         released=len(b),
         approximate=True,
     )
-
-
-def _sums(rows: Array, factor: Array) -> Array:
-    """The sum of a record's scaled values, in the order of the columns: a matrix product may round by position."""
-    total = np.zeros(len(rows))
-    for j in range(rows.shape[1]):
-        total += rows[:, j] * factor[j]
-    return total

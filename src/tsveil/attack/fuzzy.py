@@ -41,10 +41,18 @@ import numpy as np
 
 from tsveil._types import Array
 from tsveil.attack._columns import nearest
-from tsveil.attack._files import Files, known_columns, mean_and_deviation, on_one_scale, own_rows
+from tsveil.attack._files import (
+    Files,
+    HasData,
+    Ties,
+    known_columns,
+    mean_and_deviation,
+    on_one_scale,
+    own_rows,
+    released_data,
+)
 from tsveil.attack.links import Links
 from tsveil.attack.probabilistic import probabilistic_rounds
-from tsveil.attack.series import HasData, Ties, released_data
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError, Problems, some

@@ -33,8 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tsveil._types import Array, Indices
-from tsveil.attack._files import files
-from tsveil.attack.series import HasData
+from tsveil.attack._files import HasData, files
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError

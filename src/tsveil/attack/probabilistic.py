@@ -48,10 +48,9 @@ import numpy as np
 
 from tsveil import progress
 from tsveil._types import AnyArray, Array, Indices, Mask
-from tsveil.attack._files import Files, files, on_one_scale
+from tsveil.attack._files import Files, HasData, Ties, files, on_one_scale
 from tsveil.attack.distance import checked_counts
 from tsveil.attack.links import Links
-from tsveil.attack.series import HasData, Ties
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError, Problems

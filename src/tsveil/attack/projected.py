@@ -38,10 +38,9 @@ import numpy as np
 
 from tsveil._types import Array
 from tsveil.attack._columns import nearest
-from tsveil.attack._files import Files, files
+from tsveil.attack._files import Files, HasData, Ties, files
 from tsveil.attack.distance import checked_counts
 from tsveil.attack.links import Links
-from tsveil.attack.series import HasData, Ties
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError

@@ -41,12 +41,11 @@ from typing import Literal
 import numpy as np
 
 from tsveil._types import Indices
-from tsveil.attack._files import Files, files
+from tsveil.attack._files import Files, HasData, Ties, files
 from tsveil.attack._ranges import nearest_in_all, nearest_in_most
 from tsveil.attack.distance import checked_counts
 from tsveil.attack.interval import ranks
 from tsveil.attack.links import Links
-from tsveil.attack.series import HasData, Ties
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError

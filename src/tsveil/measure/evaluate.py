@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from tsveil.attack.series import HasData, Ties, released_data
+from tsveil.attack._files import HasData, Ties, released_data
 from tsveil.data.align import Truth, aligned
 from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError

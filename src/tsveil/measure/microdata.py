@@ -43,12 +43,11 @@ import polars as pl
 
 from tsveil import progress
 from tsveil._types import Array, ArrayLike, Mask
-from tsveil.attack._files import known_columns
+from tsveil.attack._files import Ties, known_columns
 from tsveil.attack.distance import checked_counts
 from tsveil.attack.fits import FIGURES, Run, fitting
 from tsveil.attack.interval import interval
 from tsveil.attack.links import Links
-from tsveil.attack.series import Ties
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError
 from tsveil.measure.scorecard import Scorecard

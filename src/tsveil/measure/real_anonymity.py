@@ -37,7 +37,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tsveil._types import Indices
-from tsveil.attack.series import HasData, released_data
+from tsveil.attack._files import HasData, released_data
 from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError, Problems, some
 from tsveil.guarantee.k_anonymity import shared_by

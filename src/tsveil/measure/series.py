@@ -24,7 +24,8 @@ import polars as pl
 
 from tsveil import progress
 from tsveil._types import Array
-from tsveil.attack.series import Ties, series_prefixes
+from tsveil.attack._files import Ties
+from tsveil.attack.series import series_prefixes
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError
 from tsveil.measure.disclosure_risk import interval_disclosure

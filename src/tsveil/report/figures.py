@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tsveil._types import Array, Indices
-from tsveil.attack.series import distinct_rows
+from tsveil.attack._nearest import distinct_rows
 from tsveil.data.dataset import Block
 from tsveil.release import Release
 

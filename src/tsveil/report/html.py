@@ -26,7 +26,7 @@ import numpy as np
 
 import tsveil
 from tsveil._types import Array
-from tsveil.attack.series import distinct_rows
+from tsveil.attack._nearest import distinct_rows
 from tsveil.data.dataset import Block, Dataset
 from tsveil.errors import some
 from tsveil.guarantee.base import Status, Verdict
