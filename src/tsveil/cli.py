@@ -449,11 +449,12 @@ def verify(
     sys.exit(0 if verdict.holds else 1)
 
 
-def _whole_numbers(option: str, text: str, example: str) -> tuple[int, ...]:
+def _whole_numbers(option: str, text: str, example: str, *, any_count: bool = False) -> tuple[int, ...]:
     from tsveil.errors import InputError
 
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) != example.count(",") + 1 or not all(part.isdigit() for part in parts):
+    as_many = any_count or len(parts) == example.count(",") + 1
+    if not as_many or not all(part.isdigit() for part in parts):
         raise InputError(f"{option} must look like {example}. Got {text!r}.")
     return tuple(int(part) for part in parts)
 
@@ -517,6 +518,56 @@ def _range(text: str) -> tuple[str, tuple[float | None, float | None]]:
         return name, (float(low) if low else None, float(high) if high else None)
     except ValueError:
         raise InputError(f"--range {text!r} must look like TIME=FROM..TO, for example W3=10..20 or W3=..20") from None
+
+
+@main.command("nlk-study")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--synthetic", type=click.Choice(["random", "sine"]), help="Instead of FILE: the paper's generated series."
+)
+@click.option(
+    "-o", "--out", required=True, type=click.Path(path_type=Path), help="The page to write; a .csv stands beside it."
+)
+@click.option("--pairs", default="7,8 7,10 10,12 10,20", show_default=True, help="Values of n,l with blanks between.")
+@click.option("--ks", default="4,8,12,16,20", show_default=True, help="Values of k.")
+@click.option("--heuristics", default="mil,mth,gpe,peel", show_default=True)
+@click.option("--overwrite", is_flag=True, help="Replace an earlier study.")
+@reading_options
+def nlk_study(
+    file: Path | None, synthetic: str | None, out: Path, pairs: str, ks: str, heuristics: str, overwrite: bool, **options: Any
+) -> None:  # fmt: skip
+    """What (n,l,k)-anonymity would cost for FILE: loss, shift and identification over many parameters, as a page of charts."""
+    from tsveil.data import synthetic as generated
+    from tsveil.data.read import read
+    from tsveil.data.write import write_text
+    from tsveil.errors import InputError, OutputError
+    from tsveil.protect.nlk import HEURISTICS
+    from tsveil.protect.nlk import nlk_study as study
+    from tsveil.report.nlk import nlk_study_page
+
+    if (file is None) == (synthetic is None):
+        raise InputError("say what to study: a FILE, or --synthetic random or sine")
+    names = heuristics.split(",")
+    if wrong := [name for name in names if name not in HEURISTICS]:
+        raise InputError(f"--heuristics must be among {', '.join(HEURISTICS)}. Got {wrong[0]!r}.")
+    table = out.with_suffix(".csv")
+    if out.suffix == ".csv":
+        raise InputError(f"--out {out} must be the page, for example {out.with_suffix('.html')}")
+    if present := [str(place) for place in (out, table) if place.exists() and not overwrite]:
+        raise OutputError(f"{', '.join(present)} exists already\n  options: another --out, or --overwrite")
+    settings: Any = [_whole_numbers("--pairs", pair, "7,10") for pair in pairs.split()]
+    counts = _whole_numbers("--ks", ks, "4,10,20", any_count=True)
+    chosen = reading(options)
+    if file is None:
+        data = generated.sine_series() if synthetic == "sine" else generated.random_series()
+    else:
+        data = read(file, **chosen)
+    with shown_progress(True):
+        result = study(data, pairs=settings, ks=counts, heuristics=names)
+    source = file.name if file else f"{synthetic} series"
+    write_text(out, nlk_study_page(result, data, source=source))
+    write_text(table, result.write_csv())
+    click.echo(f"{len(result)} tables made and verified. Charts {out}, figures {table}")
 
 
 @main.command()

@@ -107,6 +107,8 @@ class Parameters:
 
     #: the name in messages; the class name unless set
     label: ClassVar[str] = ""
+    #: the parameters that its text always shows; the first one unless set
+    headline: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         wrong = [
@@ -169,8 +171,9 @@ class Parameters:
         return {p.name: getattr(self, p.name) for p in self.parameters()}
 
     def __str__(self) -> str:
-        # The first parameter is the one people ask for; of the others only what differs from the default is worth a word.
-        shown = [p for at, p in enumerate(self.parameters()) if at == 0 or getattr(self, p.name) != p.default]
+        # Some parameters are always asked for; of the others only what differs from the default is worth a word.
+        always = self.headline or tuple(p.name for p in self.parameters()[:1])
+        shown = [p for p in self.parameters() if p.name in always or getattr(self, p.name) != p.default]
         return f"{self._label()}({', '.join(f'{p.name}={getattr(self, p.name)!r}' for p in shown)})"
 
 

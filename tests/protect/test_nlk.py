@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import naive_nlk as naive
 import tsveil as tv
 from tsveil._types import Array, Indices
+from tsveil.data.dataset import Dataset
 from tsveil.data.published import read_like
 from tsveil.data.synthetic import random_series, sine_series
 from tsveil.errors import InputError, ParameterError
@@ -434,8 +435,15 @@ def test_it_always_tells_how_many_series_are_identified() -> None:
 
 def test_it_says_when_nothing_can_be_split() -> None:
     release = NLK(n=3, l=4, k=5, heuristic="mth").protect(random_series(60, 20))
-    assert any("no cluster could be made smaller than 5 series, because l - n = 1" in w for w in release.warnings)
-    assert not any("no cluster" in w for w in NLK(n=3, l=6, k=5).protect(random_series(60, 20)).warnings)
+    assert any("l - n = 1 leaves no value" in w and "no cut could be made" in w for w in release.warnings)
+    assert not any("l - n = 1" in w for w in NLK(n=3, l=6, k=5).protect(random_series(60, 20)).warnings)
+
+
+def test_it_says_so_on_real_households_where_a_cut_happens_to_be_possible(shared_data: Path) -> None:
+    X = pl.read_csv(shared_data / "smart_meter.csv").drop("household").to_numpy()[:180].astype(np.float64)
+    release = NLK(n=7, l=8, k=10, heuristic="mth").protect(Dataset.from_arrays({"load": X}))
+    assert release.facts["load"]["cuts accepted"] == 1
+    assert any("only 1 of 43005 cuts could be made" in w for w in release.warnings)
 
 
 def test_cuts_that_cannot_be_decided_are_refused_and_told(monkeypatch: pytest.MonkeyPatch) -> None:

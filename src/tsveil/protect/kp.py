@@ -82,6 +82,7 @@ class KP(IntervalMethod):
     """Envelopes shared by at least k records, and inside them patterns shared by at least P."""
 
     name: ClassVar[str] = "kp"
+    headline: ClassVar[tuple[str, ...]] = ("k", "P")
     summary: ClassVar[str] = (
         "groups of at least k series published as envelopes, with patterns (SAX words) that at least P series of a group share"
     )

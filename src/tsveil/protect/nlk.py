@@ -76,6 +76,8 @@ if TYPE_CHECKING:
     from tsveil._kernels.nlk_protect import Columns
 
 Heuristic = Literal["auto", "mth", "mil", "gpe", "peel"]
+#: those that make a table by themselves
+HEURISTICS = ("mth", "mil", "gpe", "peel")
 
 #: sums of larger values could leave the range of float64
 LARGEST = 1e150
@@ -102,12 +104,13 @@ class NLK(Method):
     reference: ClassVar[str] = "Kessler, Buchmann, Burghardt and Böhm 2014"
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
     takes: ClassVar[frozenset[str]] = frozenset({"series"})
+    headline: ClassVar[tuple[str, ...]] = ("n", "l", "k")
 
     n: int = param(7, at_least(1), "how many values of a series an intruder may know")
     l: int = param(10, at_least(2), "how many values an intruder must not reach, the known ones included; above n")
     k: int = param(10, at_least(2), "a value counts as inferred when fewer than k series remain possible for it")
     heuristic: Heuristic = param(
-        "auto", one_of("auto", "mth", "mil", "gpe", "peel"), "how small clusters are chosen; auto takes the least loss"
+        "auto", one_of("auto", *HEURISTICS), "how small clusters are chosen; auto takes the least loss"
     )
     representative: Representative = param("mean", one_of("mean", "median"), "what replaces the values of a cluster")
     smallest_cluster: int = param(1, at_least(1), "smallest cluster published; with 2 no value is published exactly")
@@ -194,14 +197,20 @@ class NLK(Method):
             remarks.append(
                 f"{what}: {made.undecided} cuts could not be decided within the search limit and were refused, which costs a little loss"
             )
-        if made.accepted + made.peeled == 0 and self.smallest_cluster < self.k:
-            why = (
-                "l - n = 1 leaves no value that an intruder may infer"
-                if self.l - self.n == 1
-                else f"n = {self.n}, l = {self.l} and k = {self.k} leave no room"
+        if self.l - self.n == 1 and self.smallest_cluster < self.k:
+            done = (
+                f"only {made.accepted} of {made.accepted + made.refused} cuts could be made"
+                if made.accepted
+                else "no cut could be made"
             )
             remarks.append(
-                f"{what}: no cluster could be made smaller than {self.k} series, because {why}; a larger l or a smaller n would lose less"
+                f"{what}: l - n = 1 leaves no value that an intruder may infer, so clusters smaller than {self.k} series are hardly ever "
+                f"possible ({done}); a larger l or a smaller n would lose less"
+            )
+        elif made.accepted + made.peeled == 0 and self.smallest_cluster < self.k:
+            remarks.append(
+                f"{what}: no cluster could be made smaller than {self.k} series, because n = {self.n}, l = {self.l} and k = {self.k} "
+                "leave no room; a larger l or a smaller n would lose less"
             )
         return remarks
 

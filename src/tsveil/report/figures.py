@@ -9,12 +9,13 @@ published file shows anyway, and counts of records rounded so that no bar speaks
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from tsveil._types import Array, Indices
 from tsveil.attack._nearest import distinct_rows
@@ -277,6 +278,52 @@ def bars(values: Array) -> tuple[Array, Indices]:
     edges = step * np.arange(int(np.ceil(top / step - 1e-9)) + 1, dtype=np.float64)
     counts, _ = np.histogram(np.minimum(values, edges[-1]), edges)
     return edges, counts.astype(np.int64)
+
+
+# -- shares and trends ------------------------------------------------------------------------------------------------
+
+
+def shares(parts: Mapping[str, float], *, title: str, caption: str, axis: str) -> Figure:
+    """A bar for each class, in percent, in the order given."""
+    import altair as alt
+
+    chart = (
+        alt.Chart(alt.NamedData("bars"))
+        .mark_bar(color=INK["loss"], aria=False)
+        .encode(
+            x=alt.X("name:N", sort=None, axis=alt.Axis(title=axis, labelAngle=0)),
+            y=alt.Y("share:Q", axis=alt.Axis(title="share of the values, %", tickCount=4)),
+        )
+    )
+    return Figure(title, caption, _svg(chart, {"bars": [{"name": n, "share": v} for n, v in parts.items()]}))
+
+
+def over_time(block: Block, values: Array, *, title: str, caption: str) -> Figure:
+    """A figure at each time of a series."""
+    times, temporal = _times(block)
+    return Figure(title, caption, _line_chart(times, temporal, {"published": values[None, :]}))
+
+
+def trends(frame: pl.DataFrame, *, x: str, y: str, by: str, title: str, caption: str, axis: str) -> Figure:
+    """A line for each value of the column `by`, told apart by dashes and points, not by colour alone."""
+    import altair as alt
+
+    names = frame[by].unique(maintain_order=True).to_list()
+    dashes = [[1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [3, 1], [1, 3]]
+    told = alt.Scale(domain=names, range=[dashes[at % len(dashes)] for at in range(len(names))])
+    shapes = alt.Scale(domain=names, range=["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"])
+    columns = [alt.X("x:Q", axis=alt.Axis(title=x, grid=False, tickMinStep=1), scale=alt.Scale(zero=False))]
+    height = alt.Y("y:Q", axis=alt.Axis(title=axis, tickCount=5))
+    legend = alt.Legend(title=None, orient="top", columns=6, labelColor=INK["axis"], symbolSize=60)
+    base = alt.Chart(alt.NamedData("rows")).encode(*columns, height)
+    lines = base.mark_line(color=INK["loss"], strokeWidth=1.4, aria=False).encode(
+        strokeDash=alt.StrokeDash("name:N", scale=told, sort=names, legend=legend), detail="name:N"
+    )
+    points = base.mark_point(color=INK["loss"], filled=False, size=34, aria=False).encode(
+        shape=alt.Shape("name:N", scale=shapes, sort=names, legend=legend)
+    )
+    rows = [{"x": r[x], "y": r[y], "name": r[by]} for r in frame.select(x, y, by).iter_rows(named=True)]
+    return Figure(title, caption, _svg(alt.layer(lines, points), {"rows": rows}))
 
 
 # -- drawing ----------------------------------------------------------------------------------------------------------

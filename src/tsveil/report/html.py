@@ -30,10 +30,13 @@ from tsveil.attack._nearest import distinct_rows
 from tsveil.data.dataset import Block, Dataset
 from tsveil.errors import some
 from tsveil.guarantee.base import Status, Verdict
+from tsveil.guarantee.nlk import NLKAnonymity
 from tsveil.measure.scorecard import Scorecard
 from tsveil.params import Parameters
 from tsveil.release import Release
 from tsveil.report import figures
+from tsveil.report.nlk import model_section
+from tsveil.report.pages import page, percent
 
 #: the parts of the score card: what was lost, what still leaks, and both together; each with the figure that sums it up
 PARTS = {
@@ -88,32 +91,9 @@ def report(
     release: Release, card: Scorecard, verdict: Verdict, *, public: bool, title: str = "", source: str = ""
 ) -> str:
     """The report as the text of an HTML page; `source` names the input and is shown to its owner only."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    pages = Environment(
-        loader=PackageLoader("tsveil.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    pages.filters["count"] = lambda number: f"{number:,}"
-    pages.filters["percent"] = percent
     shown = _for_all(release, card, verdict, public, title)
     shown |= _for_the_public(release) if public else _for_the_owner(release, card, verdict, source)
-    return pages.get_template("report.html.j2").render(shown)
-
-
-def percent(value: float) -> str:
-    """A percentage with the digits that matter.
-
-    Examples
-    --------
-    >>> [percent(value).split() for value in (34.5678, 0.0, 0.004)]
-    [['34.6', '%'], ['0', '%'], ['<', '0.1', '%']]
-    """
-    digits = "0" if value == 0 else "< 0.1" if 0 < value < 0.05 else f"{value:.1f}"
-    return f"{digits}\N{NO-BREAK SPACE}%"
+    return page("report.html.j2", shown)
 
 
 # -- what both versions show ------------------------------------------------------------------------------------------
@@ -155,6 +135,7 @@ def _for_all(release: Release, card: Scorecard, verdict: Verdict, public: bool, 
         "loss_figure": _loss_figure(card, public),
         "risk_figure": _risk_figure(card, public),
         "options": [OPTIONS[name][value] for name, value in card.options.items() if value in OPTIONS.get(name, {})],
+        "model": model_section(release),
         "untested": _untested(release),
     }
 
@@ -214,7 +195,12 @@ def _tiles(release: Release, card: Scorecard, verdict: Verdict) -> list[Tile]:
         kept = {Status.HOLDS: "verified", Status.NONE_CLAIMED: "nothing is promised"}.get(
             verdict.status, "NOT VERIFIED"
         )
-        tiles.append(Tile("Smallest group", f"k = {settings['k']}", kept, "bad" if verdict.blocks_release else ""))
+        # Only of a guarantee that is about groups k is their size.
+        nlk = isinstance(release.guarantee, NLKAnonymity)
+        label, value = (
+            ("(n,l,k)", release.guarantee.short.split("-")[0]) if nlk else ("Smallest group", f"k = {settings['k']}")
+        )
+        tiles.append(Tile(label, value, kept, "bad" if verdict.blocks_release else ""))
     average = ", on average over the number of series known" if len(data.series) > 1 else ""
     few = "fewer than 1" if 0 < right < 1 else f"{round(right):,}"
     return [

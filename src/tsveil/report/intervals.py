@@ -30,6 +30,7 @@ from tsveil.interval_release import IntervalRelease
 from tsveil.measure.kp import MEANINGS, IntervalCard, value_loss
 from tsveil.params import Parameters
 from tsveil.report import figures
+from tsveil.report.pages import page
 from tsveil.transform.sax import as_symbols, patterns, read_back
 
 #: so many persons at highest risk are listed
@@ -46,15 +47,6 @@ def interval_report(
     release: IntervalRelease, card: IntervalCard, verdict: Verdict, *, public: bool, title: str = "", source: str = ""
 ) -> str:
     """The report as the text of an HTML page; `source` names the input and is shown to its owner only."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    pages = Environment(
-        loader=PackageLoader("tsveil.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     kind, words = BANNERS[verdict.status]
     today = datetime.now(UTC)
     method = release.method
@@ -86,7 +78,7 @@ def interval_report(
         "homogeneous": {} if public else {name: found for name, found in card.homogeneous.items() if found[0]},
         "riskiest": [] if public else _riskiest(card),
     }
-    return pages.get_template("intervals.html.j2").render(shown)
+    return page("intervals.html.j2", shown)
 
 
 def _summary(release: IntervalRelease, card: IntervalCard) -> list[str]:
