@@ -150,19 +150,12 @@ def writing_options(command: F) -> F:
 @json_option
 def demo(folder: Path, as_json: bool) -> None:
     """Protect the bundled example from raw file to report."""
-    from tsveil.data.examples import example_frame
     from tsveil.data.write import write_text
-    from tsveil.plan import Input, Output, Plan, run
+    from tsveil.plan import demo_plan, run
 
     folder.mkdir(parents=True, exist_ok=True)
-    raw = example_frame("load-curves")
-    write_text(folder / "load_curves.csv", raw.write_csv())
-    first, last = raw.columns[1], raw.columns[-2]
-    plan = Plan(
-        input=Input(path="load_curves.csv", blocks={"load": {"from": first, "to": last}}, confidential=["heating"]),
-        method={"name": "mdav", "k": 5},
-        output=Output(folder="release", title="Demo: household load curves"),
-    )
+    raw, plan = demo_plan()
+    write_text(folder / plan.input.path, raw.write_csv())
     write_text(folder / "plan.toml", plan.to_toml(plan_comments(plan)) + "\n")
     with shown_progress(not as_json):
         outcome = run(plan, base=folder, overwrite=True)

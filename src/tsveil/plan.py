@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import polars as pl
 
 from tsveil import progress
 from tsveil.data.dataset import Dataset
@@ -237,6 +238,26 @@ def run(
             formulas=plan.output.formulas,
         )
     return Outcome(release, verdict, card, folder)
+
+
+def demo_plan() -> tuple[pl.DataFrame, Plan]:
+    """The bundled example as the raw table a user would have, to be written beside the plan as load_curves.csv, and a plan for it.
+
+    Examples
+    --------
+    >>> frame, plan = demo_plan()
+    >>> frame.shape, plan.input.path
+    ((300, 338), 'load_curves.csv')
+    """
+    from tsveil.data.examples import example_frame
+
+    raw = example_frame("load-curves")
+    first, last = raw.columns[1], raw.columns[-2]
+    return raw, Plan(
+        input=Input(path="load_curves.csv", blocks={"load": {"from": first, "to": last}}, confidential=["heating"]),
+        method={"name": "mdav", "k": 5},
+        output=Output(folder="release", title="Demo: household load curves"),
+    )
 
 
 def _toml_lines(section: str, table: Mapping[str, Any], remarks: Mapping[str, str]) -> list[str]:

@@ -65,7 +65,7 @@ def interval_report(
             (name, value, docs.get(name, "")) for name, value in method.settings().items() if value is not None
         ],
         "figures": _figures(card, public),
-        "pictures": list(_pictures(release, public)),
+        "pictures": list(pictures(release, public)),
         "risk_figure": _risk_figure(card, public),
         "carried": list(release.confidential.columns),
         "patterns": release.words is not None,
@@ -139,7 +139,7 @@ def _riskiest(card: IntervalCard) -> list[dict[str, Any]]:
     ]
 
 
-def _pictures(release: IntervalRelease, public: bool) -> Iterator[tuple[str, list[figures.Figure]]]:
+def pictures(release: IntervalRelease, public: bool) -> Iterator[tuple[str, list[figures.Figure]]]:
     """A few groups: the envelope, for the owner with the curves inside it, and the most frequent pattern."""
     if not release.n:
         return
