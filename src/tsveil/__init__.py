@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from tsveil.protect.univariate import OptimalUnivariate
     from tsveil.protect.vmdav import VMDAV
     from tsveil.release import Release
+    from tsveil.study.choice import Recommendation
+    from tsveil.study.study import Study
+    from tsveil.study.sweep import sweep
 
 #: public name -> module that defines it; a module that is public itself stands for itself
 _PLACES = {
@@ -80,7 +83,10 @@ _PLACES = {
     "evaluate": "tsveil.measure.evaluate",
     "example": "tsveil.data.examples",
     "read": "tsveil.data.read",
+    "Recommendation": "tsveil.study.choice",
+    "Study": "tsveil.study.study",
     "run": "tsveil.plan",
+    "sweep": "tsveil.study.sweep",
 }
 
 __all__ = [
@@ -103,9 +109,11 @@ __all__ = [
     "RankSwap",
     "RankSwapBuckets",
     "RankSwapDistribution",
+    "Recommendation",
     "Release",
     "Scorecard",
     "SensitiveMDAV",
+    "Study",
     "Verdict",
     "__version__",
     "attack",
@@ -115,6 +123,7 @@ __all__ = [
     "example",
     "read",
     "run",
+    "sweep",
     "verify_kp",
     "verify_nlk",
 ]

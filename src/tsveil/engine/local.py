@@ -7,15 +7,39 @@ are put together in the order of the chunks: the number of threads changes no fi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 R = TypeVar("R")
 
 
+_thread = threading.local()
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """Keep the enclosed work of this thread on one core, where other threads have work of their own for the others.
+
+    Examples
+    --------
+    >>> with on_one_core():
+    ...     cores()
+    1
+    """
+    before, _thread.alone = getattr(_thread, "alone", False), True
+    try:
+        yield
+    finally:
+        _thread.alone = before
+
+
 def cores() -> int:
-    """The number of cores this process may use; the environment variable TSVEIL_THREADS lowers or raises it."""
+    """The number of cores this thread may use; the environment variable TSVEIL_THREADS lowers or raises it."""
+    if getattr(_thread, "alone", False):
+        return 1
     asked = os.environ.get("TSVEIL_THREADS", "")
     if asked.isdigit() and int(asked) > 0:
         return int(asked)

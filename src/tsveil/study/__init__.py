@@ -1,0 +1,1 @@
+"""Which method, which parameter: sweeps over methods and parameters, their map of risk and loss, and a recommendation."""

@@ -1,0 +1,122 @@
+"""Which of many releases to choose: the Pareto front, and the best within a limit.
+
+A configuration is on the **front** when no other has both at most its risk and at most its loss, one of them less. The
+recommendation is the least loss within a limit of risk, or the least risk within a limit of loss; equal ones are decided by
+the other figure, then by their place in the table. What could not be run, or whose guarantee is violated or undecided, is
+no choice: it could not be published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from tsveil.errors import ParameterError
+from tsveil.guarantee.base import Status
+
+#: verdicts with which a release may be written
+PUBLISHABLE = (Status.HOLDS.value, Status.NONE_CLAIMED.value)
+
+
+def publishable(table: pl.DataFrame) -> pl.DataFrame:
+    """The rows that may be chosen."""
+    return table.filter(pl.col("problem").is_null() & pl.col("verdict").is_in(PUBLISHABLE))
+
+
+def on_front(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """Whether each point (risk, loss) is on the Pareto front.
+
+    Examples
+    --------
+    >>> on_front([(10.0, 50.0), (20.0, 60.0), (30.0, 40.0), (10.0, 50.0)])
+    [True, False, True, True]
+    """
+    front: set[tuple[float, float]] = set()
+    least = float("inf")
+    for risk, loss in sorted(set(points)):
+        if loss < least:
+            front.add((risk, loss))
+            least = loss
+    return [point in front for point in points]
+
+
+def with_front(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with the column `pareto`."""
+    chosen = publishable(table)
+    flags = on_front(list(zip(chosen["risk"], chosen["loss"], strict=True)))
+    keys = [key for key, flag in zip(chosen["key"], flags, strict=True) if flag]
+    return table.with_columns(pl.col("key").is_in(keys).alias("pareto"))
+
+
+@dataclass(frozen=True, repr=False)
+class Recommendation:
+    """What to publish, and why."""
+
+    #: the row of the study's table that is best within the limit; None when nothing fits
+    best: dict[str, Any] | None
+    #: the next best within the limit
+    runner_up: dict[str, Any] | None
+    #: when nothing fits: the row that comes nearest to the limit
+    nearest: dict[str, Any] | None
+    #: the reason in words
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+    def __repr__(self) -> str:
+        return f"Recommendation: {self.best['label'] if self.best else 'nothing fits'}"
+
+
+def recommended(table: pl.DataFrame, max_risk: float | None, max_loss: float | None) -> Recommendation:
+    """The best row within the limits; see `Study.recommend`."""
+    limits = {"risk": max_risk, "loss": max_loss}
+    given = {name: float(limit) for name, limit in limits.items() if limit is not None}
+    if not given:
+        raise ParameterError("recommend needs a limit: max_risk=10 (the most risk) or max_loss=30 (the most loss)")
+    if wrong := [f"max_{name} must be from 0 to 100. Got {v:g}." for name, v in given.items() if not 0 <= v <= 100]:
+        raise ParameterError("\n".join(wrong), wrong)
+    # With a limit of the risk the loss is what is left to choose by, also when both are limited.
+    first, second = ("loss", "risk") if "risk" in given else ("risk", "loss")
+    choices = publishable(table).with_row_index("place").to_dicts()
+    fitting = [row for row in choices if all(row[name] <= limit for name, limit in given.items())]
+    fitting.sort(key=lambda row: (row[first], row[second], row["place"]))
+    within = " and ".join(f"a {name} of at most {limit:g} %" for name, limit in given.items())
+    left_out = len(table) - len(choices)
+    others = f" ({left_out} more could not be run or published.)" if left_out else ""
+    for row in choices:
+        del row["place"]
+    if not choices:
+        return Recommendation(
+            None, None, None, f"Nothing can be recommended: no configuration can be published.{others}"
+        )
+    if not fitting:
+        nearest = min(choices, key=lambda row: _distance(row, given))
+        missed = " and ".join(f"a {n} of {nearest[n]:.1f} %" for n in given if nearest[n] > given[n])
+        other = f", at a {first} of {nearest[first]:.1f} %" if first not in given else ""
+        reason = f"None of {len(choices)} configurations has {within}. Nearest comes {nearest['label']} with {missed}{other}.{others}"
+        return Recommendation(None, None, nearest, reason)
+    best, runner_up = fitting[0], fitting[1] if len(fitting) > 1 else None
+    reason = (
+        f"{best['label']} has the least {first} ({best[first]:.1f} %) of the {len(fitting)} of {len(choices)} configurations with {within}: "
+        f"its best attack finds {best['risk']:.1f} % of the records, and {_promise(best)}."
+    )
+    if runner_up is None:
+        reason += " No other one fits."
+    else:
+        reason += f" Next comes {runner_up['label']} with a loss of {runner_up['loss']:.1f} % and a risk of {runner_up['risk']:.1f} %."
+    return Recommendation(best, runner_up, None, reason + others)
+
+
+def _promise(row: dict[str, Any]) -> str:
+    if row["verdict"] == Status.NONE_CLAIMED:
+        return "it promises nothing: the risk is known by attack only"
+    return f"its promise was verified ({row['guarantee']})"
+
+
+def _distance(row: dict[str, Any], limits: dict[str, float]) -> tuple[float, float]:
+    """How far a row is beyond the limits, then how large its figures are."""
+    return max(row[name] - limit for name, limit in limits.items()), row["risk"] + row["loss"]

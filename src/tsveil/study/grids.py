@@ -1,0 +1,212 @@
+"""What a sweep tries: the parameters worth trying of every method, and the configurations of a grid.
+
+A grid maps a parameter to its values and stands for all combinations; a list of such grids stands for all of theirs. The table
+`_DEFAULTS` is the one place with the values tried when nobody says otherwise, from mild to strong; a method that is not in
+it is tried with its default parameters.
+
+Examples
+--------
+>>> [c.label for c in configurations("mdav", {"k": [3, 5], "distance": ["sts"]})]
+['mdav k=3, distance=sts', 'mdav k=5, distance=sts']
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tsveil.data.dataset import Dataset
+from tsveil.errors import ParameterError, Problems
+from tsveil.protect.base import Method
+from tsveil.protect.intervals import IntervalMethod
+from tsveil.registry import ALL_METHODS, method
+
+#: parameter -> values, for all combinations; or several of these
+Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+
+GROUPS = (3, 5, 10, 20)
+
+
+def _of_values(data: Dataset) -> list[dict[str, list[Any]]]:
+    # Chunks are counted over all columns together, so only a share of all values means the same on every file.
+    return [{"kappa": [max(2, round(data.values.size * share)) for share in (0.01, 0.05, 0.2, 0.5)]}]
+
+
+def _mdav(data: Dataset) -> list[dict[str, list[Any]]]:
+    grids: list[dict[str, list[Any]]] = [{"k": [2, 3, 5, 7, 10, 15, 20, 30]}]
+    if all(block.is_series and len(block) > 1 for block in data.blocks):
+        grids.append({"k": list(GROUPS), "distance": ["sts"]})
+    if len(data.blocks) > 1:
+        grids.append({"k": list(GROUPS), "grouping": ["joint"]})
+    return grids
+
+
+#: method -> its grids, mild to strong
+_DEFAULTS: dict[str, Callable[[Dataset], list[dict[str, list[Any]]]]] = {
+    "mdav": _mdav,
+    "v-mdav": lambda _: [{"k": list(GROUPS), "gamma": [0.2, 1.0]}],
+    "p-sensitive": lambda data: [{"k": list(GROUPS), "p": [2]}] if data.confidential else [],
+    "nlk": lambda _: [{"n": [n], "l": [l], "k": [5, 10, 20]} for n, l in ((3, 6), (7, 14))],
+    "optimal-univariate": lambda _: [{"k": [5, 10, 25, 50, 100]}],
+    "projected": lambda _: [{"k": list(GROUPS), "projection": ["pcp", "zscores"]}],
+    "mic1d": _of_values,
+    "rank-swap": lambda _: [{"p": [2.0, 5.0, 10.0, 20.0, 40.0]}],
+    "rank-swap-distribution": lambda _: [{"p": [5.0, 10.0, 20.0]}],
+    "rank-swap-buckets": lambda _: [{"buckets": [50, 20, 10, 5]}],
+    "noise": lambda _: [{"sd": [0.05, 0.1, 0.25, 0.5, 1.0]}],
+    "kp": lambda _: [{"k": [k], "P": [p]} for k, p in ((5, 2), (10, 2), (10, 3), (20, 5))],
+    "k-envelopes": lambda _: [{"k": list(GROUPS)}],
+}
+
+#: numbers by which people name a configuration, shown in labels even where they have their default
+_NAMED = {"nlk": ("n", "l", "k"), "kp": ("k", "P")}
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A method with parameters."""
+
+    method: str
+    #: all parameters, also those left at their default
+    settings: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """The method with the parameters that tell it from others."""
+        parameters = ALL_METHODS[self.method].parameters()
+        named = _NAMED.get(self.method, tuple(p.name for p in parameters[:1]))
+        shown = [p.name for p in parameters if p.name in named or self.settings[p.name] != p.default]
+        words = (f"{name}={_plain(self.settings[name])}" for name in shown)
+        return f"{self.method} {', '.join(words)}".rstrip()
+
+    @property
+    def text(self) -> str:
+        """The parameters as JSON text, the same for equal ones."""
+        return json.dumps(dict(self.settings), sort_keys=True)
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """By method in the order of the registry, then by parameters, numbers by their size."""
+        names = list(ALL_METHODS)
+        # A study may hold a method of a package that is no longer installed: it comes last.
+        place = names.index(self.method) if self.method in names else len(names)
+        order = [p.name for p in ALL_METHODS[self.method].parameters()] if self.method in names else []
+        values = [self.settings[name] for name in dict.fromkeys([*order, *self.settings]) if name in self.settings]
+        return (
+            place,
+            self.method,
+            tuple(
+                (0, 0.0, "") if v is None else (2, 0.0, v) if isinstance(v, str) else (1, float(v), "") for v in values
+            ),
+        )
+
+    def made(self) -> Method | IntervalMethod:
+        """The method, ready to protect."""
+        return method(self.method, self.settings)
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def default_grid(name: str, data: Dataset) -> list[dict[str, list[Any]]]:
+    """The grids tried for a method on these data; a single one without values: its default parameters.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> data = tv.example("food-prices")
+    >>> default_grid("k-envelopes", data), default_grid("optimal-univariate", data)
+    ([{'k': [3]}], [{}])
+    """
+    kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
+    if name not in _DEFAULTS or not kinds <= ALL_METHODS[name].takes:
+        return [{}]
+    fitting = []
+    for grid in _DEFAULTS[name](data):
+        # Groups of all records are no choice, and series cannot be known at more points than they have.
+        most = {"k": data.n - 1, "buckets": data.n, "l": min(map(len, data.blocks))}
+        kept = {p: [v for v in values if p not in most or v <= most[p]] for p, values in grid.items()}
+        if all(kept.values()):
+            fitting.append(kept)
+    return fitting or [{}]
+
+
+def configurations(name: str, grid: Grid, problems: Problems | None = None) -> list[Configuration]:
+    """All combinations of a method's grid.
+
+    A value that the parameter can never have is an error, or is added to `problems`; values that do not go together make a
+    configuration that fails when it is tried.
+    """
+    own = Problems("the grid cannot be used", ParameterError) if problems is None else problems
+    parameters = {p.name: p for p in ALL_METHODS[name].parameters()}
+    found: dict[str, Configuration] = {}
+    for one in [grid] if isinstance(grid, Mapping) else grid:
+        choices = {p: _listed(values) for p, values in one.items()}
+        for parameter, values in choices.items():
+            if parameter not in parameters:
+                own.add(f"{name} has no parameter {parameter!r}; its parameters: {', '.join(parameters)}")
+                continue
+            accepts, words = parameters[parameter].accepts, parameters[parameter].words
+            wrong = [value for value in values if not accepts(value)]
+            own.found += [f"the {parameter!r} parameter of {name} must be {words}. Got {value!r}." for value in wrong]
+            if not values:
+                own.add(f"the {parameter!r} parameter of {name} has no values")
+        if own:
+            continue
+        for combination in itertools.product(*choices.values()):
+            given = {
+                p: float(v) if parameters[p].kind is float and v is not None else v
+                for p, v in zip(choices, combination, strict=True)
+            }
+            made = Configuration(name, {p.name: given.get(p.name, p.default) for p in parameters.values()})
+            found.setdefault(made.text, made)
+    if problems is None:
+        own.raise_if_any()
+    return list(found.values())
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, (str, bytes)) else [values]
+
+
+def chosen(
+    data: Dataset, methods: str | Sequence[str] = "all", grid: Mapping[str, Grid] | None = None
+) -> list[Configuration]:
+    """The configurations of a sweep, in the order of the registry and of their parameters.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> data = tv.example("food-prices")
+    >>> [c.label for c in chosen(data, ["noise", "mdav"], {"noise": {"sd": [0.5]}})]
+    ['mdav k=2', 'mdav k=3', 'mdav k=3, distance=sts', 'noise sd=0.5']
+    >>> chosen(data, ["mdva"], {"mdav": {"k": [1]}})
+    Traceback (most recent call last):
+    tsveil.errors.ParameterError: the sweep cannot be run: 2 problems
+      1. there is no method 'mdva'
+      2. the grid names 'mdav', which is not among the methods to try
+      methods available: mdav, ...
+    """
+    grid = grid or {}
+    problems = Problems("the sweep cannot be run", ParameterError)
+    names = list(ALL_METHODS) if methods == "all" else [methods] if isinstance(methods, str) else list(methods)
+    if not names:
+        problems.add("there is no method to try")
+    for name in names:
+        if name not in ALL_METHODS:
+            problems.add(f"there is no method {name!r}")
+    for name in grid:
+        if name not in names:
+            problems.add(f"the grid names {name!r}, which is not among the methods to try")
+    if problems:
+        problems.hint(f"methods available: {', '.join(ALL_METHODS)}")
+    found: list[Configuration] = []
+    for name in dict.fromkeys(names):
+        if name in ALL_METHODS:
+            found += configurations(name, grid[name] if name in grid else default_grid(name, data), problems)
+    problems.raise_if_any()
+    return sorted(found, key=lambda one: one.order)

@@ -1,0 +1,94 @@
+"""What a sweep found: a row per configuration, to be looked at, drawn, and chosen from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tsveil.errors import InputError
+from tsveil.study import store
+from tsveil.study.choice import Recommendation, recommended, with_front
+from tsveil.study.grids import Configuration
+from tsveil.study.measures import LOSS, RISK
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study:
+    """The configurations of a sweep with their risk and loss; made by `tsveil.sweep` or `Study.load`.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> study = tv.sweep(tv.example("food-prices"), ["mdav", "noise"], {"mdav": {"k": [2, 4]}, "noise": {"sd": [0.01]}}, seed=1)
+    >>> study
+    Study: 3 configurations of 2 methods, 3 on the Pareto front
+    >>> print(study.recommend(max_risk=30).best["label"])
+    mdav k=4
+    """
+
+    #: a row per configuration: key, method, settings (JSON), label, risk, loss, attack, verdict, guarantee, seconds, problem,
+    #: figures (JSON), pareto
+    table: pl.DataFrame
+    #: what was swept and how it was measured: data, kind, records, evaluate, version, seed (a secret), asked
+    about: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> Study:
+        """From finished configurations; the order of the table is that of the registry and of the parameters."""
+        ordered = sorted(rows, key=lambda row: Configuration(row["method"], json.loads(row["settings"])).order)
+        return cls(with_front(pl.DataFrame(ordered, schema=store.SCHEMA)), dict(about))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Study:
+        """From the folder of a sweep; of one that was stopped, what it had finished."""
+        folder = Path(folder)
+        about = store.about_in(folder)
+        if about is None:
+            raise InputError(
+                f"there is no study in {folder}: study.json is missing\n  options: `tsveil sweep` makes one"
+            )
+        path = folder / "study.parquet"
+        if not path.is_file():
+            return cls.of(store.finished(folder).values(), about)
+        try:
+            table = pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"{path} cannot be read: {error}") from error
+        if missing := [name for name in (*store.SCHEMA, "pareto") if name not in table.columns]:
+            raise InputError(f"{path} is not the table of a study: it has no column {', '.join(missing)}")
+        return cls(table, about)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was asked for is there; a sweep that was stopped has less."""
+        return len(self.table) >= int(self.about["asked"])
+
+    @property
+    def definitions(self) -> tuple[str, str]:
+        """What risk and loss are, in words."""
+        return RISK, LOSS[self.about["kind"]]
+
+    def pareto(self) -> pl.DataFrame:
+        """The front: what no other configuration beats in both risk and loss, from the least risk to the most."""
+        return self.table.filter("pareto").sort("risk", "loss", maintain_order=True)
+
+    def recommend(self, max_risk: float | None = None, max_loss: float | None = None) -> Recommendation:
+        """The least loss within a limit of risk, or the least risk within a limit of loss, in percent.
+
+        With both limits: the least loss within both.
+        """
+        return recommended(self.table, max_risk, max_loss)
+
+    def __repr__(self) -> str:
+        failed = int(self.table["problem"].is_not_null().sum())
+        parts = [
+            f"{len(self.table)} configurations of {self.table['method'].n_unique()} methods",
+            f"{int(self.table['pareto'].sum())} on the Pareto front",
+        ]
+        parts += [f"{failed} could not be run"] if failed else []
+        return "Study: " + ", ".join(parts)

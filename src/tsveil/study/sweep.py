@@ -1,0 +1,237 @@
+"""Methods times parameters: protect, verify, attack and measure each, on all cores, and lose nothing that was finished.
+
+Configurations run in threads, each on one core: kernels and numpy release the interpreter's lock, and threads share the data
+and the compiled code (see docs/decisions/0007-sweeps-in-threads.md). The seed of a configuration follows from the study's seed and from
+the configuration alone, so neither the order of work nor the number of threads changes a figure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any
+
+from tsveil import __version__, progress
+from tsveil.data.dataset import Dataset
+from tsveil.engine.local import cores, on_one_core
+from tsveil.errors import OutputError, ParameterError, TsveilError
+from tsveil.measure.evaluate import evaluate as measure
+from tsveil.randomness import derived_seed, fresh_seed
+from tsveil.study import store
+from tsveil.study.grids import Configuration, Grid, chosen
+from tsveil.study.measures import kind_of, measured
+from tsveil.study.study import Study
+
+#: called with the number of finished configurations, of all, the last one's label, and the seconds left (None: not known yet)
+OnProgress = Callable[[int, int, str, float | None], object]
+
+#: records with which the options of the measurement are tried before the work
+TRIED = 10
+#: seconds between two looks at whether to stop
+PATIENCE = 0.2
+
+
+def sweep(
+    data: Dataset,
+    methods: str | Sequence[str] = "all",
+    grid: Mapping[str, Grid] | None = None,
+    evaluate: Mapping[str, Any] | None = None,
+    *,
+    folder: str | Path | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    on_progress: OnProgress | None = None,
+    stopped: Callable[[], bool] | None = None,
+) -> Study:
+    """Try methods with many parameters on a data set and measure the risk and the loss of each.
+
+    `methods` are names of the registry, or "all". `grid` maps a method to its parameters' values, {"mdav": {"k": [3, 5, 10]}}, or to a
+    list of such grids; a method without one is tried with the values worth trying. `evaluate` has options of
+    `tsveil.evaluate`. A configuration that these data do not allow is a row with its problem in words.
+
+    With a `folder` every finished configuration is stored at once and a rerun goes on where the last one stopped; further methods
+    and parameters may be added by later sweeps of the same data. The folder holds the seed and is private. The seed is a secret
+    and is drawn from the operating system when left out. `workers` is the number of threads, by default the number of cores.
+
+    `on_progress(done, total, label, seconds_left)` is called after each configuration; when `stopped()` is true, no further
+    configuration is begun and the study has what was finished.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> study = tv.sweep(tv.example("food-prices"), ["mdav"], {"mdav": {"k": [2, 3]}})
+    >>> study.table.select("label", "risk", "attack", "verdict").rows()
+    [('mdav k=2', 37.5, 'EULD', 'holds'), ('mdav k=3', 25.0, 'EULD', 'holds')]
+    """
+    options = _checked_options(data, dict(evaluate or {}))
+    configurations = chosen(data, methods, grid)
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise ParameterError(f"The 'workers' parameter of sweep must be an integer of at least 1. Got {workers!r}.")
+    place = None if folder is None else Path(folder)
+    with store.locked(place) if place is not None else nullcontext():
+        about = _about(data, options, place, seed)
+        secret = int(about["seed"])
+        keys = {_key(about, configuration): configuration for configuration in configurations}
+        rows = {} if place is None else store.finished(place)
+        about["asked"] = len({*rows, *keys})
+        if place is not None:
+            store.write_about(place, about)
+        todo = {key: configuration for key, configuration in keys.items() if key not in rows}
+        watch = _Watch(len(keys), len(keys) - len(todo), on_progress)
+
+        def work(key: str, configuration: Configuration) -> tuple[dict[str, Any], bool]:
+            with on_one_core():
+                return tried(data, configuration, derived_seed(secret, f"study/{key}"), options, key)
+
+        with progress.step(f"Trying {len(keys)} configurations", total=len(keys)) as counter:
+            counter[0] = watch.done
+            with closing(_done(work, todo, workers or cores(), stopped)) as results:
+                for row, final in results:
+                    rows[row["key"]] = row
+                    if place is not None and final:
+                        store.keep(place, row)
+                    watch.tell(row["label"])
+                    counter[0] = watch.done
+        study = Study.of(rows.values(), about)
+        if place is not None:
+            store.write_parquet(place, study.table)
+    return study
+
+
+def tried(
+    data: Dataset, configuration: Configuration, seed: int, options: Mapping[str, Any], key: str = ""
+) -> tuple[dict[str, Any], bool]:
+    """The row of one configuration, and whether it would be the same at another time."""
+    row: dict[str, Any] = dict.fromkeys(store.SCHEMA)
+    row |= {"key": key, "method": configuration.method, "settings": configuration.text, "label": configuration.label}
+    row |= {"figures": "{}"}
+    start = time.perf_counter()
+    final = True
+    try:
+        release = configuration.made().protect(data, seed=seed)
+        row["guarantee"] = release.guarantee.short
+        row["verdict"] = str(release.verify().status)
+        found = measured(data, release, options)
+        row |= {"risk": found.risk, "loss": found.loss, "attack": found.attack, "figures": json.dumps(found.figures)}
+    except TsveilError as error:
+        row["problem"] = str(error)
+    except Exception as error:
+        # One configuration must not cost the others; but what was not foreseen (memory, say) may go well another time.
+        row["problem"], final = f"unexpected {type(error).__name__}: {error}", False
+    row["seconds"] = time.perf_counter() - start
+    return row, final
+
+
+def _done(
+    work: Callable[[str, Configuration], tuple[dict[str, Any], bool]],
+    todo: Mapping[str, Configuration],
+    workers: int,
+    stopped: Callable[[], bool] | None,
+) -> Generator[tuple[dict[str, Any], bool], None, None]:
+    """The results in the order in which they are ready."""
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        waiting: set[Future[tuple[dict[str, Any], bool]]] = set()
+        try:
+            waiting = {pool.submit(work, key, configuration) for key, configuration in todo.items()}
+            while waiting:
+                ready, waiting = wait(waiting, timeout=PATIENCE, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    yield future.result()
+                if stopped is not None and stopped():
+                    # What runs already is waited for: it is paid for, and nothing that was finished is lost.
+                    waiting = {future for future in waiting if not future.cancel()}
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+class _Watch:
+    """Tells how far the work is and how long the rest may take."""
+
+    def __init__(self, total: int, done: int, listener: OnProgress | None) -> None:
+        self.total, self.done, self.before = total, done, done
+        self.listener = listener
+        self.start = time.monotonic()
+        if listener is not None:
+            listener(done, total, "", None if done < total else 0.0)
+
+    def tell(self, label: str) -> None:
+        self.done += 1
+        each = (time.monotonic() - self.start) / (self.done - self.before)
+        if self.listener is not None:
+            self.listener(self.done, self.total, label, each * (self.total - self.done))
+
+
+def _checked_options(data: Dataset, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of the measurement, refused before the work rather than in every row."""
+    try:
+        json.dumps(options)
+    except TypeError:
+        raise ParameterError(
+            "The 'evaluate' parameter of sweep must be plain options that can be written down. Give models by their names."
+        ) from None
+    few = data.take(range(min(data.n, TRIED)))
+    try:
+        if options and "truth" not in options:
+            measure(few, few, **({"models": "fitting"} if data.series else {}) | options)
+    except TypeError as error:
+        raise ParameterError(f"The 'evaluate' parameter of sweep has an unknown option: {error}") from None
+    if "truth" in options:
+        raise ParameterError("The 'evaluate' parameter of sweep has no option 'truth': a sweep knows its own records.")
+    return options
+
+
+def _about(data: Dataset, options: Mapping[str, Any], folder: Path | None, seed: int | None) -> dict[str, Any]:
+    """What the study is of; in a folder with a study it must be of the same."""
+    about = {
+        "data": repr(data),
+        "kind": kind_of(data),
+        "records": data.n,
+        "fingerprint": fingerprint(data),
+        "evaluate": dict(options),
+        "version": __version__,
+    }
+    before = None if folder is None else store.about_in(folder)
+    if before is None:
+        return about | {"seed": str(fresh_seed() if seed is None else seed)}
+    words = {
+        "fingerprint": "other data",
+        "evaluate": "other options of evaluate",
+        "version": "another version of tsveil",
+    }
+    differs = [words[name] for name in words if before.get(name) != about[name]]
+    differs += ["another seed"] if seed is not None and str(seed) != before["seed"] else []
+    if differs:
+        raise OutputError(
+            f"{folder} holds a study of {' and '.join(differs)}; its figures cannot stand in one table with new ones\n"
+            "  options: another folder"
+        )
+    return about | {"seed": before["seed"]}
+
+
+def _key(about: Mapping[str, Any], configuration: Configuration) -> str:
+    parts = [about["fingerprint"], about["evaluate"], about["version"], about["seed"]]
+    text = json.dumps([*parts, configuration.method, configuration.text], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def fingerprint(data: Dataset) -> str:
+    """A hash of everything in a data set that protection and measurement see.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> data = tv.example("food-prices")
+    >>> fingerprint(data) == fingerprint(tv.example("food-prices")), fingerprint(data) == fingerprint(data.take([0, 1, 2]))
+    (True, False)
+    """
+    found = hashlib.sha256(data.values.tobytes())
+    blocks = [(b.name, b.columns, None if b.times is None else b.times.tolist()) for b in data.blocks]
+    found.update(json.dumps([blocks, data.id, data.confidential, data.missing, data.values.shape]).encode())
+    found.update(data.others.write_json().encode())
+    return found.hexdigest()

@@ -1,0 +1,122 @@
+"""The front and the recommendation are what trying all rows by hand would give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tsveil as tv
+from tsveil.study.choice import on_front, with_front
+from tsveil.study.store import SCHEMA
+from tsveil.study.study import Study
+
+#: few different figures, so that ties are common
+FIGURES = st.sampled_from([0.0, 5.0, 10.0, 10.000001, 40.0, 99.5, 100.0])
+VERDICTS = st.sampled_from(["holds", "none-claimed", "violated", "unknown"])
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pl.DataFrame:
+    rows: list[dict[str, Any]] = []
+    for number in range(draw(st.integers(0, 12))):
+        row: dict[str, Any] = dict.fromkeys(SCHEMA) | {"key": str(number), "label": f"mdav k={number + 2}"}
+        if draw(st.integers(0, 4)) == 0:
+            row["problem"] = "k is too large"
+        else:
+            row |= {"risk": draw(FIGURES), "loss": draw(FIGURES), "verdict": draw(VERDICTS), "guarantee": "2-anonymity"}
+        rows.append(row)
+    return with_front(pl.DataFrame(rows, schema=SCHEMA))
+
+
+def study_of(table: pl.DataFrame) -> Study:
+    return Study(table, {"kind": "series", "asked": len(table)})
+
+
+def possible(table: pl.DataFrame) -> list[dict[str, Any]]:
+    return [row for row in table.to_dicts() if row["problem"] is None and row["verdict"] in ("holds", "none-claimed")]
+
+
+def beats(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Whether a is at most b in both and less in one."""
+    at_most = a["risk"] <= b["risk"] and a["loss"] <= b["loss"]
+    return bool(at_most and (a["risk"] < b["risk"] or a["loss"] < b["loss"]))
+
+
+@given(tables())
+def test_the_front_is_what_no_other_beats(table: pl.DataFrame) -> None:
+    rows = possible(table)
+    expected = [row["key"] for row in rows if not any(beats(other, row) for other in rows)]
+    assert table.filter("pareto")["key"].to_list() == expected
+    front = study_of(table).pareto()
+    assert sorted(front["key"]) == sorted(expected)
+    assert front["risk"].is_sorted()
+
+
+@given(st.lists(st.tuples(FIGURES, FIGURES), max_size=8))
+def test_whoever_is_not_on_the_front_is_beaten_by_someone_on_it(points: list[tuple[float, float]]) -> None:
+    flags = on_front(points)
+    front = [point for point, flag in zip(points, flags, strict=True) if flag]
+    for point, flag in zip(points, flags, strict=True):
+        assert flag or any(f != point and f[0] <= point[0] and f[1] <= point[1] for f in front)
+
+
+@given(tables(), st.none() | FIGURES, st.none() | FIGURES)
+def test_the_recommendation_is_the_choice_by_hand(table: pl.DataFrame, risk: float | None, loss: float | None) -> None:
+    if risk is None and loss is None:
+        with pytest.raises(tv.errors.ParameterError, match="needs a limit"):
+            study_of(table).recommend()
+        return
+    rows = [
+        row
+        for row in possible(table)
+        if (risk is None or row["risk"] <= risk) and (loss is None or row["loss"] <= loss)
+    ]
+    # By hand: take the best, remove it, take the best again.
+    figure, other = ("risk", "loss") if risk is None else ("loss", "risk")
+    by_hand = []
+    for _ in range(min(2, len(rows))):
+        least = min(row[figure] for row in rows)
+        equal = [row for row in rows if row[figure] == least]
+        least = min(row[other] for row in equal)
+        by_hand.append(next(row for row in equal if row[other] == least))
+        rows.remove(by_hand[-1])
+    found = study_of(table).recommend(max_risk=risk, max_loss=loss)
+    assert [row for row in (found.best, found.runner_up) if row is not None] == by_hand
+    if by_hand:
+        assert found.nearest is None
+        assert by_hand[0]["label"] in found.reason
+    elif possible(table):
+        limits = {"risk": risk, "loss": loss}
+        beyond = {
+            row["key"]: max(row[name] - limit for name, limit in limits.items() if limit is not None)
+            for row in possible(table)
+        }
+        assert found.nearest is not None
+        assert beyond[found.nearest["key"]] == min(beyond.values()) > 0
+        assert found.nearest["label"] in found.reason
+    else:
+        assert found.nearest is None
+        assert "no configuration can be published" in found.reason
+
+
+def test_the_reason_names_limits_figures_and_promises() -> None:
+    data = tv.example("food-prices")
+    study = tv.sweep(data, ["mdav", "noise"], {"mdav": {"k": [2, 4]}, "noise": {"sd": [0.01]}}, seed=1)
+    found = study.recommend(max_risk=30)
+    assert found.best is not None
+    assert found.best["label"] == "mdav k=4"
+    assert "risk of at most 30 %" in str(found)
+    assert "4-anonymity" in str(found)
+    assert "No other one fits." in str(found)
+    nothing = study.recommend(max_risk=1)
+    assert nothing.best is None
+    assert nothing.nearest is not None
+    assert str(nothing).startswith(
+        "None of 3 configurations has a risk of at most 1 %. Nearest comes mdav k=4 with a risk of 25.0 %"
+    )
+    with pytest.raises(tv.errors.ParameterError, match="from 0 to 100"):
+        study.recommend(max_risk=130)
