@@ -50,6 +50,7 @@ def test_a_release_is_written_whole(tmp_path: Path, form: str) -> None:
         "private/groups.csv",
         "private/suppressed.csv",
         "private/risk.csv",
+        "private/attribute_disclosure.csv",
         "private/release.json",
     }
     assert [p.name for p in tmp_path.iterdir()] == ["out"]

@@ -38,6 +38,7 @@ def test_a_release_is_written_whole(tmp_path: Path) -> None:
         "private/id_map.csv",
         "private/groups.csv",
         "private/risk.csv",
+        "private/attribute_disclosure.csv",
         "private/release.json",
     }
     assert [p.name for p in tmp_path.iterdir()] == ["out"]

@@ -673,9 +673,20 @@ def show_outcome(outcome: Outcome, as_json: bool) -> None:
     show_verdict(verdict)
     click.echo()
     show_card(outcome.card)
+    show_given_away(outcome)
     click.echo(f"\nPublish  {outcome.folder / 'published'}")
     click.echo(f"Keep     {outcome.folder / 'private'}")
     click.echo(f"Report   {outcome.report}")
+
+
+def show_given_away(outcome: Outcome) -> None:
+    """Carried values that groups of equal records have in common: nobody needs to know which record is whose."""
+    disclosed = outcome.release.attribute_disclosure().disclosed
+    found = {name: mask for name, mask in disclosed.items() if mask.any()}
+    if found:
+        told = ", ".join(f"{name} for {mask.sum():,} of {len(mask):,} records" for name, mask in found.items())
+        click.secho(f"\nGiven away, because whole groups have the same or nearly the same value: {told}", fg="yellow")
+        click.echo(f"  {outcome.folder / 'private' / 'attribute_disclosure.csv'} lists them")
 
 
 def show_verdict(verdict: Verdict) -> None:

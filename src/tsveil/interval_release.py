@@ -2,7 +2,7 @@
 
     folder/
       published/   data.csv or data.parquet, README.md                       may leave the house
-      private/     id_map.csv groups.csv suppressed.csv risk.csv release.json   must not
+      private/     id_map.csv groups.csv suppressed.csv risk.csv attribute_disclosure.csv release.json   must not
 
 The published table has the layout of `tsveil.data.intervals`: lo_T and hi_T for every time point, pattern and level,
 and the carried columns. Rows are shuffled and have no identifier. What was written is read back and verified before the
@@ -33,6 +33,7 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import Array, Indices
+from tsveil.attack.attribute import AttributeDisclosure, attribute
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.formulas import harmless_frame
 from tsveil.data.intervals import IntervalTable, read_intervals
@@ -130,6 +131,10 @@ class IntervalRelease:
             self.original.block(self.block.name), self.table, self.own, self.original.ids, features=features, seed=seed
         )
 
+    def attribute_disclosure(self) -> AttributeDisclosure:
+        """The confidential values that groups of equal published records give away; private."""
+        return attribute(self.table)
+
     def published(self) -> tuple[pl.DataFrame, Indices]:
         """The table as published, shuffled and without identifiers, and the original row of each published one."""
         order = secret_order(self.seed, self.n)
@@ -190,6 +195,9 @@ class IntervalRelease:
         pl.DataFrame({"original": chosen, "group": self.groups, **patterns}).write_csv(private / "groups.csv")
         pl.DataFrame({"original": ids[self.suppressed.tolist()]}).write_csv(private / "suppressed.csv")
         card.per_record.write_csv(private / "risk.csv")
+        given_away = self.attribute_disclosure()
+        if self.confidential.columns:
+            given_away.listed(chosen).write_csv(private / "attribute_disclosure.csv")
         facts = {
             "method": self.method.name,
             "settings": self.method.settings(),
@@ -200,6 +208,7 @@ class IntervalRelease:
             "warnings": list(self.warnings),
             "facts": dict(self.facts),
             "scores": card.to_dict(),
+            "attribute_disclosure": given_away.counts,
             "homogeneous": {name: {"classes": c, "records": r} for name, (c, r) in card.homogeneous.items()},
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
         }

@@ -2,7 +2,7 @@
 
     folder/
       published/   data.csv or data.parquet, README.md         may leave the house
-      private/     id_map.csv groups.csv risk.csv release.json   must not
+      private/     id_map.csv groups.csv risk.csv attribute_disclosure.csv release.json   must not
 
 Published rows are shuffled and carry fresh random identifiers: the position of a record in a file identifies it. What was
 written is read back and verified before the folder takes its final name.
@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import Indices
+from tsveil.attack.attribute import AttributeDisclosure, attribute
 from tsveil.data.dataset import Dataset
 from tsveil.data.formulas import harmless_dataset, with_names_of
 from tsveil.data.published import read_like
@@ -86,6 +87,10 @@ class Release:
         """Measure loss and risk; the options are those of `tsveil.evaluate`."""
         return evaluate(self.original, self, **options)
 
+    def attribute_disclosure(self) -> AttributeDisclosure:
+        """The confidential values that groups of equal published records give away; private."""
+        return attribute(self)
+
     def published(self) -> tuple[Dataset, Indices]:
         """The data as published, shuffled and renamed, and the original row of each published one."""
         order = secret_order(self.seed, self.data.n)
@@ -145,6 +150,9 @@ class Release:
         if self.groups:
             pl.DataFrame({"original": ids, **self._group_columns()}).write_csv(private / "groups.csv")
         card.per_record.write_csv(private / "risk.csv")
+        given_away = self.attribute_disclosure()
+        if self.data.confidential:
+            given_away.listed(ids).write_csv(private / "attribute_disclosure.csv")
         facts = {
             "method": self.method.name,
             "settings": self.method.settings(),
@@ -155,6 +163,7 @@ class Release:
             "warnings": list(self.warnings),
             "facts": {block: dict(facts) for block, facts in self.facts.items()},
             "scores": card.to_dict(),
+            "attribute_disclosure": given_away.counts,
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         (private / "release.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,6 +14,7 @@ from hypothesis import strategies as st
 
 import tsveil as tv
 from tsveil.attack.attribute import attribute
+from tsveil.data.intervals import IntervalTable
 from tsveil.errors import InputError, ParameterError
 
 
@@ -62,3 +67,65 @@ def test_bad_requests() -> None:
         attribute(data, share=-1)
     with pytest.raises(ParameterError, match="'smallest' parameter"):
         attribute(data, smallest=0)
+
+
+def test_the_list_names_the_records() -> None:
+    data = released([1, 1, 2, 2], word=["a", "a", "a", "b"], number=[5.0, 90.0, 40.0, 40.1])
+    found = attribute(data, share=0.1).listed(pl.Series(["anna", "bert", "cora", "dirk"]))
+    assert found.rows() == [
+        ("anna", "word", 2, "a", "a", True),
+        ("bert", "word", 2, "a", "a", True),
+        ("cora", "number", 2, "40.0", "40.1", False),
+        ("dirk", "number", 2, "40.0", "40.1", False),
+    ]
+    none = attribute(released([1, 1], word=["a", "b"])).listed(pl.Series(["anna", "bert"]))
+    assert none.columns == found.columns
+    assert len(none) == 0
+
+
+def test_envelopes_and_patterns_make_groups() -> None:
+    table = IntervalTable(
+        ("1", "2"), np.zeros((4, 2)), np.ones((4, 2)), words=("ab", "ab", "ba", "ba"), levels=np.array([2, 2, 2, 2]),
+        others=pl.DataFrame({"tariff": ["day", "night", "day", "day"], "bill": [1.0, 1.01, 50.0, 90.0]}),
+    )  # fmt: skip
+    found = attribute(table)
+    assert found.disclosed["tariff"].tolist() == [False, False, True, True]
+    assert found.disclosed["bill"].tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        tv.MDAV(k=3),
+        tv.VMDAV(k=3),
+        tv.SensitiveMDAV(k=3, p=2, columns="tariff"),
+        tv.OptimalUnivariate(k=3),
+        tv.Projected(k=3),
+        tv.Mic1D(kappa=20),
+        tv.RankSwap(p=10),
+        tv.RankSwapDistribution(p=10),
+        tv.RankSwapBuckets(buckets=4),
+        tv.Noise(),
+        tv.KP(k=6, P=2),
+        tv.KAnonymousEnvelopes(k=6),
+        tv.NLK(n=1, l=3, k=3),
+    ],
+    ids=lambda method: method.name,
+)
+def test_every_release_lists_what_it_gives_away(method: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(40, 6)).cumsum(axis=1).round(2)
+    secret = pl.DataFrame({"tariff": rng.choice(["day", "night"], 40, p=[0.8, 0.2]), "bill": rng.normal(50, 20, 40)})
+    data = tv.Dataset.from_arrays({"load": x}, ids=[f"house {i}" for i in range(40)], confidential=secret)
+    folder = method.protect(data, seed=1).write(tmp_path / "out")
+    told = json.loads((folder / "private" / "release.json").read_text())["attribute_disclosure"]
+    rows = pl.read_csv(folder / "private" / "attribute_disclosure.csv")
+    # Counted again from the published file alone: whatever protected columns there are, equal rows are a group.
+    published = pl.read_csv(folder / "published" / "data.csv").drop("id", strict=False)
+    groups = [name for name in published.columns if name not in secret.columns]
+    sizes = published.with_columns(size=pl.len().over(groups), kinds=pl.col("tariff").n_unique().over(groups)).filter(
+        (pl.col("size") >= 2) & (pl.col("kinds") == 1)
+    )
+    assert told["tariff"] == len(sizes) == (rows["column"] == "tariff").sum()
+    assert told["bill"] == (rows["column"] == "bill").sum()
+    assert "attribute_disclosure.csv" not in [path.name for path in (folder / "published").iterdir()]

@@ -6,7 +6,8 @@ nobody needs to. A group (identical protected rows) discloses a confidential col
     exactly         if the column is constant in the group
     approximately   if it is numeric and  max - min <= share * sd  of the whole column in the group.
 
-Records that stand alone are a matter of re-identification and not counted here (`smallest=2`).
+In a table of envelopes a group is what shares envelope and pattern. Records that stand alone are a matter of
+re-identification and not counted here (`smallest=2`).
 
 References
 ----------
@@ -41,7 +42,9 @@ from tsveil._types import Mask
 from tsveil.attack._files import HasData, released_data
 from tsveil.attack._nearest import distinct_rows
 from tsveil.data.dataset import Dataset
+from tsveil.data.intervals import IntervalTable
 from tsveil.errors import InputError, ParameterError, some
+from tsveil.guarantee.kp import classes_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,6 +55,24 @@ class AttributeDisclosure:
     disclosed: Mapping[str, Mask]
     #: a row per column and group: column, records (their number), rows (from 0), low, high, constant; private
     groups: pl.DataFrame
+
+    def listed(self, ids: pl.Series) -> pl.DataFrame:
+        """A row per column and record whose value is given away, for the owner; `ids` are the original ids of the rows.
+
+        Columns: original, column, group_size, low, high (the range that its group gives away), exactly.
+        """
+        if not len(self.groups):
+            empty = dict.fromkeys(("column", "low", "high"), pl.String) | {
+                "group_size": pl.Int64,
+                "exactly": pl.Boolean,
+            }
+            frame = pl.DataFrame(schema={"original": ids.dtype, **empty})
+        else:
+            every = self.groups.explode("rows")
+            frame = every.with_columns(original=ids[every["rows"].to_list()]).rename(
+                {"records": "group_size", "constant": "exactly"}
+            )
+        return frame.select("original", "column", "group_size", "low", "high", "exactly")
 
     @property
     def counts(self) -> dict[str, int]:
@@ -64,32 +85,42 @@ class AttributeDisclosure:
 
 
 def attribute(
-    released: Dataset | HasData, *, columns: Sequence[str] | None = None, share: float = 0.05, smallest: int = 2
+    released: Dataset | HasData | IntervalTable,
+    *,
+    columns: Sequence[str] | None = None,
+    share: float = 0.05,
+    smallest: int = 2,
 ) -> AttributeDisclosure:
     """Find the groups of equal protected records, of at least `smallest`, that give a confidential column away.
 
     All confidential columns are looked at unless some are named; `share` of a numeric column's standard deviation is how
     near values may be to count as known.
     """
-    data = released_data(released)
-    names = list(data.confidential) if columns is None else list(columns)
-    strange = [name for name in names if name not in data.confidential]
+    group, carried = _carried(released)
+    names = carried.columns if columns is None else list(columns)
+    strange = [name for name in names if name not in carried.columns]
     if strange:
-        raise InputError(f"no confidential column {some(strange)}\n  columns available: {some(data.confidential, 20)}")
+        raise InputError(f"no confidential column {some(strange)}\n  columns available: {some(carried.columns, 20)}")
     if not 0 <= share < np.inf:
         raise ParameterError(
             f"The 'share' parameter of the attribute attack must be a number of at least 0. Got {share}."
         )
     if smallest < 1:
         raise ParameterError(f"The 'smallest' parameter of the attribute attack must be at least 1. Got {smallest}.")
-    group = pl.Series("group", distinct_rows(data.values + 0.0)[2])
     parts, disclosed = [], {}
     for name in names:
-        column = data.others[name]
-        found = _groups(group, column, share, smallest)
+        found = _groups(group, carried[name], share, smallest)
         parts.append(found.select(pl.lit(name).alias("column"), "records", "rows", "low", "high", "constant"))
         disclosed[name] = group.is_in(found["group"].implode()).to_numpy()
     return AttributeDisclosure(disclosed, pl.concat(parts) if parts else pl.DataFrame())
+
+
+def _carried(released: Dataset | HasData | IntervalTable) -> tuple[pl.Series, pl.DataFrame]:
+    """The group of each released record, and the confidential columns."""
+    if isinstance(released, IntervalTable):
+        return pl.Series("group", classes_of(released)[1]), released.others
+    data = released_data(released)
+    return pl.Series("group", distinct_rows(data.values + 0.0)[2]), data.others.select(list(data.confidential))
 
 
 def _groups(group: pl.Series, column: pl.Series, share: float, smallest: int) -> pl.DataFrame:
