@@ -8,6 +8,7 @@ the configuration alone, so neither the order of work nor the number of threads 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -32,8 +33,6 @@ OnProgress = Callable[[int, int, str, float | None], object]
 
 #: records with which the options of the measurement are tried before the work
 TRIED = 10
-#: seconds between two looks at whether to stop
-PATIENCE = 0.2
 
 
 def sweep(
@@ -81,20 +80,21 @@ def sweep(
         about["asked"] = len({*rows, *keys})
         if place is not None:
             store.write_about(place, about)
-        todo = {key: configuration for key, configuration in keys.items() if key not in rows}
+        todo = [key for key in keys if key not in rows]
         watch = _Watch(len(keys), len(keys) - len(todo), on_progress)
 
-        def work(key: str, configuration: Configuration) -> tuple[dict[str, Any], bool]:
+        def work(key: str) -> dict[str, Any]:
             with on_one_core():
-                return tried(data, configuration, derived_seed(secret, f"study/{key}"), options, key)
+                row, final = tried(data, keys[key], derived_seed(secret, f"study/{key}"), options, key)
+            if place is not None and final:
+                store.keep(place, row)
+            return row
 
         with progress.step(f"Trying {len(keys)} configurations", total=len(keys)) as counter:
             counter[0] = watch.done
             with closing(_done(work, todo, workers or cores(), stopped)) as results:
-                for row, final in results:
+                for row in results:
                     rows[row["key"]] = row
-                    if place is not None and final:
-                        store.keep(place, row)
                     watch.tell(row["label"])
                     counter[0] = watch.done
         study = Study.of(rows.values(), about)
@@ -128,26 +128,24 @@ def tried(
 
 
 def _done(
-    work: Callable[[str, Configuration], tuple[dict[str, Any], bool]],
-    todo: Mapping[str, Configuration],
-    workers: int,
-    stopped: Callable[[], bool] | None,
-) -> Generator[tuple[dict[str, Any], bool], None, None]:
-    """The results in the order in which they are ready."""
+    work: Callable[[str], dict[str, Any]], todo: Sequence[str], workers: int, stopped: Callable[[], bool] | None
+) -> Generator[dict[str, Any], None, None]:
+    """The results in the order in which they are ready.
+
+    No more is begun than there are threads, so that nothing waits in a queue when the work is stopped. What runs then is waited
+    for: it is paid for.
+    """
+    waiting: set[Future[dict[str, Any]]] = set()
+    left = iter(todo)
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        waiting: set[Future[tuple[dict[str, Any], bool]]] = set()
-        try:
-            waiting = {pool.submit(work, key, configuration) for key, configuration in todo.items()}
-            while waiting:
-                ready, waiting = wait(waiting, timeout=PATIENCE, return_when=FIRST_COMPLETED)
-                for future in ready:
-                    yield future.result()
-                if stopped is not None and stopped():
-                    # What runs already is waited for: it is paid for, and nothing that was finished is lost.
-                    waiting = {future for future in waiting if not future.cancel()}
-        finally:
-            for future in waiting:
-                future.cancel()
+        while True:
+            over = stopped is not None and stopped()
+            waiting |= {pool.submit(work, key) for key in itertools.islice(left, 0 if over else workers - len(waiting))}
+            if not waiting:
+                return
+            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in ready:
+                yield future.result()
 
 
 class _Watch:
