@@ -216,6 +216,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     from tsveil.errors import InputError, OutputError
     from tsveil.plan import Input, Output, Plan
     from tsveil.registry import method
+    from tsveil.report.context import starting_section
 
     given = reading(options)
     look = looked_at(file, **given)
@@ -227,7 +228,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
         method={"name": name, **method(name).settings()},
         output=Output(folder=f"{place.name.split('.')[0]}-release"),
     )
-    write_text(place, made.to_toml(plan_comments(made)) + "\n")
+    write_text(place, f"{made.to_toml(plan_comments(made))}\n\n{starting_section()}\n")
     click.echo(f"{place} is written. Look at it, change what you like, then: tsveil run {place}")
     try:
         made.input.read(place.parent)
@@ -628,7 +629,8 @@ def plan_comments(plan: Any) -> dict[str, str]:
         "input.confidential": "Carried unchanged; columns with no role are left out of the release.",
         "input.blocks": "What is protected together: a range of columns, or a list.",
         "method": f"How it is protected: {chosen.summary}.\n`tsveil methods` lists the methods and their parameters.",
-        "output": "published/ may leave the house, private/ must not.",
+        "output": "published/ may leave the house, private/ must not. title = the name of the release.",
+        "context": "What only a person knows, for the report; see `tsveil plan` for all the questions.",
     }
     remarks |= {f"method.{p.name}": f"{p.doc} ({p.words})" for p in chosen.parameters()}
     return remarks

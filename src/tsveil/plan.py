@@ -6,6 +6,7 @@ kept under version control. A plan is private: it names the input and may carry 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from tsveil.measure.kp import IntervalCard
 from tsveil.measure.scorecard import Scorecard
 from tsveil.registry import method
 from tsveil.release import Release
+from tsveil.report.context import Context
 from tsveil.transform.grouping import grouped
 
 
@@ -115,6 +117,8 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_on
     method: dict[str, Any]
     output: Output
     evaluate: Evaluation = msgspec.field(default_factory=Evaluation)
+    #: what only a person knows of the release, for the report
+    context: Context = msgspec.field(default_factory=Context)
     #: a secret; leave it out and it is drawn from the operating system
     seed: int | None = None
 
@@ -221,10 +225,12 @@ def run(
         options = msgspec.to_builtins(plan.evaluate)
         card, page = evaluate(data, release, **({"models": "fitting"} if data.series else {}) | options), report
     with progress.step("Writing the reports"):
-        name = Path(plan.input.path).name
+        place = base / plan.input.path
+        told: dict[str, Any] = {"title": plan.output.title, "context": plan.context}
+        private = {"source": place.name, "digest": _sha256(place)}
         pages = {
-            "published/report.html": page(release, card, verdict, public=True, title=plan.output.title),
-            "private/report.html": page(release, card, verdict, public=False, title=plan.output.title, source=name),
+            "published/report.html": page(release, card, verdict, public=True, **told),
+            "private/report.html": page(release, card, verdict, public=False, **told, **private),
             "private/plan.toml": plan.to_toml() + "\n",
         }
     with progress.step("Writing and checking the release"):
@@ -257,7 +263,23 @@ def demo_plan() -> tuple[pl.DataFrame, Plan]:
         input=Input(path="load_curves.csv", blocks={"load": {"from": first, "to": last}}, confidential=["heating"]),
         method={"name": "mdav", "k": 5},
         output=Output(folder="release", title="Demo: household load curves"),
+        context=Context(
+            purpose="to show what a release looks like",
+            legal_basis="none is needed: the households are generated",
+            controller="nobody; there are no people behind these data",
+            recipients="anyone",
+            method_reason="the curves of five households hide each other well and their mean keeps the daily pattern",
+            accepted_risk=25.0,
+        ),
     )
+
+
+def _sha256(place: Path) -> str:
+    """The hash by which an owner knows which file a report is about; none for data that were not read from a file."""
+    if not place.is_file():
+        return ""
+    with place.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _toml_lines(section: str, table: Mapping[str, Any], remarks: Mapping[str, str]) -> list[str]:

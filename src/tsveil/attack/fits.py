@@ -65,7 +65,7 @@ ATTACKS: dict[str, Attack] = {
             name="probabilistic",
             figure="PLD",
             title="linkage by probability",
-            sentence="The same by which attributes agree, weighed by how much each agreement tells.",
+            sentence="Share linked right by which attributes agree, weighed by how much each agreement tells.",
             reference="I. P. Fellegi, A. B. Sunter, A theory for record linkage, JASA 64 (1969).",
             function=probabilistic,
         ),
@@ -73,7 +73,7 @@ ATTACKS: dict[str, Attack] = {
             name="rank_swap",
             figure="RSLD",
             title="linkage by ranks",
-            sentence="The same among the published records whose values are only a few ranks away, as rank swapping leaves them.",
+            sentence="Share linked right among the published records whose values are only a few ranks away, as rank swapping leaves them.",
             reference="J. Nin, J. Herranz, V. Torra, Rethinking rank swapping to decrease disclosure risk, DKE 64 (2008).",
             function=rank_swap,
             methods=RANKS,
@@ -82,7 +82,7 @@ ATTACKS: dict[str, Attack] = {
             name="alignment",
             figure="ARLD",
             title="linkage by alignment",
-            sentence="The same among the published records that stand at the same place of the sorted columns, whose order "
+            sentence="Share linked right among the published records that stand at the same place of the sorted columns, whose order "
             "microaggregation of single columns keeps.",
             reference="J. Nin, V. Torra, Analysis of the univariate microaggregation disclosure risk, NGC 27 (2009).",
             function=alignment,
@@ -92,7 +92,7 @@ ATTACKS: dict[str, Attack] = {
             name="projected",
             figure="ProjLD",
             title="linkage by projections",
-            sentence="The same by the nearest projection of each block of attributes, which microaggregation moves least.",
+            sentence="Share linked right by the nearest projection of each block of attributes, which microaggregation moves least.",
             reference="J. Nin, J. Herranz, V. Torra, On the disclosure risk of multivariate microaggregation, DKE 67 (2008).",
             function=projected,
             methods=GROUPING | {"mic1d"},
@@ -105,9 +105,9 @@ FIGURES: dict[str, tuple[str, str]] = {
     **{attack.figure: (attack.title, attack.sentence) for attack in ATTACKS.values()},
     "RULD": (
         "linkage by most ranks",
-        "The same among the published records that are a few ranks away in as many attributes as any record is.",
+        "Share linked right among the published records that are a few ranks away in as many attributes as any record is.",
     ),
-    "RULD2": ("linkage by most ranks, wide", "The same with twice the number of ranks."),
+    "RULD2": ("linkage by most ranks, wide", "Share linked right by most ranks with twice the number of ranks."),
 }
 
 

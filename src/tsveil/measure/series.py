@@ -47,7 +47,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "linkage by values",
         "Share of records that an intruder who knows the true values links to the right published record.",
     ),
-    "STSLD": ("linkage by shape", "The same for an intruder who compares the ups and downs of the curves."),
+    "STSLD": ("linkage by shape", "Share that an intruder links right who compares the ups and downs of the curves."),
     "DR1": ("re-identification", "The re-identification risk that counts: the better of the two linkages."),
     "ID": (
         "interval disclosure",

@@ -17,32 +17,31 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-import tsveil
 from tsveil._types import Array
 from tsveil.attack._nearest import distinct_rows
-from tsveil.data.dataset import Block, Dataset
+from tsveil.attack.attribute import attribute
+from tsveil.data.dataset import Dataset
 from tsveil.errors import some
 from tsveil.guarantee.base import Status, Verdict
 from tsveil.guarantee.nlk import NLKAnonymity
 from tsveil.measure.scorecard import Scorecard
-from tsveil.params import Parameters
 from tsveil.release import Release
-from tsveil.report import figures
+from tsveil.report import assessment, figures
+from tsveil.report.assessment import Crowd, Linkage
+from tsveil.report.context import Context
 from tsveil.report.nlk import model_section
 from tsveil.report.pages import page, percent
 
-#: the parts of the score card: what was lost, what still leaks, and both together; each with the figure that sums it up
-PARTS = {
+#: the parts of the score card: what was lost, what can be inferred, and all together; each with its figures and the one that sums it up
+PARTS: dict[str, tuple[str, str, str]] = {
     "loss": ("Information loss", "What users of the data lose.", "IL"),
-    "risk": ("Disclosure risk", "What an intruder may still learn.", "DR"),
-    "both": ("Both together", "Every gain on one side has its price on the other.", "score"),
+    "inference": ("Values given away", "What the published values say about the true ones.", ""),
+    "both": ("Risk and loss together", "Every gain on one side has its price on the other.", "score"),
 }
 #: so many records at highest risk are listed
 LISTED = 10
@@ -88,40 +87,63 @@ class Tile:
 
 
 def report(
-    release: Release, card: Scorecard, verdict: Verdict, *, public: bool, title: str = "", source: str = ""
+    release: Release,
+    card: Scorecard,
+    verdict: Verdict,
+    *,
+    public: bool,
+    title: str = "",
+    source: str = "",
+    digest: str = "",
+    context: Context | None = None,
 ) -> str:
-    """The report as the text of an HTML page; `source` names the input and is shown to its owner only."""
-    shown = _for_all(release, card, verdict, public, title)
-    shown |= _for_the_public(release) if public else _for_the_owner(release, card, verdict, source)
+    """The report as the text of an HTML page.
+
+    `source` names the input and `digest` is its SHA-256; both are shown to its owner only. `context` is what only a person
+    knows of the release.
+    """
+    context = context or Context()
+    shown = assessment.common(
+        release.method,
+        release.guarantee,
+        verdict,
+        release.data,
+        context,
+        public=public,
+        title=title or _title(release.data),
+        source=source,
+        digest=digest,
+        identified=True,
+    )
+    shown |= _for_all(release, card, verdict, context, public)
+    shown |= _for_the_public(release) if public else _for_the_owner(release, card)
     return page("report.html.j2", shown)
 
 
 # -- what both versions show ------------------------------------------------------------------------------------------
 
 
-def _for_all(release: Release, card: Scorecard, verdict: Verdict, public: bool, title: str) -> dict[str, Any]:
+def _for_all(release: Release, card: Scorecard, verdict: Verdict, context: Context, public: bool) -> dict[str, Any]:
     data = release.data
-    settings = {name: value for name, value in release.method.settings().items() if value is not None}
     charts = figures.curves(release, public=public)
-    today = datetime.now(UTC)
+    alone, values, everything = _crowds(release)
+    linkages = _linkages(card)
+    given_away = [] if public else _given_away(release)
+    inferred = _inferred(card, given_away)
     return {
-        "public": public,
-        "title": title or _title(data),
-        "version": tsveil.__version__,
-        "date": f"{today.day} {today:%B %Y}",
         "n": data.n,
-        "verdict": verdict,
-        "banner": _banner(verdict, release),
         "summary": _summary(release, card),
         "tiles": _tiles(release, card, verdict),
-        "method": release.method,
-        "settings": [(name, value, _docs(release.method).get(name, "")) for name, value in settings.items()],
-        "guarantee": release.guarantee,
-        "blocks": [_block_row(release, block) for block in data.blocks[:SERIES_LISTED]],
+        "three": assessment.three_answers(values, everything, linkages, data.n, inferred),
+        "attacker": assessment.attacker(context, _known(data), [way.title for way in linkages], public=public),
+        "crowds": [*alone, *dict.fromkeys([values, everything])],
         "more_blocks": max(len(data.blocks) - SERIES_LISTED, 0),
-        "identifier": data.id,
-        "carried": list(data.confidential),
-        "dropped_count": len(data.dropped),
+        "identification": _identification(release),
+        "linkages": linkages,
+        "guess": assessment.guessing(data.n),
+        "by_known": _by_known(card),
+        "given_away": given_away,
+        "residual": assessment.residual(verdict, linkages, data.n, inferred, context, public=public),
         "parts": _parts(card),
         "per_series": _per_series(card),
         "more_series": max(len(card.per_series) - SERIES_LISTED, 0),
@@ -143,16 +165,6 @@ def _for_all(release: Release, card: Scorecard, verdict: Verdict, public: bool, 
 def _title(data: Dataset) -> str:
     names = some([block.name for block in data.series], 3).replace("'", "")
     return f"Protected time series: {names}" if names else "Protected data"
-
-
-def _banner(verdict: Verdict, release: Release) -> tuple[str, str]:
-    """The kind of the banner and its words."""
-    return {
-        Status.HOLDS: ("holds", f"Verified: {release.guarantee.short}"),
-        Status.VIOLATED: ("fails", "NOT VERIFIED: the guarantee is violated"),
-        Status.UNKNOWN: ("fails", "NOT VERIFIED: whether the guarantee holds could not be decided"),
-        Status.NONE_CLAIMED: ("none", "No guarantee is claimed"),
-    }[verdict.status]
 
 
 def _summary(release: Release, card: Scorecard) -> list[str]:
@@ -220,37 +232,79 @@ def _size(release: Release) -> str:
     return f"{len(blocks)} blocks" + (f" of {lengths.pop():,}" if len(lengths) == 1 else "")
 
 
-def _docs(method: object) -> Mapping[str, str]:
-    """What the parameters of a method mean."""
-    return (
-        {parameter.name: parameter.doc for parameter in method.parameters()} if isinstance(method, Parameters) else {}
-    )
+def _known(data: Dataset) -> str:
+    if len(data.series) > 1:
+        return f"The true curves of a person, of one series up to all {len(data.series)}; rates are averaged over how many are known."
+    if data.series:
+        return "The whole true curve of a person."
+    return "True values of a person, of one attribute up to all of them; rates are averaged over how many are known."
 
 
-def _block_row(release: Release, block: Block) -> dict[str, Any]:
-    """A block as its published values show it."""
-    _, _, _, sizes = distinct_rows(release.data.block(block.name))
-    low, high = int(sizes.min()), int(sizes.max())
+def _crowds(release: Release) -> tuple[list[Crowd], Crowd, Crowd]:
+    """Each block where there are several; all protected columns; and everything that is published."""
+    data = release.data
+    together = distinct_rows(data.values)[2]
+    several = data.blocks[:SERIES_LISTED] if len(data.blocks) > 1 else ()
+    alone = [Crowd.of(f"{block.name} alone", distinct_rows(data.block(block.name))[2]) for block in several]
+    values = Crowd.of("all protected columns" if several else data.blocks[0].name, together)
+    if not data.confidential:
+        return alone, values, values
+    finer = assessment.groups_with(together, data.others.select(list(data.confidential)))
+    return alone, values, Crowd.of("with the carried columns", finer)
+
+
+def _identification(release: Release) -> list[tuple[str, str, float]]:
+    """Shares of records that a few known values single out, where the method measured them on what it published."""
+    return [
+        (block, name.removesuffix(", %"), float(value))
+        for block, facts in release.facts.items()
+        for name, value in facts.items()
+        if name.startswith("identified ")
+    ]
+
+
+def _linkages(card: Scorecard) -> list[Linkage]:
+    """The record linkages, best attack first."""
+    found = [Linkage(card.meanings[name][0], card[name], card.meanings[name][1], name) for name in card.by_known]
+    return sorted(found, key=lambda linkage: -linkage.rate)
+
+
+def _by_known(card: Scorecard) -> dict[str, Any] | None:
+    """The rates with one, two, ... series or attributes known, where the linkages have that in common."""
+    counts = {len(rates) for rates in card.by_known.values()}
+    if len(counts) != 1 or counts == {1} or max(counts) > SERIES_LISTED:
+        return None
+    ways = sorted(card.by_known, key=lambda name: -card[name])
     return {
-        "name": block.name,
-        "kind": "time series" if block.is_series else "attributes",
-        "length": len(block),
-        "range": f"{block.labels[0]} to {block.labels[-1]}"
-        if block.is_series
-        else some(block.columns, 6).replace("'", ""),
-        "distinct": len(sizes),
-        "shared": f"{low:,}" if low == high else f"{low:,} to {high:,}",
+        "names": [card.meanings[name][0] for name in ways],
+        "rows": [[card.by_known[name][at] for name in ways] for at in range(counts.pop())],
     }
 
 
-def _parts(card: Scorecard) -> list[dict[str, Any]]:
-    """The score card in its parts."""
-    members: dict[str, list[str]] = {"loss": [], "risk": [], "both": []}
+def _given_away(release: Release) -> list[tuple[str, int]]:
+    """Carried columns with the number of records whose value all the records with the same published values share."""
+    return [(name, count) for name, count in attribute(release.data).counts.items() if count]
+
+
+def _inferred(card: Scorecard, given_away: list[tuple[str, int]]) -> str:
+    words = (
+        f"{percent(card['ID'])} of the true values lie so near to the published ones that publishing gives them away"
+    )
+    if given_away:
+        name, count = max(given_away, key=lambda found: found[1])
+        words += f", and {count:,} records are in groups that share one value of {name}"
+    return words
+
+
+def _parts(card: Scorecard) -> dict[str, dict[str, Any]]:
+    """The score card in its parts, without the linkages."""
+    members: dict[str, list[str]] = {"loss": [], "inference": [], "both": []}
     for name in card.meanings:
-        if name in card:
-            members["both" if name == "score" else "loss" if name.startswith(("IL", "PIL")) else "risk"].append(name)
-    return [
-        {
+        if name in card and name not in card.by_known:
+            loss = name.startswith(("IL", "PIL"))
+            members["loss" if loss else "inference" if name == "ID" else "both"].append(name)
+    return {
+        key: {
             "key": key,
             "title": title,
             "note": note,
@@ -267,7 +321,7 @@ def _parts(card: Scorecard) -> list[dict[str, Any]]:
             ],
         }
         for key, (title, note, total) in PARTS.items()
-    ]
+    }
 
 
 def _per_series(card: Scorecard) -> dict[str, Any] | None:
@@ -312,34 +366,28 @@ def _column(card: Scorecard, name: str) -> Array:
 
 def _untested(release: Release) -> list[str]:
     """What the attacks and measures of this report leave open."""
-    open_ends = [
-        "Intruders who know only a part of a curve, know it inexactly, or compare curves shifted or stretched in time.",
-        "Intruders who hold another release of the same or of overlapping data.",
-        "Whether the presence of a person in the data can be found out, and what can be inferred about groups of people.",
-    ]
+    more = []
+    if any(not block.is_series for block in release.data.blocks) and release.data.series:
+        more.append("The attributes: the measures of this report look at the time series only.")
     if release.data.confidential:
-        open_ends.insert(
-            0,
-            "The carried columns: whether they identify records when combined, or are the same for all members of a group.",
-        )
-    if any(not block.is_series for block in release.data.blocks):
-        open_ends.insert(0, "The attributes: the measures of this report look at the time series only.")
-    return open_ends
+        more.append("Whether the carried columns by themselves, or joined with other files, identify records.")
+    more.append(
+        "Intruders who know only a part of a curve, know it inexactly, or compare curves shifted or stretched in time."
+        if release.data.series
+        else "Intruders who know values inexactly."
+    )
+    return assessment.untested(*more)
 
 
 # -- what only the owner sees -----------------------------------------------------------------------------------------
 
 
-def _for_the_owner(release: Release, card: Scorecard, verdict: Verdict, source: str) -> dict[str, Any]:
+def _for_the_owner(release: Release, card: Scorecard) -> dict[str, Any]:
     risk = _column(card, "risk")
     highest = float(risk.max())
     return {
-        "source": source,
         "notes": list(release.original.notes),
         "warnings": list(release.warnings),
-        "witness": [line.strip() for line in verdict.witness.splitlines()],
-        "details": list(verdict.details),
-        "dropped": list(release.original.dropped),
         "facts": _facts(release),
         "riskiest": _riskiest(card) if highest > 0 else [],
         "ways": [words[0].upper() + words[1:] for _, words in _ways(card)],
@@ -381,14 +429,10 @@ def _ways(card: Scorecard) -> list[tuple[str, str]]:
 def _for_the_public(release: Release) -> dict[str, Any]:
     """The same names as for the owner, with nothing in them."""
     return {
-        "source": "",
         "notes": ["The data were prepared before they were protected; their publisher knows how."]
         if release.original.notes
         else [],
         "warnings": [],
-        "witness": [],
-        "details": [],
-        "dropped": [],
         "facts": [],
         "riskiest": [],
         "ways": [],

@@ -17,68 +17,119 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-import tsveil
 from tsveil._types import Array, Indices
-from tsveil.guarantee.base import Status, Verdict
+from tsveil.guarantee.base import Verdict
+from tsveil.guarantee.kp import classes_of
 from tsveil.interval_release import IntervalRelease
 from tsveil.measure.kp import MEANINGS, IntervalCard, value_loss
-from tsveil.params import Parameters
-from tsveil.report import figures
-from tsveil.report.pages import page
+from tsveil.report import assessment, figures
+from tsveil.report.assessment import Crowd, Linkage
+from tsveil.report.context import Context
+from tsveil.report.pages import page, percent
 from tsveil.transform.sax import as_symbols, patterns, read_back
 
 #: so many persons at highest risk are listed
 LISTED = 10
-BANNERS = {
-    Status.HOLDS: ("holds", "Verified: {}"),
-    Status.VIOLATED: ("fails", "NOT VERIFIED: the guarantee is violated"),
-    Status.UNKNOWN: ("fails", "NOT VERIFIED: whether the guarantee holds could not be decided"),
-    Status.NONE_CLAIMED: ("none", "No guarantee is claimed"),
-}
 
 
 def interval_report(
-    release: IntervalRelease, card: IntervalCard, verdict: Verdict, *, public: bool, title: str = "", source: str = ""
+    release: IntervalRelease,
+    card: IntervalCard,
+    verdict: Verdict,
+    *,
+    public: bool,
+    title: str = "",
+    source: str = "",
+    digest: str = "",
+    context: Context | None = None,
 ) -> str:
-    """The report as the text of an HTML page; `source` names the input and is shown to its owner only."""
-    kind, words = BANNERS[verdict.status]
-    today = datetime.now(UTC)
-    method = release.method
-    docs = {p.name: p.doc for p in method.parameters()} if isinstance(method, Parameters) else {}
-    shown = {
-        "public": public,
-        "title": title or f"Protected data: {release.block.name}",
-        "version": tsveil.__version__,
-        "date": f"{today.day} {today:%B %Y}",
-        "verdict": verdict,
-        "banner": (kind, words.format(release.guarantee.short)),
+    """The report as the text of an HTML page; the arguments are those of `tsveil.report.html.report`."""
+    context = context or Context()
+    shown = assessment.common(
+        release.method,
+        release.guarantee,
+        verdict,
+        release.original,
+        context,
+        public=public,
+        title=title or f"Protected data: {release.block.name}",
+        source=source,
+        digest=digest,
+        identified=False,
+    )
+    crowds = _crowds(release)
+    linkages = _linkages(card)
+    given_away = {} if public else {name: found for name, found in card.homogeneous.items() if found[0]}
+    inferred = _inferred(card, given_away)
+    known = "The whole true curve of a person, and so its shape."
+    shown |= {
         "summary": _summary(release, card),
-        "guarantee": release.guarantee,
-        "method": method,
-        "settings": [
-            (name, value, docs.get(name, "")) for name, value in method.settings().items() if value is not None
-        ],
+        "three": assessment.three_answers(crowds[release.words is not None], crowds[-1], linkages, release.n, inferred),
+        "attacker": assessment.attacker(context, known, [way.title for way in linkages], public=public),
+        "crowds": crowds,
+        "linkages": linkages,
+        "guess": assessment.guessing(release.n),
+        "given_away": given_away,
+        "residual": assessment.residual(verdict, linkages, release.n, inferred, context, public=public),
         "figures": _figures(card, public),
         "pictures": list(pictures(release, public)),
         "risk_figure": _risk_figure(card, public),
-        "carried": list(release.confidential.columns),
         "patterns": release.words is not None,
-        # Witnesses, warnings and notes may name records; they are for the owner.
-        "witness": [] if public else [line.strip() for line in verdict.witness.splitlines()],
-        "details": [] if public else list(verdict.details),
+        # Warnings and notes may name records; they are for the owner.
         "warnings": [] if public else list(release.warnings),
         "notes": [] if public else list(release.original.notes),
-        "source": "" if public else source,
-        "homogeneous": {} if public else {name: found for name, found in card.homogeneous.items() if found[0]},
         "riskiest": [] if public else _riskiest(card),
+        "untested": _untested(release),
     }
     return page("intervals.html.j2", shown)
+
+
+def _crowds(release: IntervalRelease) -> list[Crowd]:
+    """Who shares an envelope, a pattern with it, and the carried columns."""
+    envelopes, classes = classes_of(release.table)
+    crowds = [Crowd.of("the envelope", envelopes)]
+    if release.words is not None:
+        crowds.append(Crowd.of("envelope and pattern", classes))
+    if release.confidential.width:
+        crowds.append(Crowd.of("with the carried columns", assessment.groups_with(classes, release.confidential)))
+    return crowds
+
+
+def _linkages(card: IntervalCard) -> list[Linkage]:
+    """The attacks on values, pattern and both, best first."""
+    found = [
+        Linkage(
+            f"linkage by {'values and pattern' if name == 'both' else name}",
+            card[f"breach_{name}_mean"],
+            MEANINGS[f"breach_{name}"][2].replace("highest chance", "chance"),
+            highest=card[f"breach_{name}"],
+        )
+        for name in card.links
+    ]
+    return sorted(found, key=lambda linkage: -linkage.rate)
+
+
+def _inferred(card: IntervalCard, given_away: Mapping[str, tuple[int, int]]) -> str:
+    words = (
+        f"an envelope confines the values of a person to {percent(card['ncp'])} of the range of all values, on average"
+    )
+    if given_away:
+        name, (_, records) = max(given_away.items(), key=lambda found: found[1][1])
+        words += f", and {records:,} records are in groups that share one value of {name}"
+    return words
+
+
+def _untested(release: IntervalRelease) -> list[str]:
+    more = ["Whether the carried columns by themselves, or joined with other files, identify records."]
+    return assessment.untested(
+        *more * bool(release.confidential.width),
+        "Intruders who know a series inexactly, or shifted or stretched in time.",
+    )
 
 
 def _summary(release: IntervalRelease, card: IntervalCard) -> list[str]:
@@ -108,7 +159,7 @@ def _figures(card: IntervalCard, public: bool) -> list[dict[str, str]]:
             "meaning": sentence,
         }
         for name, (title, unit, sentence) in MEANINGS.items()
-        if name in card and not (public and name == "suppressed")
+        if name in card and not name.startswith("breach_") and not (public and name == "suppressed")
     ]
 
 
