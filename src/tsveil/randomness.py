@@ -1,9 +1,12 @@
 """Where randomness comes from.
 
 One secret seed of 128 bits belongs to a release: given by the caller, or drawn from the operating system. Everything random
-in the release follows from it, so a run can be repeated by whoever holds private/, and by nobody else. What is published
-directly (row order, identifiers) comes from SHAKE-256 over the seed: unlike a statistical generator its output says nothing
-about the seed or about the rest of the stream.
+in the release follows from it, so a run can be repeated by whoever holds private/, and by nobody else.
+
+What an intruder can see comes from SHAKE-256: unlike that of a statistical generator its output says nothing about the seed or about
+the rest of the stream. Row order and identifiers are published, and whoever knows some original values sees which of them were
+swapped or how much noise they got. A numpy generator gives each such stream its key and is used for nothing else in
+these methods, so its own output stays unseen.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import secrets
 
 import numpy as np
 
-from tsveil._types import Indices
+from tsveil._types import Array, Indices
 
 
 def fresh_seed() -> int:
@@ -66,5 +69,45 @@ def secret_names(seed: int, n: int) -> list[str]:
 
 
 def generator(seed: int) -> np.random.Generator:
-    """A numpy generator for the random steps of a method, whose draws are not published."""
+    """A numpy generator for the random steps of a method whose draws nobody sees, and for the keys of `secret_*` streams."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
+
+
+def secret_integers(rng: np.random.Generator, count: int, bits: int = 62) -> Indices:
+    """Uniform whole numbers from 0 to 2^bits - 1, at most 63 bits, from a stream with a fresh key.
+
+    Examples
+    --------
+    >>> draws = secret_integers(generator(1), 1000, bits=3)
+    >>> int(draws.min()), int(draws.max())
+    (0, 7)
+    """
+    raw = hashlib.shake_256(b"tsveil/draws/" + rng.bytes(32)).digest(8 * count)
+    return (np.frombuffer(raw, dtype=np.dtype("<u8")) >> np.uint64(64 - bits)).astype(np.int64)
+
+
+def secret_uniforms(rng: np.random.Generator, count: int) -> Array:
+    """Uniform numbers from 0 up to but not including 1.
+
+    Examples
+    --------
+    >>> float(secret_uniforms(generator(1), 100_000).mean().round(2))
+    0.5
+    """
+    uniforms: Array = np.ldexp(secret_integers(rng, count, bits=53).astype(np.float64), -53)
+    return uniforms
+
+
+def secret_normals(rng: np.random.Generator, count: int) -> Array:
+    """Standard normal numbers, by the inverse of the distribution function: |z| below 8.3.
+
+    Examples
+    --------
+    >>> float(secret_normals(generator(1), 100_000).std().round(2))
+    1.0
+    """
+    from scipy.special import ndtri
+
+    # In the middle of each of 2^52 cells, never 0 or 1, and as many above a half as below.
+    normals: Array = ndtri((secret_integers(rng, count, bits=52) + 0.5) * 2.0**-52)
+    return normals

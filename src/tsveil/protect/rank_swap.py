@@ -63,6 +63,7 @@ from tsveil.errors import InputError
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param
 from tsveil.protect.base import Method, Protected
+from tsveil.randomness import secret_integers
 from tsveil.technique import Technique
 
 #: n, generator -> the rank with which each rank trades places; a rank that is its own partner keeps its place
@@ -116,9 +117,9 @@ class RankSwap(Method):
 
 
 def _partners(n: int, width: int, rng: np.random.Generator) -> Indices:
-    from tsveil._kernels.rank_swap import DRAWS_BELOW, window_partners
+    from tsveil._kernels.rank_swap import window_partners
 
-    return window_partners(n, width, rng.integers(DRAWS_BELOW, size=n))
+    return window_partners(n, width, secret_integers(rng, n))
 
 
 # -- what the three kinds of rank swapping share ----------------------------------------------------------------------

@@ -47,6 +47,7 @@ from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import at_least, param
 from tsveil.protect.base import Method, Protected
 from tsveil.protect.rank_swap import check_partners, series_warnings, swapped
+from tsveil.randomness import secret_integers, secret_uniforms
 from tsveil.technique import Technique
 
 
@@ -97,6 +98,6 @@ class RankSwapBuckets(Method):
 
 
 def _partners(n: int, buckets: int, rng: np.random.Generator) -> Indices:
-    from tsveil._kernels.rank_swap import DRAWS_BELOW, bucket_partners
+    from tsveil._kernels.rank_swap import bucket_partners
 
-    return bucket_partners(n, buckets, rng.random(n), rng.integers(DRAWS_BELOW, size=n))
+    return bucket_partners(n, buckets, secret_uniforms(rng, n), secret_integers(rng, n))

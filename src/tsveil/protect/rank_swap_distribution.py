@@ -49,6 +49,7 @@ from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param
 from tsveil.protect.base import Method, Protected
 from tsveil.protect.rank_swap import check_partners, swapped, window, window_warnings
+from tsveil.randomness import secret_normals
 from tsveil.technique import Technique
 
 #: normal draws at a time; a value may need several
@@ -100,5 +101,5 @@ def _partners(n: int, mean: float, rng: np.random.Generator) -> Indices:
     partner = np.full(n, -1)
     rank = 0
     while rank < n:
-        rank = normal_partners(partner, rank, mean, rng.standard_normal(BATCH))
+        rank = normal_partners(partner, rank, mean, secret_normals(rng, BATCH))
     return partner
