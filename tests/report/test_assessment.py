@@ -22,7 +22,7 @@ from tsveil.guarantee.base import Status, Verdict
 from tsveil.measure.real_anonymity import real_anonymity
 from tsveil.plan import Input, Output, Plan
 from tsveil.protect.kp import KP
-from tsveil.report.assessment import Crowd, Linkage, groups_with, residual
+from tsveil.report.assessment import Crowd, GivenAway, Linkage, given_away, groups_with, residual
 from tsveil.report.context import QUESTIONS, Context, starting_section
 from tsveil.report.html import report
 from tsveil.report.intervals import interval_report
@@ -243,3 +243,24 @@ def test_the_report_opens_from_disk_without_the_network(method: tv.MDAV | KP, tm
             assert page.get_by_role("heading", name="Residual risk").is_visible()
             page.close()
         assert asked == [place.as_uri()] * 2
+
+
+def test_carried_values_that_groups_give_away_are_counted_for_the_owner() -> None:
+    data = Dataset.from_frame(
+        pl.DataFrame(
+            {
+                "age": [1.0, 1, 1, 50, 50, 50, 90, 90, 90],
+                "ill": list("aaabbcdef"),
+                "pay": [1, 1, 1, 500, 501, 502, 7, 900, 40],
+            }
+        ),
+        blocks={"x": ["age"]},
+        confidential=["ill", "pay"],
+    )
+    release = tv.OptimalUnivariate(k=3).protect(data)
+    found = given_away(release.attribute_disclosure())
+    assert found == [GivenAway("pay", 2, 3, 3), GivenAway("ill", 1, 3, 0)]
+    texts = {public: report(release, release.evaluate(), release.verify(), public=public) for public in (True, False)}
+    assert "6 records are in groups that give pay away" in seen(texts[False])
+    assert "give pay away" not in texts[True]
+    assert "attribute_disclosure.csv" not in texts[True]

@@ -37,6 +37,7 @@ import polars as pl
 
 import tsveil
 from tsveil._types import Indices
+from tsveil.attack.attribute import AttributeDisclosure
 from tsveil.data.dataset import Dataset
 from tsveil.errors import some
 from tsveil.guarantee.base import Guarantee, Status, Verdict
@@ -238,6 +239,45 @@ def three_answers(values: Crowd, everything: Crowd, linkages: Sequence[Linkage],
         Answer("Linkability", "Can a record be tied to a person?", link),
         Answer("Inference", "Can something be concluded about a person?", f"{inferred[0].upper()}{inferred[1:]}."),
     ]
+
+
+@dataclass(frozen=True)
+class GivenAway:
+    """A carried column whose values groups of equal published records give away; for the owner only."""
+
+    column: str
+    groups: int
+    #: records whose group has one value, and records whose group has nearly the same numbers
+    exactly: int
+    nearly: int
+
+    @property
+    def records(self) -> int:
+        """All records whose value is given away."""
+        return self.exactly + self.nearly
+
+
+def given_away(disclosure: AttributeDisclosure) -> list[GivenAway]:
+    """The carried columns that are given away, the worst first."""
+    found = [
+        GivenAway(
+            str(name),
+            len(own),
+            int(own["records"].filter(own["constant"]).sum()),
+            int(own["records"].filter(~own["constant"]).sum()),
+        )
+        for (name,), own in (
+            disclosure.groups.group_by("column", maintain_order=True) if len(disclosure.groups) else ()
+        )
+    ]
+    return sorted(found, key=lambda column: -column.records)
+
+
+def with_given_away(inferred: str, columns: Sequence[GivenAway]) -> str:
+    """What can be inferred, with the carried column that is given away most."""
+    if not columns:
+        return inferred
+    return f"{inferred}, and {columns[0].records:,} records are in groups that give {columns[0].column} away"
 
 
 def guessing(n: int) -> str:

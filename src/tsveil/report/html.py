@@ -24,7 +24,6 @@ import numpy as np
 
 from tsveil._types import Array
 from tsveil.attack._nearest import distinct_rows
-from tsveil.attack.attribute import attribute
 from tsveil.data.dataset import Dataset
 from tsveil.errors import some
 from tsveil.guarantee.base import Status, Verdict
@@ -128,8 +127,9 @@ def _for_all(release: Release, card: Scorecard, verdict: Verdict, context: Conte
     charts = figures.curves(release, public=public)
     alone, values, everything = _crowds(release)
     linkages = _linkages(card)
-    given_away = [] if public else _given_away(release)
-    inferred = _inferred(card, given_away)
+    given_away = [] if public else assessment.given_away(release.attribute_disclosure())
+    near = f"{percent(card['ID'])} of the true values lie so near to the published ones that publishing gives them away"
+    inferred = assessment.with_given_away(near, given_away)
     return {
         "n": data.n,
         "summary": _summary(release, card),
@@ -279,21 +279,6 @@ def _by_known(card: Scorecard) -> dict[str, Any] | None:
         "names": [card.meanings[name][0] for name in ways],
         "rows": [[card.by_known[name][at] for name in ways] for at in range(counts.pop())],
     }
-
-
-def _given_away(release: Release) -> list[tuple[str, int]]:
-    """Carried columns with the number of records whose value all the records with the same published values share."""
-    return [(name, count) for name, count in attribute(release.data).counts.items() if count]
-
-
-def _inferred(card: Scorecard, given_away: list[tuple[str, int]]) -> str:
-    words = (
-        f"{percent(card['ID'])} of the true values lie so near to the published ones that publishing gives them away"
-    )
-    if given_away:
-        name, count = max(given_away, key=lambda found: found[1])
-        words += f", and {count:,} records are in groups that share one value of {name}"
-    return words
 
 
 def _parts(card: Scorecard) -> dict[str, dict[str, Any]]:

@@ -17,7 +17,7 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -64,8 +64,11 @@ def interval_report(
     )
     crowds = _crowds(release)
     linkages = _linkages(card)
-    given_away = {} if public else {name: found for name, found in card.homogeneous.items() if found[0]}
-    inferred = _inferred(card, given_away)
+    given_away = [] if public else assessment.given_away(release.attribute_disclosure())
+    narrow = (
+        f"an envelope confines the values of a person to {percent(card['ncp'])} of the range of all values, on average"
+    )
+    inferred = assessment.with_given_away(narrow, given_away)
     known = "The whole true curve of a person, and so its shape."
     shown |= {
         "summary": _summary(release, card),
@@ -112,16 +115,6 @@ def _linkages(card: IntervalCard) -> list[Linkage]:
         for name in card.links
     ]
     return sorted(found, key=lambda linkage: -linkage.rate)
-
-
-def _inferred(card: IntervalCard, given_away: Mapping[str, tuple[int, int]]) -> str:
-    words = (
-        f"an envelope confines the values of a person to {percent(card['ncp'])} of the range of all values, on average"
-    )
-    if given_away:
-        name, (_, records) = max(given_away.items(), key=lambda found: found[1][1])
-        words += f", and {records:,} records are in groups that share one value of {name}"
-    return words
 
 
 def _untested(release: IntervalRelease) -> list[str]:
