@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install -qq
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench faults clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -19,6 +19,10 @@ check: .venv/.test
 
 bench: .venv/.bench
 	@$(BIN)/python benchmarks/run.py
+
+# The kill tests with 70 kills each instead of 3 to 13.
+faults: .venv/.test
+	@TSVEIL_KILLS=70 $(BIN)/python -m pytest tests/faults
 
 .venv/bin/python:
 	@$(PYTHON) -m venv .venv

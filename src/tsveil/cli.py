@@ -46,6 +46,16 @@ class Commands(click.Group):
             click.secho("error: ", fg="red", bold=True, nl=False, err=True)
             click.echo(str(error), err=True)
             ctx.exit(1 if isinstance(error, GuaranteeError) else 2)
+        except (MemoryError, RuntimeError) as error:
+            if not isinstance(error, MemoryError) and "new thread" not in str(error):
+                raise
+            click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+            click.echo(
+                f"there is not enough memory for this{f' ({error})' if str(error) else ''}; nothing was written\n"
+                "  options: a larger machine or memory limit, fewer records or columns",
+                err=True,
+            )
+            ctx.exit(2)
         except KeyboardInterrupt:
             click.echo("stopped; nothing was written", err=True)
             ctx.exit(130)

@@ -37,7 +37,7 @@ from tsveil.attack.attribute import AttributeDisclosure, attribute
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.formulas import harmless_frame
 from tsveil.data.intervals import IntervalTable, read_intervals
-from tsveil.data.write import complete_folder
+from tsveil.data.write import complete_folder, write_frame
 from tsveil.errors import OutputError
 from tsveil.guarantee.base import Verdict
 from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity
@@ -169,13 +169,10 @@ class IntervalRelease:
         with complete_folder(Path(folder), overwrite=overwrite, marker=MARKER) as place:
             public, private = place / "published", place / "private"
             public.mkdir()
-            private.mkdir()
+            private.mkdir(mode=0o700)
             path = public / f"data.{format or layout.format}"
-            if path.suffix == ".parquet":
-                frame.write_parquet(path)
-            else:
-                frame = harmless_frame(frame) if formulas == "neutralise" else frame
-                frame.write_csv(path, separator=layout.separator, decimal_comma=layout.decimal == ",")
+            harmless = formulas == "neutralise" and path.suffix == ".csv"
+            write_frame(harmless_frame(frame) if harmless else frame, path, layout)
             # The promise is about the file, so the file is what is checked last.
             written = read_intervals(path, separator=layout.separator, decimal=layout.decimal)
             refuse_unverified(self.guarantee.verify(written), allow_unverified)

@@ -19,7 +19,8 @@ import polars as pl
 from tsveil import progress
 from tsveil.data.dataset import Dataset
 from tsveil.data.read import read
-from tsveil.errors import OutputError, PlanError
+from tsveil.data.write import refuse_existing
+from tsveil.errors import PlanError
 from tsveil.guarantee.base import Verdict
 from tsveil.interval_release import IntervalRelease
 from tsveil.measure.evaluate import evaluate
@@ -200,11 +201,7 @@ def run(
         plan = Plan.load(plan)
     base = Path(base or ".")
     folder = base / plan.output.folder
-    if folder.exists() and not overwrite:
-        # Said before the work, not after it.
-        raise OutputError(
-            f"{folder} exists already\n  options: another folder, or --overwrite (overwrite=True) to replace it"
-        )
+    refuse_existing(folder, overwrite=overwrite)  # said before the work, not after it
     settings = dict(plan.method)
     chosen = method(settings.pop("name"), settings)
     if data is None:

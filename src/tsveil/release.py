@@ -124,7 +124,7 @@ class Release:
         with complete_folder(Path(folder), overwrite=overwrite, marker=MARKER) as place:
             public, private = place / "published", place / "private"
             public.mkdir()
-            private.mkdir()
+            private.mkdir(mode=0o700)  # for its owner only
             harmless = formulas == "neutralise" and (format or published.layout.format) == "csv"
             content = harmless_dataset(published) if harmless else published
             path = write_table(content, public, "data", format)

@@ -10,16 +10,19 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import re
+import stat
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import polars as pl
 
+from tsveil.data._memory import reserve
 from tsveil.data.dataset import Dataset, Layout
 from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
 from tsveil.data.gaps import Missing, check_gap_options
@@ -37,6 +40,12 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _SAMPLE = 1000
 _LINES = 200
 _BYTES = 1_000_000
+#: no table has a line of more bytes: a million columns with twenty digits each make a fifth of it
+LONGEST_LINE = 100_000_000
+_CHUNK = 1 << 24
+#: a table takes about this many times the size of its file while it is read; the parser's threads want address space beside it
+_ROOM = 4
+_THREADS = 700_000_000
 
 
 def read(
@@ -336,22 +345,74 @@ def _opened(path: Path, separator: str | None, decimal: str | None, problems: Pr
 
 
 def _bytes(path: Path, problems: Problems) -> bytes:
-    """The whole file, unpacked; read once, so that a file that changes meanwhile cannot be read half and half."""
+    """The whole file, unpacked; read once, and refused if it changed meanwhile: half old and half new is neither."""
     try:
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
+        # Without waiting: a pipe that nobody writes to would otherwise be opened for ever.
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
+            before = os.fstat(file.fileno())
+            if not stat.S_ISREG(before.st_mode):
+                raise InputError(
+                    f"{path} is a folder; one CSV or Parquet file is needed"
+                    if stat.S_ISDIR(before.st_mode)
+                    else f"{problems.subject}: it is a pipe or a device\n  options: save the table to a file first"
+                )
+            data = _unpacked(file, before.st_size, problems)
+            after = os.fstat(file.fileno())
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}") from error
     except IsADirectoryError as error:
         raise InputError(f"{path} is a folder; one CSV or Parquet file is needed") from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{problems.subject}: the compressed file is damaged ({error})") from error
+    except MemoryError as error:
+        raise InputError(
+            f"{problems.subject}: there is not enough memory for it\n  options: a larger machine or memory limit, or a part of the file"
+        ) from error
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         raise InputError(f"{problems.subject}: {getattr(error, 'strerror', None) or error}") from error
+    if any(getattr(before, what) != getattr(after, what) for what in ("st_size", "st_mtime_ns", "st_ctime_ns")):
+        raise InputError(
+            f"{problems.subject}: the file changed while it was read\n  options: wait until whatever writes it is done, or read a copy"
+        )
     if not data or data.isspace():
         raise InputError(f"{problems.subject}: the file is empty")
     return data
+
+
+def _unpacked(file: BinaryIO, size: int, problems: Problems) -> bytes:
+    """What a file holds. A line that no table has is refused before it fills the memory."""
+    start = file.read(4)
+    file.seek(0)
+    if start[:2] == b"\x1f\x8b":
+        with gzip.GzipFile(fileobj=file) as packed:
+            chunks = list(_checked(iter(lambda: packed.read(_CHUNK), b""), problems))
+        reserve(_ROOM * sum(map(len, chunks)) + _THREADS)
+        return b"".join(chunks)
+    if size > LONGEST_LINE and start != b"PAR1":
+        for _ in _checked(iter(lambda: file.read(_CHUNK), b""), problems):
+            pass
+        file.seek(0)
+    reserve(_ROOM * size + _THREADS)
+    return file.read()
+
+
+def _checked(chunks: Iterator[bytes], problems: Problems) -> Iterator[bytes]:
+    """The chunks of a text, with an error as soon as a line is longer than any table's."""
+    length = 0
+    for number, chunk in enumerate(chunks):
+        parquet = number == 0 and chunk[:4] == b"PAR1"
+        ends = [place for end in (b"\n", b"\r") if (place := chunk.find(end)) >= 0]
+        if length + min(ends, default=len(chunk)) > LONGEST_LINE and not parquet:
+            raise InputError(
+                f"{problems.subject}: it has a line of more than {LONGEST_LINE // 1_000_000} MB, so it is no table\n"
+                "  options: a file with a line per record, the cells separated by commas, semicolons, bars or tabs"
+            )
+        length = len(chunk) - 1 - max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) if ends else length + len(chunk)
+        yield chunk
+        if parquet:
+            yield from chunks
 
 
 def _csv(data: bytes, separator: str | None, decimal: str | None, problems: Problems) -> _Source:

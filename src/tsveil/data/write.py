@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import AnyArray
-from tsveil.data.dataset import Dataset
+from tsveil.data._disk import claimed_folder, exchange, flush, flush_all, partial_name, remove, tidy, unlock
+from tsveil.data.dataset import Dataset, Layout
 from tsveil.errors import OutputError
 
 
@@ -82,12 +80,33 @@ def write_table(data: Dataset, folder: Path, stem: str, form: str | None = None)
     """Write the data set into a folder in the format of its layout (or the one given), and give the file's path."""
     form = form or data.layout.format
     path = folder / f"{stem}.{form}"
-    frame = as_frame(data)
-    if form == "parquet":
-        frame.write_parquet(path)
-    else:
-        frame.write_csv(path, separator=data.layout.separator, decimal_comma=data.layout.decimal == ",")
+    write_frame(as_frame(data), path, data.layout)
     return path
+
+
+def write_frame(frame: pl.DataFrame, path: Path, layout: Layout) -> None:
+    """Write a table as Parquet or CSV, as the file's name says; CSV with the separator and the decimal mark of the layout."""
+    try:
+        if path.suffix == ".parquet":
+            frame.write_parquet(path)
+        else:
+            frame.write_csv(path, separator=layout.separator, decimal_comma=layout.decimal == ",")
+    except pl.exceptions.PolarsError as error:
+        # A full disk reaches us as an OSError from one writer and as a PolarsError from the other.
+        raise OSError(None, str(error).strip().split("\n")[0]) from error
+
+
+def refuse_existing(folder: Path, *, overwrite: bool) -> None:
+    """Refuse to replace a folder without being asked; what a killed run left beside it is put in order first."""
+    try:
+        tidy(_final(folder))
+        exists = folder.exists() or folder.is_symlink()
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {error.strerror or error}") from error
+    if exists and not overwrite:
+        raise OutputError(
+            f"{folder} exists already\n  options: another folder, or --overwrite (overwrite=True) to replace it"
+        )
 
 
 @contextmanager
@@ -95,54 +114,54 @@ def complete_folder(folder: Path, *, overwrite: bool, marker: str) -> Iterator[P
     """A folder to fill that takes its final name only when the body ends without an error.
 
     An existing folder is refused unless `overwrite`, and then only replaced when it holds `marker`, the file by which a folder
-    made by tsveil is known: nobody loses other files to a mistyped path.
+    made by tsveil is known: nobody loses other files to a mistyped path. Whenever the process is killed, the old folder is
+    intact or the new one complete.
     """
-    if folder.exists() or folder.is_symlink():
-        if not overwrite:
-            raise OutputError(
-                f"{folder} exists already\n  options: another folder, or --overwrite (overwrite=True) to replace it"
-            )
-        if not folder.is_dir() or (any(folder.iterdir()) and not (folder / marker).is_file()):
-            raise OutputError(f"{folder} was not made by tsveil and is not overwritten\n  options: another folder")
-    partial = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
-    old = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.old"
+    partial, lock = None, None
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        partial.mkdir()
+        refuse_existing(folder, overwrite=overwrite)
+        final = _final(folder)
+        if (final.exists() or final.is_symlink()) and (
+            not final.is_dir() or (any(final.iterdir()) and not (final / marker).is_file())
+        ):
+            raise OutputError(f"{folder} was not made by tsveil and is not overwritten\n  options: another folder")
+        final.parent.mkdir(parents=True, exist_ok=True)
+        partial, lock = claimed_folder(final)
         yield partial
-        for path in sorted(partial.rglob("*")):
-            if path.is_file():
-                _flush(path)
-        if folder.exists():
-            folder.rename(old)
-        partial.rename(folder)
-        _flush(folder.parent)
+        flush_all(partial)
+        if not final.exists():
+            partial.rename(final)
+        elif not exchange(partial, final):
+            old = partial.with_suffix(".old")
+            final.rename(old)
+            try:
+                partial.rename(final)
+            except OSError:
+                old.rename(final)
+                raise
+            remove(old)
+        flush(final.parent)
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}") from error
     finally:
-        if old.exists() and not folder.exists():
-            old.rename(folder)
-        shutil.rmtree(partial, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        if partial is not None:
+            remove(partial)  # half a release, or the one that was replaced
+        unlock(lock)
 
 
-def _flush(path: Path) -> None:
-    """Ask the operating system to put a file or folder on the disk now."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # some file systems cannot flush folders; then there is nothing to do
-            os.fsync(handle)
-    finally:
-        os.close(handle)
+def _final(folder: Path) -> Path:
+    """Where the folder is: a link to a folder stays a link."""
+    return folder.resolve() if folder.is_dir() else folder
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a small text file so that it is complete or absent."""
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    partial = partial_name(path)
     try:
         partial.write_text(text, encoding="utf-8")
-        _flush(partial)
+        flush(partial)
         partial.replace(path)
+        flush(path.parent)
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:

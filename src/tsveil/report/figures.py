@@ -43,6 +43,8 @@ ROUNDED = 5
 #: groups are drawn for the first few series only
 SERIES = 2
 WIDTH, HEIGHT = 380, 170
+#: what the chart renderer sets aside when it starts (measured: more than 64 GB, less than 80), though it uses little of it
+ADDRESSES = 80_000_000_000
 
 
 @dataclass(frozen=True)
@@ -334,6 +336,9 @@ def _svg(chart: alt.Chart | alt.LayerChart | alt.FacetChart, datasets: dict[str,
     import altair as alt
     import vl_convert
 
+    from tsveil.data._memory import reserve_addresses
+
+    reserve_addresses(ADDRESSES, "drawing the charts of a report")
     axis = {"labelColor": INK["axis"], "titleColor": INK["axis"], "gridColor": INK["grid"], "domainColor": INK["axis"]}
     spec = chart.properties(width=WIDTH, height=HEIGHT, background="transparent", padding=4).to_dict()
     spec["datasets"] = datasets

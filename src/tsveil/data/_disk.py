@@ -1,0 +1,109 @@
+"""What the operating system has to do so that a folder or file is complete or absent, also when the process is killed.
+
+A writer fills a folder with a hidden name beside the final one and holds a lock on it. The lock ends with the process, whatever ends
+it: so the next writer can tell a folder that was left behind from one that is being filled. A finished folder takes the
+name of an older one in a single step (`exchange`) where the system can do that. Where it cannot, the older one is moved aside first; a
+process killed between the two steps leaves it under a hidden name, and the next writer brings it back (`tidy`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import secrets
+import shutil
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: folders left behind cannot be told from those in use, so they stay
+    fcntl = None  # type: ignore[assignment]
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+def partial_name(final: Path) -> Path:
+    """A fresh hidden name beside the final one for what is being filled."""
+    return final.with_name(f".{final.name}.{secrets.token_hex(4)}.partial")
+
+
+def claimed_folder(final: Path) -> tuple[Path, int | None]:
+    """A new folder with a partial name, and the lock on it."""
+    while True:
+        partial = partial_name(final)
+        partial.mkdir()
+        lock = lock_on(partial, wait=True)
+        if partial.exists():
+            return partial, lock
+        unlock(lock)  # another writer took it for one left behind in the moment before it was locked
+
+
+def lock_on(path: Path, *, wait: bool = False) -> int | None:
+    """A lock that ends with this process; None when somebody holds it, or where there are no locks."""
+    if fcntl is None:
+        return None
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def unlock(handle: int | None) -> None:
+    """Give a lock back."""
+    if handle is not None:
+        os.close(handle)
+
+
+def tidy(final: Path) -> None:
+    """Remove what killed writers left beside a final name, and bring back the older folder if one was moved aside."""
+    left_behind = re.compile(rf"\.{re.escape(final.name)}\.[0-9a-f]{{8}}\.(partial|old)")
+    try:
+        found = sorted(path for path in final.parent.iterdir() if left_behind.fullmatch(path.name) and path.is_dir())
+    except OSError:
+        return  # no such folder yet, or none that may be read: the writer will say so
+    for path in found:
+        if path.suffix == ".old" and not final.exists():
+            path.rename(final)
+        elif (lock := lock_on(path)) is not None:
+            remove(path)
+            unlock(lock)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder, or what can be removed of it."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange two names in one step; False where the system or its file system cannot, and then nothing was done."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
+    if rename is None:
+        return False
+    return bool(rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0)
+
+
+def flush(path: Path) -> None:
+    """Ask the operating system to put a file, or the names in a folder, on the disk now."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        if not path.is_dir():  # some file systems cannot flush folders; then there is nothing to do
+            raise
+    finally:
+        os.close(handle)
+
+
+def flush_all(folder: Path) -> None:
+    """Put a folder with all its files and folders on the disk, the innermost first."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        flush(path)
+    flush(folder)

@@ -1,0 +1,89 @@
+"""The side of the fault tests that gives the jobs to `victim` and looks at what is left of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+#: how many kills each kill test makes, if not its own number; `make faults` sets it
+KILLS = int(os.environ.get("TSVEIL_KILLS", "0"))
+KILLED = -9
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a job ended: its exit code (KILLED when it was), and what it printed."""
+
+    code: int
+    output: str
+    #: calls to the file system, when it came to its end
+    steps: int | None
+
+
+class Arena:
+    """A victim at work in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "COLUMNS": "200"}
+        self.victim = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("victim.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        self._answer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self.victim.stdin is not None
+        assert self.victim.stdout is not None
+        self.victim.stdin.close()
+        self.victim.wait(timeout=60)
+        self.victim.stdout.close()
+
+    def _answer(self) -> Any:
+        assert self.victim.stdout is not None
+        return json.loads(self.victim.stdout.readline())
+
+    def do(self, what: str, *words: object, **fate: Any) -> Ended:
+        """Run a job to its end."""
+        output, steps = self.folder / "output.txt", self.folder / "steps.txt"
+        for old in (output, steps):
+            old.unlink(missing_ok=True)
+        job = {"do": what, "words": [str(w) if isinstance(w, Path) else w for w in words], "folder": str(self.folder)}
+        assert self.victim.stdin is not None
+        self.victim.stdin.write(json.dumps({**job, "output": str(output), "steps": str(steps), **fate}) + "\n")
+        self.victim.stdin.flush()
+        code = self._answer()
+        return Ended(
+            code, output.read_text() if output.exists() else "", int(steps.read_text()) if steps.exists() else None
+        )
+
+
+def contents(folder: Path) -> dict[str, object] | None:
+    """Everything in a folder, except for the moment when it was written; None when there is no folder."""
+    if not folder.exists():
+        return None
+    found: dict[str, object] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.name == "release.json":
+            facts = json.loads(path.read_text())
+            facts.pop("written")
+            found[str(path.relative_to(folder))] = facts
+        elif path.is_file():
+            found[str(path.relative_to(folder))] = path.read_bytes()
+    return found
+
+
+def hidden(folder: Path) -> list[str]:
+    """What was left beside the release."""
+    return [path.name for path in folder.iterdir() if path.name.startswith(".")]

@@ -1,0 +1,68 @@
+"""A file that is written while it is read is refused: half of the old one and half of the new one is neither."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tsveil as tv
+from tsveil.data import read as reading
+from tsveil.errors import InputError
+
+OLD = b"id,1,2,3\n" + b"".join(b"h%d,1,2,3\n" % i for i in range(100))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("change", ["longer", "same length", "shorter"])
+def test_a_file_that_changes_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, packed: bool
+) -> None:
+    path = tmp_path / "meters.csv"
+    path.write_bytes(gzip.compress(OLD) if packed else OLD)
+    os.utime(path, (1_000_000, 1_000_000))
+    assert tv.read(path).n == 100
+    unpacked = reading._unpacked
+
+    def meanwhile(file: Any, size: int, problems: Any) -> bytes:
+        data = unpacked(file, size, problems)
+        new = OLD.replace(b",1,2,3", b",4,5,6")
+        path.write_bytes({"longer": new + new, "same length": new, "shorter": new[:50]}[change])
+        return data
+
+    monkeypatch.setattr(reading, "_unpacked", meanwhile)
+    with pytest.raises(InputError, match=r"meters.csv cannot be read: the file changed while it was read\n  options: "):
+        tv.read(path)
+    monkeypatch.undo()
+    path.write_bytes(OLD)
+    assert tv.read(path).n == 100
+
+
+def test_pipes_and_devices_are_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(InputError, match="it is a pipe or a device"):
+            tv.read(place)
+
+
+def test_a_packed_file_without_lines_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LONGEST_LINE", 5_000_000)
+    monkeypatch.setattr(reading, "_CHUNK", 1_000_000)
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"id,1,2\n" + bytes(50_000_000)))
+    reads = []
+    read = gzip.GzipFile.read
+
+    def counted(self: gzip.GzipFile, size: int | None = -1) -> bytes:
+        reads.append(size)
+        return read(self, size)
+
+    monkeypatch.setattr(gzip.GzipFile, "read", counted)
+    with pytest.raises(InputError, match="it has a line of more than 5 MB, so it is no table"):
+        tv.read(path)
+    assert len(reads) < 8  # of 50

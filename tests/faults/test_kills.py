@@ -1,0 +1,107 @@
+"""A run that is killed at any moment leaves the old release intact or the new one complete, and the next run succeeds.
+
+First at every chosen step (each call to the file system is one), so that every moment between two steps is met; then at random moments.
+`make faults` makes more of the same kills: TSVEIL_KILLS of each kind.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from faults.arena import KILLED, KILLS, Arena, contents, hidden
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    with Arena(tmp_path_factory.mktemp("kills")) as one:
+        yield one
+
+
+def written(arena: Arena, folder: Path, version: int) -> dict[str, object]:
+    """The release of a version, from a run that was left alone."""
+    ended = arena.do("write", folder, version)
+    assert ended.code == 0, ended.output
+    found = contents(folder)
+    assert found is not None
+    return found
+
+
+def test_write_killed_at_any_step_leaves_the_old_or_the_new_release(arena: Arena, tmp_path: Path) -> None:
+    folder = tmp_path / "release"
+    new, old = written(arena, folder, 2), written(arena, folder, 1)
+    assert new.keys() == old.keys()
+    assert new != old
+    steps = arena.do("write", folder, 1, folder=str(tmp_path)).steps
+    assert steps is not None
+    assert steps > 15
+    seen = []
+    for step in spread(steps, KILLS or 13):
+        ended = arena.do("write", folder, 2, folder=str(tmp_path), at=step)
+        assert ended.code == KILLED, ended.output
+        found = contents(folder)
+        assert found in (old, new), f"killed at step {step} of {steps}: {sorted(found or ())}"
+        seen.append(found == new)
+        if found == new:
+            assert written(arena, folder, 1) == old
+    assert False in seen
+    assert True in seen
+    assert written(arena, folder, 2) == new
+    assert hidden(tmp_path) == []
+
+
+def test_the_first_write_killed_at_any_step_leaves_nothing_or_all(arena: Arena, tmp_path: Path) -> None:
+    folder = tmp_path / "release"
+    new = written(arena, tmp_path / "other", 2)
+    steps = arena.do("write", folder, 2, folder=str(tmp_path)).steps
+    assert steps is not None
+    for number, step in enumerate(spread(steps, KILLS or 4)):
+        folder = tmp_path / f"release{number}"
+        assert arena.do("write", folder, 2, folder=str(tmp_path), at=step).code == KILLED
+        assert contents(folder) in (None, new), f"killed at step {step} of {steps}"
+        assert written(arena, folder, 2) == new
+    assert hidden(tmp_path) == []
+
+
+def test_run_killed_at_random_moments(arena: Arena, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({"id": [f"h{i}" for i in range(24)]} | {str(t): rng.gamma(2, 1, 24).round(3) for t in range(8)})
+    frame.write_csv(tmp_path / "meters.csv")
+    versions: list[dict[str, object] | None] = []
+    for version in (1, 2):
+        (tmp_path / f"{version}.toml").write_text(
+            f'seed = {version}\n[input]\npath = "meters.csv"\n[method]\nname = "mdav"\nk = 3\n[output]\nfolder = "release"\n'
+        )
+        start = time.perf_counter()
+        ended = arena.do("command", "run", tmp_path / f"{version}.toml", "--overwrite", folder=str(tmp_path))
+        duration = time.perf_counter() - start
+        assert ended.code == 0, ended.output
+        versions.append(contents(tmp_path / "release"))
+    # Where the moment falls depends on how busy the machine is; whatever it is, the release must be whole. Half of the
+    # kills come at steps, which do not depend on it: without them most moments would lie before the writing.
+    moments = random.Random(7)
+    for number in range(KILLS or 3):
+        fate = (
+            {"after": moments.uniform(0, 1.1 * duration)}
+            if number % 2
+            else {"at": moments.randrange(1, ended.steps or 2)}
+        )
+        ended_so = arena.do("command", "run", tmp_path / "1.toml", "--overwrite", folder=str(tmp_path), **fate)
+        assert ended_so.code in (KILLED, 0), ended_so.output
+        assert contents(tmp_path / "release") in versions, fate
+    assert arena.do("command", "run", tmp_path / "2.toml", "--overwrite", folder=str(tmp_path)).code == 0
+    assert contents(tmp_path / "release") == versions[1]
+    assert hidden(tmp_path) == []
+
+
+def spread(steps: int, count: int) -> list[int]:
+    """So many steps of 1..steps, evenly, with the last ones (where names change) among them; over and over if there are more."""
+    if count >= steps:
+        return [1 + at % steps for at in range(count)]
+    last = count // 2
+    return sorted({*np.linspace(1, steps - last, count - last).astype(int).tolist(), *range(steps - last + 1, steps + 1)})
