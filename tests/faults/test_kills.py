@@ -70,7 +70,9 @@ def test_the_first_write_killed_at_any_step_leaves_nothing_or_all(arena: Arena, 
 
 def test_run_killed_at_random_moments(arena: Arena, tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
-    frame = pl.DataFrame({"id": [f"h{i}" for i in range(24)]} | {str(t): rng.gamma(2, 1, 24).round(3) for t in range(8)})
+    frame = pl.DataFrame(
+        {"id": [f"h{i}" for i in range(24)]} | {str(t): rng.gamma(2, 1, 24).round(3) for t in range(8)}
+    )
     frame.write_csv(tmp_path / "meters.csv")
     versions: list[dict[str, object] | None] = []
     for version in (1, 2):
@@ -104,4 +106,6 @@ def spread(steps: int, count: int) -> list[int]:
     if count >= steps:
         return [1 + at % steps for at in range(count)]
     last = count // 2
-    return sorted({*np.linspace(1, steps - last, count - last).astype(int).tolist(), *range(steps - last + 1, steps + 1)})
+    return sorted(
+        {*np.linspace(1, steps - last, count - last).astype(int).tolist(), *range(steps - last + 1, steps + 1)}
+    )

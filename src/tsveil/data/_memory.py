@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 
+
 def reserve(size: int) -> None:
     """Raise MemoryError now if so many bytes of memory cannot be had."""
     try:
