@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+
 from faults.arena import KILLED, KILLS, Arena, contents, hidden
 
 

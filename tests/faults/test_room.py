@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from faults.arena import Arena, contents, hidden
 
 import tsveil as tv
+from faults.arena import Arena, contents, hidden
 from tsveil.data import _disk
 from tsveil.errors import OutputError
 

@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def command(*words: str) -> int:
     return 0
 
 
-JOBS = {"write": write, "command": command}
+JOBS: dict[str, Callable[..., int]] = {"write": write, "command": command}
 
 
 class Steps:
@@ -69,7 +70,7 @@ class Steps:
         sys.addaudithook(self.heard)
         flush, exchange = os.fsync, _disk.exchange
 
-        def counted_flush(handle: int) -> None:
+        def counted_flush(handle: Any) -> None:
             self.step()
             flush(handle)
 
