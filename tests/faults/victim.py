@@ -70,9 +70,9 @@ class Steps:
         sys.addaudithook(self.heard)
         flush, exchange = os.fsync, _disk.exchange
 
-        def counted_flush(handle: Any) -> None:
+        def counted_flush(fd: Any) -> None:
             self.step()
-            flush(handle)
+            flush(fd)
 
         def counted_exchange(one: Path, other: Path) -> bool:
             self.step()
