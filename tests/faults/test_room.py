@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import tsveil as tv
 from faults.arena import Arena, contents, hidden
+from tsveil.cli import main
 from tsveil.data import _disk
 from tsveil.errors import OutputError
 
@@ -24,10 +26,9 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
         yield one
 
 
-def meters(folder: Path, records: int) -> Path:
-    """A file whose release takes some kilobytes per record."""
-    values = np.random.default_rng(1).gamma(2, 1, (records, 6))
-    frame = pl.DataFrame({"id": [f"h{i}" for i in range(records)]} | {f"v{t}": values[:, t] for t in range(6)})
+def meters(folder: Path) -> Path:
+    values = np.random.default_rng(1).gamma(2, 1, (100, 6))
+    frame = pl.DataFrame({"id": [f"h{i}" for i in range(100)]} | {f"v{t}": values[:, t] for t in range(6)})
     frame.write_csv(folder / "meters.csv")
     return folder / "meters.csv"
 
@@ -71,12 +72,15 @@ def test_a_full_disk(arena: Arena, tmp_path: Path, form: str) -> None:
 
 
 def test_the_command_line_says_it_and_ends_with_code_2(arena: Arena, tmp_path: Path) -> None:
-    file, out = meters(tmp_path, 100), tmp_path / "release"
-    ended = arena.do("command", "protect", file, "--out", out, "--method", "noise", file_size=4000)
+    plan = tmp_path / "meters.plan.toml"
+    ended = arena.do("command", "plan", meters(tmp_path), file_size=400)
     assert ended.code == 2, ended.output
-    assert f"error: {out} cannot be written: File too large" in ended.output
-    assert "Traceback" not in ended.output
+    assert f"error: {plan} cannot be written: File too large" in ended.output
     assert [path.name for path in tmp_path.iterdir()] == ["meters.csv"]
+
+
+def test_a_full_disk_below_the_cache_of_compiled_code_stops_nothing(arena: Arena, tmp_path: Path) -> None:
+    assert arena.do("compile", tmp_path, file_size=200).output == "42.0\n"
 
 
 def test_a_folder_that_may_not_be_written(arena: Arena) -> None:
@@ -101,20 +105,30 @@ def test_a_folder_that_may_not_be_written(arena: Arena) -> None:
         assert arena.do("write", locked / "release", 2).code == 0
 
 
-@pytest.mark.parametrize(
-    ("memory", "message"),
-    [
-        (20, "meters.csv cannot be read: there is not enough memory for it"),
-        (500, "meters.csv cannot be read: there is not enough memory for it"),
-        (1500, "there is not enough memory for this (drawing the charts of a report needs 80 GB of addresses"),
-    ],
-)
-def test_too_little_memory(arena: Arena, tmp_path: Path, memory: int, message: str) -> None:
-    file, out = meters(tmp_path, 100), tmp_path / "release"
-    ended = arena.do("command", "protect", file, "--out", out, "--method", "noise", memory=memory * 1_000_000)
+@pytest.mark.parametrize("memory", [20, 200, 500])
+def test_too_little_memory_to_read(arena: Arena, tmp_path: Path, memory: int) -> None:
+    ended = arena.do("command", "inspect", meters(tmp_path), memory=memory * 1_000_000)
     assert ended.code == 2, ended.output
-    assert f"error: {message}" in ended.output
+    assert "error: meters.csv cannot be read: there is not enough memory for it\n  options: " in ended.output
     assert "Traceback" not in ended.output
+
+
+def test_too_little_memory_to_draw(arena: Arena) -> None:
+    ended = arena.do("draw", memory=1_000_000_000)
+    assert "MemoryError: drawing the charts of a report needs 80 GB of addresses, though little memory" in ended.output
+
+
+@pytest.mark.parametrize("error", [MemoryError("42 GB"), RuntimeError("can't start new thread")])
+def test_too_little_memory_for_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def greedy(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("tsveil.protect.noise.Noise.protect", greedy)
+    ended = CliRunner().invoke(
+        main, ["protect", str(meters(tmp_path)), "--out", str(tmp_path / "o"), "--method", "noise"]
+    )
+    assert ended.exit_code == 2
+    assert f"error: there is not enough memory for this ({error}); nothing was written\n  options: " in ended.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["meters.csv"]
 
 

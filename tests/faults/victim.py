@@ -59,7 +59,23 @@ def command(*words: str) -> int:
     return 0
 
 
-JOBS: dict[str, Callable[..., int]] = {"write": write, "command": command}
+def draw() -> int:
+    """Make the report of a release."""
+    made, card = RELEASES[1]
+    tsveil.report.html.report(made, card, made.verify(), public=True)
+    return 0
+
+
+def compile_anew(folder: str) -> int:
+    """Compile a kernel whose cache is in a folder."""
+    source = Path(folder) / "fresh.py"
+    source.write_text("from tsveil._kernels.compiling import kernel\n@kernel\ndef twice(x):\n    return 2 * x\n")
+    sys.path.insert(0, folder)
+    print(__import__("fresh").twice(21.0))
+    return 0
+
+
+JOBS: dict[str, Callable[..., int]] = {"write": write, "command": command, "draw": draw, "compile": compile_anew}
 
 
 class Steps:

@@ -7,6 +7,7 @@ would let the compiler assume that there is no NaN and reorder sums, and sums in
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar, cast
 
 from numba import njit
@@ -16,4 +17,17 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def kernel(function: F) -> F:
     """Compile a function at its first call, or load it from the cache."""
-    return cast(F, njit(cache=True, nogil=True, error_model="numpy")(function))
+    compiled = njit(cache=True, nogil=True, error_model="numpy")(function)
+    if hasattr(compiled, "_cache"):  # not when compiling is switched off
+        compiled._cache.save_overload = _if_there_is_room(compiled._cache.save_overload)
+    return cast(F, compiled)
+
+
+def _if_there_is_room(save: Callable[..., None]) -> Callable[..., None]:
+    """A full disk below the cache costs time at the next start, and nothing else."""
+
+    def saved(*arguments: object) -> None:
+        with suppress(OSError):
+            save(*arguments)
+
+    return saved
