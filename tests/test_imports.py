@@ -28,6 +28,7 @@ ORDER = [
     ["plugins", "registry"],
     ["study", "report"],
     ["plan"],
+    ["reproduce"],
     ["terminal"],
     ["cli", "web"],
 ]

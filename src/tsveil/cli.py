@@ -605,6 +605,60 @@ def methods(as_json: bool) -> None:
             click.echo(f"    --{p.name:<15} {p.doc} ({p.words}; {p.default})")
 
 
+@main.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--data", type=click.Path(path_type=Path), metavar="DIR", help="The folder with the data files.")
+@click.option("--list", "only_list", is_flag=True, help="Say what can be run and what it needs, and run nothing.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), help="Write a page: .html with every cell, or .md with a summary."
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing page.")
+@json_option
+def reproduce(
+    names: tuple[str, ...], data: Path | None, only_list: bool, out: Path | None, overwrite: bool, as_json: bool
+) -> None:
+    """Run the experiments of the source papers and hold our figures against the published ones.
+
+    NAME is a table (004-4.7), a chapter (004-4) or a paper (004); without one all are run.
+    """
+    from tsveil.data.write import write_text
+    from tsveil.reproduce.page import html, listing, markdown
+    from tsveil.reproduce.run import reproduce as run_again
+    from tsveil.reproduce.run import total
+    from tsveil.reproduce.source import Source
+
+    if only_list:
+        click.echo(listing(Source(data)))
+        return
+    check_page(out, overwrite)
+    with shown_progress(not as_json):
+        results = run_again(names or None, data=data)
+    if out is not None:
+        command = " ".join(["tsveil reproduce", *names, *(["--data DIR"] if data else [])])
+        write_text(out, (html if out.suffix == ".html" else markdown)(results, command))
+    if as_json:
+        document = {"totals": total(results), "experiments": [result.to_dict() for result in results]}
+        click.echo(json.dumps(document, indent=2))
+        return
+    from tsveil.terminal import verdict_tables
+
+    verdict_tables(results, cells=bool(names))
+    if out is not None:
+        click.echo(f"\nPage     {out}")
+
+
+def check_page(out: Path | None, overwrite: bool) -> None:
+    """Refuse a page that could not be written, before the work."""
+    from tsveil.errors import OutputError
+
+    if out is None:
+        return
+    if out.suffix not in (".html", ".md"):
+        raise OutputError(f"--out {out} must end in .html (every cell) or .md (a summary)")
+    if out.exists() and not overwrite:
+        raise OutputError(f"{out} exists already\n  options: another file (--out), or --overwrite")
+
+
 # -- what a person sees ------------------------------------------------------------------------------------------------------
 
 

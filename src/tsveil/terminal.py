@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -12,6 +14,9 @@ from tsveil._types import Indices
 from tsveil.measure.kp import MEANINGS, IntervalCard
 from tsveil.measure.scorecard import Scorecard
 from tsveil.progress import listening
+
+if TYPE_CHECKING:
+    from tsveil.reproduce.run import Result
 
 #: columns of a terminal from which on the score card explains its figures; the report always does
 WIDE = 110
@@ -77,3 +82,39 @@ def card_table(card: Scorecard | IntervalCard) -> None:
                 shown = f"[bold]{title}[/]" if name in {"IL", "DR", "score"} else title
                 table.add_row(name, f"{card[name]:.2f} %", shown, sentence if wide else "")
     console.print(table)
+
+
+#: verdict -> how a terminal shows it
+VERDICT_STYLES = {"equal": "green", "near": "green", "trend only": "blue", "differs": "red"}
+
+
+def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
+    """Print how many cells of each table got which verdict, and before that the cells themselves."""
+    from tsveil.reproduce.page import shown, summary_rows
+    from tsveil.reproduce.verdicts import VERDICTS
+
+    console = Console()
+    for result in results if cells else ():
+        table = result.experiment.table
+        console.print(f"[bold]{table.name}[/] {table.title}\n[dim]{result.experiment.how}[/]", highlight=False)
+        grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for name in (*table.keys, ""):
+            grid.add_column(name, overflow="fold")
+        grid.add_column("published", justify="right")
+        grid.add_column("ours", justify="right")
+        for name in ("verdict", "why"):
+            grid.add_column(name, overflow="fold")
+        for cell in result.cells:
+            style = VERDICT_STYLES.get(cell.verdict, "yellow")
+            verdict = f"[{style}]{cell.verdict}[/]"
+            grid.add_row(*cell.row, cell.column, cell.printed, shown(cell), verdict, f"[dim]{cell.why}[/]")
+        console.print(grid)
+        console.print()
+    counts = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    counts.add_column("table", style="bold", no_wrap=True)
+    counts.add_column("", overflow="ellipsis", no_wrap=True, max_width=60)
+    for name in ("cells", *VERDICTS):
+        counts.add_column(name, justify="right")
+    for row in summary_rows(results):
+        counts.add_row(*row)
+    console.print(counts)

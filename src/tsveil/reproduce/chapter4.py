@@ -1,0 +1,243 @@
+"""Chapter 4 of the thesis: attacks made for one method, on rank swapping, univariate and multivariate microaggregation.
+
+Rank swapping is random: its figures are means over seeds, here as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from tsveil.attack.alignment import alignment_prefixes
+from tsveil.attack.distance import distance_prefixes
+from tsveil.attack.interval import interval
+from tsveil.attack.links import Links
+from tsveil.attack.probabilistic import probabilistic_prefixes
+from tsveil.attack.projected import projected_prefixes
+from tsveil.attack.rank_swap import rank_swap_prefixes
+from tsveil.data.dataset import Dataset
+from tsveil.measure.microdata import microdata_loss
+from tsveil.measure.sse import sse
+from tsveil.protect.base import Method
+from tsveil.protect.mdav import MDAV
+from tsveil.protect.rank_swap import RankSwap
+from tsveil.protect.rank_swap_buckets import RankSwapBuckets
+from tsveil.protect.rank_swap_distribution import RankSwapDistribution
+from tsveil.protect.univariate import OptimalUnivariate
+from tsveil.release import Release
+from tsveil.reproduce.chapter3 import blockwise, blockwise_figures
+from tsveil.reproduce.experiment import Experiment, Rows, keyed
+from tsveil.reproduce.microdata import mean_rate, reference
+from tsveil.reproduce.printed import Row, example_table
+from tsveil.reproduce.source import Source, attributes
+
+#: random releases of which the mean is taken
+SEEDS = range(3)
+#: half of the attributes, which the intruder knows at most
+HALF = {"Census": 6, "EIA": 5}
+
+
+# -- rank swapping ----------------------------------------------------------------------------------------------------
+
+
+def example_links(source: Source) -> Rows:
+    """Table 4.2: right links in the printed example with 1 to 4 known attributes."""
+    names = [f"attr{j}" for j in range(1, 5)]
+    original, protected = (
+        attributes(pl.DataFrame(np.array(example_table(f"004-{name}")), schema=names, orient="row"), [names])
+        for name in ("original", "swapped")
+    )
+    found = {
+        "RS-RL": rank_swap_prefixes(original, protected, window=2, ties="first"),
+        "DB-RL": distance_prefixes(original, protected, metric="l1", ties="first"),
+        "P-RL": probabilistic_prefixes(original, protected, ties="first"),
+    }
+    return {
+        (attack,): {
+            **{str(known): links.correct for known, links in enumerate(rounds, 1)},
+            "average": mean_rate(rounds),
+        }
+        for attack, rounds in found.items()
+    }
+
+
+def whole(source: Source, name: str) -> Dataset:
+    """Census or EIA as one block."""
+    frame = reference(source, name)
+    return source.once(("whole", name), lambda: attributes(frame, [frame.columns]))
+
+
+def _window(data: Dataset, buckets: int) -> int:
+    """Two buckets, in ranks."""
+    return 2 * -(-data.n // buckets)
+
+
+#: table -> the method with the parameter of the row, and how the attack by ranks is told about it
+SWAPPING: dict[str, tuple[Callable[[float], Method], Callable[[Dataset, float], dict[str, float]]]] = {
+    "004-4.3": (lambda p: RankSwap(p=p), lambda data, p: {"p": p}),
+    "004-4.4": (lambda p: RankSwapDistribution(p=p), lambda data, p: {"p": 2 * p}),
+    "004-4.5": (lambda p: RankSwapBuckets(buckets=int(p)), lambda data, p: {"window": _window(data, int(p))}),
+}
+
+
+def swapped(source: Source, table: str, name: str, p: float, seed: int) -> Release:
+    """Census or EIA swapped."""
+    make, _ = SWAPPING[table]
+    return source.once(("swapped", table, name, p, seed), lambda: make(p).protect(whole(source, name), seed=seed))
+
+
+def swapping(table: str, source: Source) -> Rows:
+    """Tables 4.3 to 4.5."""
+    return {row: _swapping(table, source, row) for row in keyed(table)}
+
+
+def _swapping(table: str, source: Source, row: Row) -> dict[str, float]:
+    name, p = row[0], float(row[1])
+    data = whole(source, name)
+    known = data.columns[: HALF[name]]
+    each = []
+    for seed in SEEDS:
+        release = swapped(source, table, name, p, seed)
+        by_rank = rank_swap_prefixes(data, release, known=known, **SWAPPING[table][1](data, p))  # type: ignore[arg-type]
+        figures = {
+            "IL": microdata_loss(data.values, release.data.values).il,
+            "RSLD": mean_rate(by_rank),
+            "DLD": mean_rate(distance_prefixes(data, release, known=known)),
+            "PLD": mean_rate(probabilistic_prefixes(data, release, known=known)),
+            "ID": interval(data, release).rate,
+        }
+        each.append(figures)
+    means = {figure: float(np.mean([one[figure] for one in each])) for figure in each[0]}
+    # What the scores of the tables were computed by, not what is printed.
+    risk = means["RSLD"] / 3 + means["DLD"] / 6 + means["PLD"] / 6 + means["ID"] / 3
+    return {**means, "Score": (means["IL"] + risk) / 2}
+
+
+def curves(source: Source) -> Rows:
+    """What the text says about figures 4.3 to 4.5: links by ranks with half, all, or the best number of attributes."""
+    rows: dict[Row, dict[str, float]] = {}
+    for row in keyed("004-4.figures"):
+        figure, name, p, known = row
+        table = {"4.3": "004-4.3", "4.4": "004-4.4", "4.5": "004-4.5"}[figure]
+        data = whole(source, name)
+        release = swapped(source, table, name, float(p), 0)
+        counts = {"half": [HALF[name]], "all": [len(data.columns)], "best": None}[known]
+        more = SWAPPING[table][1](data, float(p))
+        found = rank_swap_prefixes(data, release, counts=counts, **more)  # type: ignore[arg-type]
+        rows[row] = {"links": max(links.rate for links in found)}
+    return rows
+
+
+def unions(source: Source) -> Rows:
+    """Table 4.6: right links on p-distribution by distance and by the annotated union of two widths."""
+    rows = {}
+    for row in keyed("004-4.6"):
+        name, p = row[0], float(row[1])
+        data = whole(source, name)
+        known = data.columns[: HALF[name]]
+        found: dict[str, list[float]] = {"DB-RL": [], "half": [], "whole": []}
+        for seed in SEEDS:
+            release = swapped(source, "004-4.4", name, p, seed)
+            last = [len(known)]
+            found["DB-RL"].append(_right(distance_prefixes(data, release, known=known, counts=last)))
+            for width, share in (("half", p / 2), ("whole", p)):
+                links = rank_swap_prefixes(data, release, known=known, counts=last, p=share, rule="union")
+                found[width].append(_right(links))
+        rows[row] = {attack: float(np.mean(counts)) for attack, counts in found.items()}
+    return rows
+
+
+def _right(rounds: Sequence[Links]) -> float:
+    return rounds[-1].correct
+
+
+# -- univariate microaggregation --------------------------------------------------------------------------------------
+
+
+def univariate(source: Source) -> Rows:
+    """Table 4.7."""
+    rows = {}
+    for row in keyed("004-4.7"):
+        name, k = row[0], int(row[1])
+        frame = reference(source, name)
+        data = attributes(frame, [[column] for column in frame.columns])
+        rows[row] = {
+            "Optimal": sse(data.values, OptimalUnivariate(k=k).protect(data, seed=1).data.values, "printed"),
+            "MDAV": sse(data.values, MDAV(k=k, variant="paper").protect(data, seed=1).data.values, "printed"),
+        }
+    return rows
+
+
+def aligned(source: Source) -> Rows:
+    """The numbers that the text gives with figures 4.8 and 4.9: right links with 2 and with 5 known attributes."""
+    rows: dict[Row, dict[str, float]] = {}
+    for name in ("Census", "EIA"):
+        data = whole(source, name)
+        release = OptimalUnivariate(k=50).protect(data, seed=1)
+        counts = [2, 5]
+        found = {
+            "A-RL": alignment_prefixes(data, release, counts=counts, direction="released"),
+            "P-RL": probabilistic_prefixes(data, release, counts=counts, ties="first"),
+            "DB-RL": distance_prefixes(data, release, counts=counts, scaling="own", ties="first"),
+        }
+        for attack, rounds in found.items():
+            rows[name, attack] = {str(c): links.correct for c, links in zip(counts, rounds, strict=True)}
+    return rows
+
+
+# -- multivariate microaggregation ------------------------------------------------------------------------------------
+
+
+def traditional(table: str, name: str, source: Source) -> Rows:
+    """Tables 4.8 and 4.9."""
+    return {row: blockwise_figures(source, name, row[0], int(row[1]), int(row[2])) for row in keyed(table)}
+
+
+def projected(table: str, name: str, source: Source) -> Rows:
+    """Tables 4.10 and 4.11: with the attack by projections, and the scores that count it."""
+    rows = {}
+    for row in keyed(table):
+        key = (name, row[0], int(row[1]), int(row[2]))
+        data, release = blockwise(source, *key)
+        figures = blockwise_figures(source, *key)
+        links = mean_rate(projected_prefixes(data, release, counts=range(2, len(data.blocks) + 1), ties="first"))
+        linkages = [figures["DLD"], figures["PLD"], links]
+        counted = {"004-4.10": linkages, "004-4.11": linkages[1:]}[table]
+        rows[row] = {
+            **figures,
+            "ProjLD": links,
+            "ScoreOld": figures["Score"],
+            "ScoreNew": (figures["IL"] + (float(np.mean(counted)) + figures["ID"]) / 2) / 2,
+            "ScoreMax": (figures["IL"] + (max(linkages) + figures["ID"]) / 2) / 2,
+        }
+    return rows
+
+
+_BOTH = ("census.csv", "eia.csv")
+_SWAPPED = f"mean of {len(SEEDS)} seeds, every value swapped once; 1 to half of the attributes known; the score as it was computed"
+_MADE = (
+    "MDAV (standard) on standardised attributes, projections cut k from both ends; own scaling, two to all blocks known"
+)
+
+EXPERIMENTS = (
+    Experiment("004-4.2", "distances are sums of absolute differences, as in example 4.1", example_links),
+    Experiment("004-4.3", _SWAPPED, partial(swapping, "004-4.3"), _BOTH),
+    Experiment("004-4.4", f"{_SWAPPED}; candidates within 2p ranks", partial(swapping, "004-4.4"), _BOTH),
+    Experiment("004-4.5", f"{_SWAPPED}; candidates within two buckets", partial(swapping, "004-4.5"), _BOTH),
+    Experiment("004-4.figures", "what the text says about figures 4.3 to 4.5; one seed", curves, _BOTH),
+    Experiment("004-4.6", f"mean of {len(SEEDS)} seeds, annotated union, half of the attributes known", unions, _BOTH),
+    Experiment("004-4.7", "MDAV as printed; SSE as printed", univariate, _BOTH),
+    Experiment("004-4.links", "figures 4.8 and 4.9: optimal, k = 50; own scaling, the first of equals", aligned, _BOTH),
+    Experiment("004-4.8", _MADE, partial(traditional, "004-4.8", "Census"), ("census.csv",)),
+    Experiment("004-4.9", _MADE, partial(traditional, "004-4.9", "EIA"), ("eia.csv",)),
+    Experiment("004-4.10", _MADE, partial(projected, "004-4.10", "Census"), ("census.csv",)),
+    Experiment(
+        "004-4.11",
+        f"{_MADE}; ScoreNew with the mean of PLD and ProjLD, as it was computed",
+        partial(projected, "004-4.11", "EIA"),
+        ("eia.csv",),
+    ),
+)

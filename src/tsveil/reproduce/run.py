@@ -1,0 +1,124 @@
+"""Run experiments and hold their figures against the published ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tsveil import progress
+from tsveil.errors import InputError
+from tsveil.reproduce import chapter2, chapter3, chapter4, chapter5, pattern, series
+from tsveil.reproduce.experiment import Experiment
+from tsveil.reproduce.printed import printed_tables
+from tsveil.reproduce.source import Source
+from tsveil.reproduce.verdicts import VERDICTS, Cell, judged, unavailable
+
+
+def _all() -> dict[str, Experiment]:
+    modules = (series, pattern, chapter2, chapter3, chapter4, chapter5)
+    found = {experiment.name: experiment for module in modules for experiment in module.EXPERIMENTS}
+    return {name: found[name] for name in printed_tables()}
+
+
+#: by name, in the order of the papers
+EXPERIMENTS: dict[str, Experiment] = _all()
+
+
+@dataclass(frozen=True)
+class Result:
+    """An experiment and the verdicts on all cells of its table."""
+
+    experiment: Experiment
+    cells: Sequence[Cell]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Verdict -> number of cells."""
+        counted = Counter(cell.verdict for cell in self.cells)
+        return {verdict: counted[verdict] for verdict in VERDICTS}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        table = self.experiment.table
+        return {
+            "name": table.name,
+            "title": table.title,
+            "how": self.experiment.how,
+            "needs": list(self.experiment.needs),
+            "counts": self.counts,
+            "cells": [
+                {
+                    "row": dict(zip(table.keys, cell.row, strict=True)),
+                    "column": cell.column,
+                    "published": cell.printed,
+                    "ours": cell.ours,
+                    "verdict": cell.verdict,
+                    "why": cell.why,
+                }
+                for cell in self.cells
+            ],
+        }
+
+
+def chosen(names: Iterable[str]) -> list[Experiment]:
+    """The experiments with these names; the beginning of a name stands for all that begin with it and go on with a dot.
+
+    Examples
+    --------
+    >>> [experiment.name for experiment in chosen(["004-2", "000-3"])][-3:]
+    ['004-2.SSE', '004-2.6', '000-3']
+    >>> chosen(["004-9"])
+    Traceback (most recent call last):
+    tsveil.errors.InputError: there is no experiment 004-9
+      options: a paper (000, 001, 003, 004), a chapter (004-4) or a name of `tsveil reproduce --list`
+    """
+    found: dict[str, Experiment] = {}
+    wrong = []
+    for name in names:
+        fitting = [e for e in EXPERIMENTS if e == name] or [
+            e for e in EXPERIMENTS if e.startswith((f"{name}-", f"{name}."))
+        ]
+        found |= {fits: EXPERIMENTS[fits] for fits in fitting}
+        wrong += [] if fitting else [f"there is no experiment {name}"]
+    if wrong:
+        hint = "options: a paper (000, 001, 003, 004), a chapter (004-4) or a name of `tsveil reproduce --list`"
+        raise InputError("\n".join(wrong) + f"\n  {hint}", wrong)
+    return list(found.values())
+
+
+def reproduce(names: Iterable[str] | None = None, *, data: str | Path | None = None) -> list[Result]:
+    """Run experiments of the source papers: all of them, or those with these names.
+
+    `data` is a folder with the files that `tsveil reproduce --list` names; what is not there gets the verdict "data not
+    available".
+
+    Examples
+    --------
+    >>> (result,) = reproduce(["004-2.4"])
+    >>> result.counts["equal"]
+    14
+    """
+    source = Source(data)
+    wanted = list(EXPERIMENTS.values()) if names is None else chosen(names)
+    results = []
+    with progress.step("Reproducing", total=len(wanted)) as done:
+        for experiment in wanted:
+            with progress.step(f"{experiment.name} {experiment.table.title}"):
+                results.append(_result(experiment, source))
+            done[0] += 1
+    return results
+
+
+def _result(experiment: Experiment, source: Source) -> Result:
+    lacking = source.lacks(experiment.needs)
+    if lacking:
+        return Result(experiment, unavailable(experiment.table, f"needs {', '.join(lacking)} (--data)"))
+    return Result(experiment, judged(experiment.table, experiment.figures(source)))
+
+
+def total(results: Sequence[Result]) -> Mapping[str, int]:
+    """Verdict -> number of cells over all results."""
+    return {verdict: sum(result.counts[verdict] for result in results) for verdict in VERDICTS}
