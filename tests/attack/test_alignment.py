@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import naive_attacks as naive
 from tsveil._kernels.alignment import least_cost_runs
-from tsveil.attack._files import on_one_scale
+from tsveil.attack._files import on_one_scale, relative
 from tsveil.attack.alignment import alignment, alignment_prefixes
 from tsveil.attack.distance import distance
 from tsveil.errors import ParameterError
@@ -25,6 +25,7 @@ def test_links_are_those_of_the_definition(seed: int, n: int, columns: int, k: i
     found = alignment_prefixes(naive.dataset(a), naive.dataset(b))
     for count, links in enumerate(found, 1):
         x, y, factor = on_one_scale(a[:, :count], b[:, :count])
+        factor = relative(factor)
         for i in range(n):
             among = sorted(set.intersection(*naive.aligned_sets(a[:, :count], b[:, :count], i)))
             best = naive.nearest(x[i].tolist(), y, among, factor.tolist())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import naive_attacks as naive
 import tsveil as tv
 from tsveil._types import Array
-from tsveil.attack._files import on_one_scale
+from tsveil.attack._files import on_one_scale, relative
 from tsveil.attack.distance import distance, distance_prefixes
 from tsveil.errors import InputError, ParameterError
 
@@ -42,6 +42,7 @@ def test_links_are_those_of_the_definition(
         patch.setattr("tsveil.attack._columns.MANY", 0 if tree else 2**60)
         found = distance_prefixes(original, released, truth=truth, metric=metric, scaling=scaling)
     x, y, factor = on_one_scale(a, b, scaling)
+    factor = relative(factor)
     for count, links in enumerate(found, 1):
         for i in range(n):
             best = naive.nearest(x[i, :count], y[:, :count], range(m), factor[:count].tolist(), metric)  # type: ignore[arg-type]

@@ -227,7 +227,12 @@ def test_p_distribution_and_p_buckets_resist_the_attack_by_ranks(census: pl.Data
 
 
 def _pair(one: Array, other: Array, rows: Any) -> tuple[tv.Dataset, tv.Dataset]:
-    return tv.Dataset.from_arrays({"a": one[rows]}), tv.Dataset.from_arrays({"b": other[rows]})
+    def dataset(name: str, table: Array) -> tv.Dataset:
+        columns = [f"{name}{j}" for j in range(table.shape[1])]
+        frame = pl.DataFrame(table[rows], schema=columns, orient="row", nan_to_null=True)
+        return tv.Dataset.from_frame(frame, blocks={name: columns}, times={name: None}, missing="keep")
+
+    return dataset("a", one), dataset("b", other)
 
 
 @pytest.fixture(scope="module")
@@ -240,6 +245,13 @@ def uncommon(shared_data: Path) -> dict[str, tuple[Array, Array]]:
     ionosphere = pl.read_csv(shared_data / "ionosphere.csv")
     abalone = pl.read_csv(shared_data / "abalone.csv").drop("Sex").to_numpy().astype(float)
     census = pl.read_csv(shared_data / "census.csv").to_numpy().astype(float)
+    iris, boston, dermatology, water = (
+        pl.read_csv(shared_data / f"{name}.csv") for name in ("iris", "boston", "dermatology", "water_treatment")
+    )
+
+    def named(frame: pl.DataFrame, *sets: str) -> tuple[Array, Array]:
+        one, other = (frame.select(names.split()).cast(pl.Float64).to_numpy() for names in sets)
+        return one, other
 
     def stack(columns: Any) -> Array:
         return np.stack(list(columns), axis=1).astype(np.float64)
@@ -255,11 +267,32 @@ def uncommon(shared_data: Path) -> dict[str, tuple[Array, Array]]:
         ),
         "abalone": (abalone[:, [2, 3, 5]], abalone[:, [0, 1, 4, 6]]),
         "census": (census[:, [0, 2, 7, 8, 9, 11, 12]], census[:, [1, 3, 4, 5, 6, 10]]),
+        # All 527 days: 147 of them have gaps.
+        "water": named(
+            water,
+            "PH-E DBO-E SS-E SSV-E SED-E COND-E DBO-D SSV-D DBO-S RD-DBO-S RD-DQO-S",
+            "PH-P DBO-P SS-P SSV-P SED-P COND-P PH-D DQO-D COND-D SS-S SED-S COND-S RD-DBO-G RD-DQO-G",
+        ),
+        "iris": named(iris, "sepal_length petal_length", "sepal_width petal_width"),
+        "housing": named(boston, "INDUS RM AGE RAD", "NOX TAX MEDV"),
+        "dermatology": named(
+            dermatology,
+            "polygonal_papules follicular_papules oral_mucosal_involvement knee_and_elbow_involvement scalp_involvement "
+            "melanin_incontinence exocytosis focal_hypergranulosis follicular_horn_plug",
+            "clubbing_of_the_rete_ridges elongation_of_the_rete_ridges thinning_of_the_suprapapillary_epidermis "
+            "vacuolisation_and_damage_of_basal_layer saw_tooth_appearance_of_retes perifollicular_parakeratosis "
+            "band_like_infiltrate",
+        ),
     }
 
 
 def test_files_without_common_attributes(uncommon: dict[str, tuple[Array, Array]]) -> None:
-    """Tables 5.4 to 5.7: 5 to 20 of 100 random records, far more than by guessing; OWA and twofold beat Sugeno, Q^t Q^e."""
+    """Thesis 5.2: 5 to 20 of 100 random records, far more than by guessing; OWA and twofold beat Sugeno, Q^t and Q^s Q^e.
+
+    True of the files with many attributes (Tables 5.4 to 5.7, and water treatment "around 10"). The thesis reports poor results
+    for iris, housing and dermatology, and so it is here: 3 and 5 with few attributes, and guessing with the coarse
+    marks from 0 to 3 of dermatology.
+    """
 
     def right(name: str, aggregation: Aggregation, quantifier: Family, **more: Any) -> float:
         found = []
@@ -270,14 +303,23 @@ def test_files_without_common_attributes(uncommon: dict[str, tuple[Array, Array]
             found.append(fuzzy(a, b, aggregation=aggregation, quantifier=quantifier, **more).correct)
         return float(np.mean(found))
 
-    for name in uncommon:
+    names = ["wdbc", "ionosphere", "abalone", "census", "water"]
+    for name in names:
         links = right(name, "owa", "threshold")
         assert 5 < links < 25
-        assert chance_of_links(int(links), 100) < 1e-3
-    names = list(uncommon)
-    by_kind = {kind: sum(right(name, kind, "threshold") for name in names) for kind in ("owa", "twofold", "sugeno")}
-    assert min(by_kind["owa"], by_kind["twofold"]) > by_kind["sugeno"]
-    assert by_kind["owa"] > sum(right(name, "owa", "exponent") for name in names)
+        assert chance_of_links(int(links), 100) < 1e-2
+    assert right("water", "owa", "threshold") == pytest.approx(10, abs=2)
+    assert np.isnan(np.hstack(uncommon["water"])).any()
+    assert 2 < right("iris", "owa", "threshold") < 5 < 1 + right("housing", "owa", "threshold") < 8
+    assert right("dermatology", "owa", "threshold") < 2
+    by_kind: dict[Aggregation, float] = {
+        kind: sum(right(name, kind, "threshold") for name in names) for kind in ("owa", "twofold", "sugeno")
+    }
+    assert min(by_kind["owa"], by_kind["twofold"]) > 1.3 * by_kind["sugeno"]
+    by_quantifier: dict[Family, float] = {
+        Q: sum(right(name, "owa", Q) for name in names) for Q in ("exponent", "sigmoid", "threshold")
+    }
+    assert by_quantifier["threshold"] > by_quantifier["sigmoid"] > 1.2 * by_quantifier["exponent"]
     # The published averages of ten runs for ionosphere, ranging, distance: 14.4, 21.8 and 21.9.
     for quantifier, published in (("exponent", 14.4), ("sigmoid", 21.8), ("threshold", 21.9)):
         assert right("ionosphere", "owa", quantifier, normalise="ranging") == pytest.approx(published, rel=0.2)  # type: ignore[arg-type]

@@ -169,6 +169,22 @@ def on_one_scale(a: Array, b: Array, scaling: Scaling = "original") -> tuple[Arr
     return a, b, factor
 
 
+def relative(factor: Array) -> Array:
+    """The factors of columns divided by the first that is not zero.
+
+    Who is nearest depends on ratios alone, and attributes of equal spread then have the factor 1: a tie between their
+    differences is a tie, and not a matter of rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> relative(np.array([0.0, 0.3, 0.3, 0.6]))
+    array([0., 1., 1., 2.])
+    """
+    positive = factor[factor > 0]
+    return factor / positive[0] if len(positive) else factor
+
+
 def standardised(x: Array, by: Array) -> Array:
     """The columns of x with the mean and the deviation of another table; zeros where that is constant."""
     mean, deviation = mean_and_deviation(by)

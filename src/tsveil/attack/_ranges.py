@@ -8,7 +8,7 @@ import numpy as np
 
 from tsveil import progress
 from tsveil._types import Array, Indices
-from tsveil.attack._files import Files, Ties, on_one_scale
+from tsveil.attack._files import Files, Ties, on_one_scale, relative
 from tsveil.attack.links import Links
 from tsveil.engine.local import map_chunks
 
@@ -25,6 +25,7 @@ def nearest_in_all(
 
     most = max(counts)
     a, b, factor = on_one_scale(pair.a[:, :most], pair.b[:, :most])
+    factor = relative(factor)
     places = _places(b)
     order = np.argsort(places[:, 0])
     own = np.where(pair.own >= 0, places[pair.own, 0], -1)
@@ -64,6 +65,7 @@ def nearest_in_most(
 
     def round_of(count: int) -> Links:
         a, b, factor = on_one_scale(pair.a[:, :count], pair.b[:, :count])
+        factor = relative(factor)
         places = _places(b)
         order = np.ascontiguousarray(np.argsort(places, axis=0).T)
         below, above = (np.ascontiguousarray(bound[:, :count]) for bound in (low, high))

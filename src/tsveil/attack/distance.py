@@ -37,7 +37,7 @@ import numpy as np
 from tsveil import progress
 from tsveil._types import Array
 from tsveil.attack._columns import Metric, nearest
-from tsveil.attack._files import Files, HasData, Ties, files, on_one_scale
+from tsveil.attack._files import Files, HasData, Ties, files, on_one_scale, relative
 from tsveil.attack._neighbourhood import neighbourhood
 from tsveil.attack._one_to_one import one_to_one as assigned
 from tsveil.attack.links import Links
@@ -120,7 +120,7 @@ def _prepared(
     problems.raise_if_any()
     a, b, factor = on_one_scale(pair.a, pair.b, scaling)
     each = np.array([(weights or {}).get(name, 1.0) for name in pair.names])
-    return a, b, factor * (each if metric == "l1" else np.sqrt(each))
+    return a, b, relative(factor * (each if metric == "l1" else np.sqrt(each)))
 
 
 def _distances(a: Array, b: Array, factor: Array, metric: Metric) -> Array:
