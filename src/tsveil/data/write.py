@@ -156,9 +156,14 @@ def _final(folder: Path) -> Path:
 
 def write_text(path: Path, text: str) -> None:
     """Write a small text file so that it is complete or absent."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a small file so that it is complete or absent."""
     partial = partial_name(path)
     try:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_bytes(content)
         flush(partial)
         partial.replace(path)
         flush(path.parent)

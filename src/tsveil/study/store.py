@@ -13,7 +13,6 @@ the seed can undo random methods.
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from tsveil.data.write import write_text
+from tsveil.data.write import partial_name, write_text
 from tsveil.errors import InputError, OutputError
 
 #: the columns of a study's table that a sweep fills
@@ -109,7 +108,7 @@ def finished(folder: Path) -> dict[str, dict[str, Any]]:
 
 def write_parquet(folder: Path, table: pl.DataFrame) -> None:
     """Write the table, whole or not at all."""
-    partial = folder / f".study.{secrets.token_hex(4)}.partial"
+    partial = partial_name(folder / "study.parquet")
     try:
         table.write_parquet(partial)
         partial.replace(folder / "study.parquet")

@@ -84,6 +84,28 @@ class Study:
         """
         return recommended(self.table, max_risk, max_loss)
 
+    def map_html(self) -> str:
+        """The risk-utility map as a piece of HTML.
+
+        Its script and style are apart: `tsveil.report.risk_map.map_script` and `map_style`.
+        """
+        from tsveil.report.risk_map import map_html
+
+        return map_html(self)
+
+    def map(self, path: str | Path) -> Path:
+        """Write the map: .html with tooltips and score cards, .svg or .png for papers."""
+        from tsveil.report.risk_map import write_map
+
+        write_map(self, Path(path))
+        return Path(path)
+
+    def report(self, *, title: str = "", max_risk: float | None = None, max_loss: float | None = None) -> str:
+        """The study as an HTML page with the map, the table, and what to choose within the limits given."""
+        from tsveil.report.risk_map import study_page
+
+        return study_page(self, title=title, max_risk=max_risk, max_loss=max_loss)
+
     def __repr__(self) -> str:
         failed = int(self.table["problem"].is_not_null().sum())
         parts = [
