@@ -12,6 +12,7 @@ the seed can undo random methods.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,7 +21,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from tsveil.data.write import partial_name, write_text
+from tsveil.data.write import write_bytes, write_text
 from tsveil.errors import InputError, OutputError
 
 #: the columns of a study's table that a sweep fills
@@ -108,11 +109,6 @@ def finished(folder: Path) -> dict[str, dict[str, Any]]:
 
 def write_parquet(folder: Path, table: pl.DataFrame) -> None:
     """Write the table, whole or not at all."""
-    partial = partial_name(folder / "study.parquet")
-    try:
-        table.write_parquet(partial)
-        partial.replace(folder / "study.parquet")
-    except OSError as error:
-        raise OutputError(f"{folder / 'study.parquet'} cannot be written: {error.strerror or error}") from error
-    finally:
-        partial.unlink(missing_ok=True)
+    content = io.BytesIO()
+    table.write_parquet(content)
+    write_bytes(folder / "study.parquet", content.getvalue())
