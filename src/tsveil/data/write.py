@@ -85,7 +85,13 @@ def write_table(data: Dataset, folder: Path, stem: str, form: str | None = None)
 
 
 def write_frame(frame: pl.DataFrame, path: Path, layout: Layout) -> None:
-    """Write a table as Parquet or CSV, as the file's name says; CSV with the separator and the decimal mark of the layout."""
+    """Write a table as Parquet or CSV, as the file's name says; CSV with the separator and the decimal mark of the layout.
+
+    The words of a categorical column are stored apart from its rows, those of records that are not published among them: so such
+    a column is written as text.
+    """
+    listed = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
+    frame = frame.with_columns(pl.col(listed).cast(pl.String))
     try:
         if path.suffix == ".parquet":
             frame.write_parquet(path)
