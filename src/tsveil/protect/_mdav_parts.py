@@ -5,15 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._types import Array, Indices
-from tsveil.engine.local import map_chunks
+from tsveil.engine.local import cores, map_chunks
 from tsveil.protect._mdav_exact import exact_groups
+from tsveil.protect._refine import LARGE, Budget, Refine, refined_groups
 from tsveil.transform.parts import principal_parts
 
 
 def partitioned_groups(
-    space: Array, k: int, part: int, *, variant: str = "standard", counter: Indices | None = None
+    space: Array,
+    k: int,
+    part: int,
+    *,
+    variant: str = "standard",
+    counter: Indices | None = None,
+    refine: Refine = "none",
+    rng: np.random.Generator | None = None,
+    budget: Budget | None = None,
 ) -> tuple[Indices, int]:
     """The group of each record, numbered part after part, and the number of parts.
+
+    Each part is refined by itself, with random numbers and a share of the budget of its own: the number of threads changes nothing.
 
     Examples
     --------
@@ -24,10 +35,17 @@ def partitioned_groups(
     parts = principal_parts(space, max(part, 2 * k - 1), multiple=k)
     done = np.zeros(1, dtype=np.int64) if counter is None else counter
 
+    draws = (rng or np.random.default_rng(0)).spawn(len(parts))
+    workers = min(cores(), len(parts))
+
     def work(start: int, stop: int) -> list[Indices]:
         found = []
-        for rows in parts[start:stop]:
-            found.append(exact_groups(space[rows], k, variant=variant))
+        for rows, draw in zip(parts[start:stop], draws[start:stop], strict=True):
+            labels = exact_groups(space[rows], k, variant=variant)
+            share = (budget or Budget()).share(len(rows), len(space), workers)
+            found.append(
+                refined_groups(space[rows], labels, k, refine, draw, share, hurried=len(space) > LARGE)
+            )
             done[0] += len(rows)
         return found
 

@@ -52,7 +52,9 @@ class Microaggregation(Method):
     )
 
     @abstractmethod
-    def group(self, space: Array, data: Dataset, counter: Indices) -> tuple[Indices, dict[str, Any]]:
+    def group(
+        self, space: Array, data: Dataset, counter: Indices, rng: np.random.Generator
+    ) -> tuple[Indices, dict[str, Any]]:
         """The group of each record, numbered from 0, and facts for the report; `counter` is raised to the records grouped."""
 
     def guarantee(self, data: Dataset) -> Guarantee:
@@ -77,13 +79,13 @@ class Microaggregation(Method):
         if self.grouping == "joint":
             # Blocks are made comparable first: each series by its one mean and sd, attributes column by column.
             spaces = [self._space(_comparable(data.block(b.name), b), b) for b in data.blocks]
-            groups, facts = self._grouped(np.hstack(spaces), data, "all blocks together")
+            groups, facts = self._grouped(np.hstack(spaces), data, rng, "all blocks together")
             return {b.name: self._protected(data.block(b.name), groups, facts) for b in data.blocks}
         parts = {}
         for block in data.blocks:
             values = data.block(block.name)
             space = self._space(self._scaled(values, block), block)
-            parts[block.name] = self._protected(values, *self._grouped(space, data, block.name))
+            parts[block.name] = self._protected(values, *self._grouped(space, data, rng, block.name))
         return parts
 
     def _scaled(self, values: Array, block: Block) -> Array:
@@ -97,9 +99,11 @@ class Microaggregation(Method):
             return slopes(values, block.times)
         return values
 
-    def _grouped(self, space: Array, data: Dataset, what: str) -> tuple[Indices, dict[str, Any]]:
+    def _grouped(
+        self, space: Array, data: Dataset, rng: np.random.Generator, what: str
+    ) -> tuple[Indices, dict[str, Any]]:
         with progress.step(f"Grouping {what}", total=len(space)) as counter:
-            return self.group(np.ascontiguousarray(space), data, counter)
+            return self.group(np.ascontiguousarray(space), data, counter, rng)
 
     def _protected(self, values: Array, groups: Indices, facts: dict[str, Any]) -> Protected:
         sizes = np.bincount(groups)

@@ -69,7 +69,9 @@ class SensitiveMDAV(Microaggregation):
                     f"The 'p' parameter of SensitiveMDAV must be at most the number of different values in {column!r} ({values}). Got {self.p}."
                 )
 
-    def group(self, space: Array, data: Dataset, counter: Indices) -> tuple[Indices, dict[str, Any]]:
+    def group(
+        self, space: Array, data: Dataset, counter: Indices, rng: np.random.Generator
+    ) -> tuple[Indices, dict[str, Any]]:
         """Groups that grow until they are various enough."""
         from tsveil._kernels.vmdav import sensitive_groups
 

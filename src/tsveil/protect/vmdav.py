@@ -28,6 +28,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.params import number, param
@@ -46,7 +48,9 @@ class VMDAV(Microaggregation):
         0.2, number(0, 10), "how readily a group grows: a record joins if it is this much nearer than others"
     )
 
-    def group(self, space: Array, data: Dataset, counter: Indices) -> tuple[Indices, dict[str, Any]]:
+    def group(
+        self, space: Array, data: Dataset, counter: Indices, rng: np.random.Generator
+    ) -> tuple[Indices, dict[str, Any]]:
         """Variable groups."""
         from tsveil._kernels.vmdav import variable_groups
 
