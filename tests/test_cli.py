@@ -58,6 +58,7 @@ def test_inspect_plan_run_verify_evaluate(meters: Path) -> None:
     assert tsveil("plan", meters, "--confidential", "tariff").exit_code == 0
     plan = meters.with_name("meters.plan.toml")
     assert "# smallest group" in plan.read_text()
+    assert 'refine = "swap"' in plan.read_text()
     assert tsveil("plan", meters).exit_code == 2  # not overwritten without being asked
 
     result = tsveil("run", plan, "--json")
@@ -83,7 +84,9 @@ def test_protect_takes_the_methods_own_options(meters: Path, tmp_path: Path) -> 
     out = tmp_path / "out"
     result = tsveil("protect", meters, "--out", out, "--k", 7, "--distance=sts", "--format", "parquet", "--json")
     assert result.exit_code == 0
-    assert json.loads((out / "private" / "release.json").read_text())["settings"]["distance"] == "sts"
+    used = json.loads((out / "private" / "release.json").read_text())["settings"]
+    assert used["distance"] == "sts"
+    assert used["refine"] == "swap"
     assert tsveil("verify", out / "published" / "data.parquet", "--k", 7).exit_code == 0
 
 

@@ -225,7 +225,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     from tsveil.data.write import write_text
     from tsveil.errors import InputError, OutputError
     from tsveil.plan import Input, Output, Plan
-    from tsveil.registry import method
+    from tsveil.registry import method, recommended
     from tsveil.report.context import starting_section
 
     given = reading(options)
@@ -233,9 +233,10 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     place = out or file.with_name(file.name.split(".")[0] + ".plan.toml")
     if place.exists() and not overwrite:
         raise OutputError(f"{place} exists already\n  options: another file (--out), or --overwrite")
+    settings = method(name, recommended(name)).settings()
     made = Plan(
         input=Input(path=os.path.relpath(file, place.parent), **(given | look.options())),
-        method={"name": name, **method(name).settings()},
+        method={"name": name, **{key: value for key, value in settings.items() if value is not None}},
         output=Output(folder=f"{place.name.split('.')[0]}-release"),
     )
     write_text(place, f"{made.to_toml(plan_comments(made))}\n\n{starting_section()}\n")
@@ -287,10 +288,11 @@ def protect(
     """
     from tsveil.plan import Input, Output, Plan
     from tsveil.plan import run as run_plan
+    from tsveil.registry import recommended
 
     made = Plan(
         input=Input(path=str(file.absolute()), block_size=block_size, blocks_by=blocks_by, **reading(options)),
-        method={"name": name, **method_options(ctx.args)},
+        method={"name": name, **recommended(name, method_options(ctx.args))},
         output=Output(folder=str(out.absolute()), format=form),
         seed=seed,
     )

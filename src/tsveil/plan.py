@@ -26,7 +26,7 @@ from tsveil.interval_release import IntervalRelease
 from tsveil.measure.evaluate import evaluate
 from tsveil.measure.kp import IntervalCard
 from tsveil.measure.scorecard import Scorecard
-from tsveil.registry import method
+from tsveil.registry import method, recommended
 from tsveil.release import Release
 from tsveil.report.context import Context
 from tsveil.transform.grouping import grouped
@@ -258,7 +258,7 @@ def demo_plan() -> tuple[pl.DataFrame, Plan]:
     first, last = raw.columns[1], raw.columns[-2]
     return raw, Plan(
         input=Input(path="load_curves.csv", blocks={"load": {"from": first, "to": last}}, confidential=["heating"]),
-        method={"name": "mdav", "k": 5},
+        method={"name": "mdav", **recommended("mdav", {"k": 5})},
         output=Output(folder="release", title="Demo: household load curves"),
         context=Context(
             purpose="to show what a release looks like",

@@ -74,3 +74,20 @@ def method(name: str, settings: Mapping[str, Any] | None = None) -> Method | Int
     if name not in ALL_METHODS:
         raise ParameterError(f"there is no method {name!r}\n  methods available: {', '.join(ALL_METHODS)}")
     return ALL_METHODS[name].from_settings(settings or {})
+
+
+def recommended(name: str, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The settings given, completed by those that we recommend where the defaults keep to the published method.
+
+    Examples
+    --------
+    >>> recommended("mdav", {"k": 7})
+    {'refine': 'swap', 'k': 7}
+    >>> recommended("mdav", {"variant": "paper"})
+    {'variant': 'paper'}
+    """
+    chosen = dict(given or {})
+    # The printed loop is there to reproduce published figures, and is left as it is.
+    if name == MDAV.name and chosen.get("variant", "standard") == "standard":
+        return {"refine": "swap", **chosen}
+    return chosen

@@ -332,7 +332,7 @@ def release(s: State, g: int) -> None:
 def new_group(s: State, beside: int) -> int:
     """An empty slot with the neighbours of another group and that group itself."""
     s.counts[FREE] -= 1
-    g = s.free[s.counts[FREE]]
+    g = int(s.free[s.counts[FREE]])
     touch(s, g)
     s.near[g, 0] = beside
     for t in range(1, s.near.shape[1]):
@@ -455,7 +455,8 @@ def form(s: State, k: int, seed: int) -> bool:
             i = s.members[h, p]
             filled = keep_smallest(keys, records, filled, k, squared(s.Z, i, s.Z, seed), i)
     other = new_group(s, s.labels[seed])
-    for record in records:
+    for p in range(k):
+        record = records[p]
         h = s.labels[record]
         touch(s, h)
         take(s, h, record)
@@ -469,10 +470,11 @@ def form(s: State, k: int, seed: int) -> bool:
             else:
                 compute(s, h)
                 mark(s, h)
+    possible = True
     for h in around:
-        if 0 < s.sizes[h] < k and not scatter(s, k, h):
-            return False
-    return True
+        if possible and 0 < s.sizes[h] < k:
+            possible = scatter(s, k, h)
+    return possible
 
 
 @kernel

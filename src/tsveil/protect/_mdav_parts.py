@@ -43,9 +43,7 @@ def partitioned_groups(
         for rows, draw in zip(parts[start:stop], draws[start:stop], strict=True):
             labels = exact_groups(space[rows], k, variant=variant)
             share = (budget or Budget()).share(len(rows), len(space), workers)
-            found.append(
-                refined_groups(space[rows], labels, k, refine, draw, share, hurried=len(space) > LARGE)
-            )
+            found.append(refined_groups(space[rows], labels, k, refine, draw, share, hurried=len(space) > LARGE))
             done[0] += len(rows)
         return found
 

@@ -144,7 +144,14 @@ class MDAV(Microaggregation):
             from tsveil.protect._mdav_parts import partitioned_groups
 
             groups, parts = partitioned_groups(
-                space, self.k, self.part, variant=self.variant, counter=counter, refine=self.refine, rng=rng, budget=budget
+                space,
+                self.k,
+                self.part,
+                variant=self.variant,
+                counter=counter,
+                refine=self.refine,
+                rng=rng,
+                budget=budget,
             )
             mode = f"partitioned into {parts} parts"
         return groups, {"mode": mode}
