@@ -295,7 +295,7 @@ def test_it_is_described(made: IntervalMethod) -> None:
 def test_what_it_cannot_protect_is_refused(made: IntervalMethod) -> None:
     with pytest.raises(ParameterError, match=r"at most the number of records \(5\)"):
         made.protect(series(walks(5)))
-    with pytest.raises(InputError, match="one time series per record"):
+    with pytest.raises(InputError, match=r"one time series per record[\s\S]*make a release of each"):
         made.protect(tv.Dataset.from_arrays({"a": walks(9), "b": walks(9)}))
     frame = pl.DataFrame({"age": [1.0] * 9, "pay": [2.0] * 9})
     with pytest.raises(InputError, match="one time series per record"):
@@ -314,6 +314,23 @@ def test_what_it_cannot_protect_is_refused(made: IntervalMethod) -> None:
     )
     with pytest.raises(InputError, match="missing values"):
         made.protect(data)
+
+
+@every_method
+def test_several_series_as_the_error_advises(made: IntervalMethod) -> None:
+    power, water = walks(40, 6), walks(40, 6, seed=1)
+    frame = pl.DataFrame(np.hstack([power, water]), schema=[f"p{t}" for t in range(6)] + [f"w{t}" for t in range(6)])
+    blocks = {name: {"from": f"{name}0", "to": f"{name}5", "kind": "series"} for name in "pw"}
+    with pytest.raises(InputError, match="several series"):
+        made.protect(tv.Dataset.from_frame(frame, blocks=blocks))
+    for name in blocks:
+        alone = made.protect(tv.Dataset.from_frame(frame, blocks={name: blocks[name]}))
+        assert alone.verify().holds
+        assert alone.lo.shape[1] == 6
+    joined = tv.Dataset.from_frame(frame, blocks={"all": {"from": "p0", "to": "w5", "kind": "series"}})
+    release = made.protect(joined)
+    assert release.verify().holds
+    assert release.lo.shape[1] == 12
 
 
 def test_wrong_parameters_are_told() -> None:

@@ -89,8 +89,13 @@ class IntervalMethod(Parameters):
             has = some([f"{b.name} ({'series' if b.is_series else 'attributes'})" for b in data.blocks])
             problems.add(f"it publishes one time series per record; this data set has {has}")
             problems.hint(
-                'options: name the one series that is published (blocks=..., or kind = "series" if its times were not recognised)'
+                'options: name the one series that is published (--block NAME=FIRST..LAST, blocks=...; kind = "series" if its times were not recognised)'
             )
+            if len(data.series) > 1:
+                problems.hint(
+                    "several series: make a release of each, which keeps its promise by itself but not together with the others, or take them "
+                    "one after the other as a single block, whose envelopes and patterns then run through all of them"
+                )
         if taken := clashes(data.confidential):
             problems.add(f"the carried columns {some(taken)} would be taken for envelopes or patterns; rename them")
         problems.raise_if_any()

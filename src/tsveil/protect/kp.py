@@ -24,6 +24,10 @@ nested, so a word determines all coarser ones; `levels="paper"` takes 1, 2, 3, .
 is exact for sets of up to 1000 records; in larger ones the farthest pair is found by walking from a record to the one
 farthest from it.
 
+A record has one series. Of data with several, make a release of each (the promise then holds for each release by itself, not for
+two of them that can be joined by a carried column), or take the series of a record one after the other as a single
+block: the promise then holds for the whole record, and the pattern runs through all of them.
+
 P should be well below k, k/3 or less. When P is near k, envelopes without patterns (`KAnonymousEnvelopes`) lose less in
 values and, with words of many letters, even in patterns.
 
