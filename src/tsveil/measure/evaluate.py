@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from tsveil.attack._files import HasData, Ties, released_data
-from tsveil.data.align import Truth, aligned
+from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError
 from tsveil.measure.microdata import By, Score, microdata_scorecard
@@ -40,7 +40,8 @@ def evaluate(
 
     `released` is a release, or a data set protected by any tool: rows aligned with the original, or `truth` says which released
     id belongs to which original id (a mapping, a frame or CSV file with the columns original and released, or "id" for equal
-    ids). The options choose among the definitions of the literature.
+    ids). With the truth the files need not hold the same people: the intruder knows those of the original and looks for them in
+    the whole release; losses are measured on the people who are in both. The options choose among the definitions of the literature.
 
     Any data: how ties count in a linkage (`ties`), and by which file's mean and sd values are scaled before linking (`scaling`).
     Time series: whether the better linkage or their mean counts (`dr1`), how series are normalised before linking (`normalise`),
@@ -59,7 +60,7 @@ def evaluate(
     IL1      38.86 %  loss in statistics
     ...
     """
-    protected = aligned(original, released_data(released), truth)
+    protected = released_data(released)
     given: dict[str, Any] = {"dr1": dr1, "normalise": normalise, "models": models, "variant": variant}
     given |= {"known": known, "counts": counts, "by": by, "score": score}
     given = {name: value for name, value in given.items() if value is not None}
@@ -67,13 +68,14 @@ def evaluate(
     if wrong := [name for name in given if name in foreign]:
         raise ParameterError(f"The {wrong[0]!r} parameter of evaluate is not for {kind}. Got {given[wrong[0]]!r}.")
     if original.series:
-        card = series_scorecard(original, protected, ties=ties, scaling=scaling, **given)
+        card = series_scorecard(original, protected, truth=truth, ties=ties, scaling=scaling, **given)
         attributes = [block.name for block in original.blocks if not block.is_series]
         return replace(card, options={**card.options, "not measured": ", ".join(attributes)}) if attributes else card
     method = getattr(released, "method", None)
     return microdata_scorecard(
         original,
         protected,
+        truth=truth,
         method=None if method is None else method.name,
         settings={} if method is None else method.settings(),
         ties=ties,

@@ -43,14 +43,15 @@ import polars as pl
 
 from tsveil import progress
 from tsveil._types import Array, ArrayLike, Mask
-from tsveil.attack._files import Ties, known_columns
+from tsveil.attack._files import Ties, files, known_columns
 from tsveil.attack.distance import checked_counts
 from tsveil.attack.fits import FIGURES, Run, fitting
 from tsveil.attack.interval import interval
 from tsveil.attack.links import Links
+from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError
-from tsveil.measure.scorecard import Scorecard
+from tsveil.measure.scorecard import Scorecard, in_both, people
 from tsveil.transform.normalise import Scaling
 
 Score = Literal["max", "classic", "rank-swap", "new"]
@@ -266,6 +267,7 @@ def microdata_scorecard(
     original: Dataset,
     protected: Dataset,
     *,
+    truth: Truth = None,
     method: str | None = None,
     settings: Mapping[str, Any] | None = None,
     known: Sequence[str] | None = None,
@@ -275,9 +277,10 @@ def microdata_scorecard(
     ties: Ties = "expected",
     scaling: Scaling = "original",
 ) -> Scorecard:
-    """Measure information loss and disclosure risk of protected attributes; rows of the two files are aligned.
+    """Measure information loss and disclosure risk of protected attributes.
 
-    `method` is the registry name of the method and `settings` its parameters: all attacks that fit it are run (every
+    Rows of the two files are aligned, or the `truth` says which belong together: attacks then run on the files as they are,
+    and losses are measured on the people who are in both. `method` is the registry name of the method and `settings` its parameters: all attacks that fit it are run (every
     attack when it is None). The intruder knows the first 1, 2, ... of the `known` attributes (all, in the order of the
     file, by default), or the numbers of them in `counts`; `by="blocks"` counts known blocks instead. `score` chooses how the
     risks are combined.
@@ -303,15 +306,17 @@ def microdata_scorecard(
         raise InputError("these data have no attributes; time series have measures of their own")
     names = known_columns(original, attributes if known is None else known)
     rounds = _Rounds.of(original, names, counts, by)
+    pair = files(original, protected, attributes, truth)
+    both = pair.own >= 0
     with progress.step("Measuring the loss"):
-        X, X2 = (data.values[:, [data.columns.index(name) for name in attributes]] for data in (original, protected))
+        X, X2 = pair.a[both], pair.b[pair.own[both]]
         loss, bounded = microdata_loss(X, X2), probabilistic_loss(X, X2)
-    disclosed = interval(original, protected, known=attributes)
+    disclosed = interval(original, protected, known=attributes, truth=truth)
 
-    runs = fitting(method, settings or {}, original)
+    runs = fitting(method, settings or {}, protected)
     there = {run.figure for run in runs}
-    runs += [run for run in fitting(None, {}, original) if run.figure in LINKAGES[score] and run.figure not in there]
-    links, skipped = _attacked(original, protected, runs, rounds, ties, scaling)
+    runs += [run for run in fitting(None, {}, protected) if run.figure in LINKAGES[score] and run.figure not in there]
+    links, skipped = _attacked(original, protected, truth, runs, rounds, ties, scaling)
     missing = [figure for figure in LINKAGES[score] if figure not in links]
     if missing:
         raise InputError(
@@ -337,7 +342,7 @@ def microdata_scorecard(
             "risk": np.max(list(chances.values()), axis=0),
             **{f"linked_by_{figure}": chance for figure, chance in chances.items()},
             "values_disclosed": disclosed.per_record,
-            "loss": loss.per_record,
+            "loss": in_both(loss.per_record, both),
         }
     )
     options = {
@@ -347,6 +352,7 @@ def microdata_scorecard(
         "scaling": scaling,
         "strongest": next(run.title for run in runs if run.figure == strongest),
     }
+    options |= people(both, protected.n)
     if skipped:
         options["skipped"] = "; ".join(skipped)
     return Scorecard(
@@ -393,7 +399,13 @@ class _Rounds:
 
 
 def _attacked(
-    original: Dataset, protected: Dataset, runs: Sequence[Run], rounds: _Rounds, ties: Ties, scaling: Scaling
+    original: Dataset,
+    protected: Dataset,
+    truth: Truth,
+    runs: Sequence[Run],
+    rounds: _Rounds,
+    ties: Ties,
+    scaling: Scaling,
 ) -> tuple[dict[str, list[Links]], list[str]]:
     """The links of every attack in every round, and what was left out."""
     links: dict[str, list[Links]] = {}
@@ -407,5 +419,7 @@ def _attacked(
             )
         if possible:
             more = {"scaling": scaling} if run.scaled else {}
-            links[run.figure] = run.rounds(original, protected, known=rounds.names, counts=possible, ties=ties, **more)
+            links[run.figure] = run.rounds(
+                original, protected, truth=truth, known=rounds.names, counts=possible, ties=ties, **more
+            )
     return links, skipped

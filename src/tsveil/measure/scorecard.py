@@ -8,7 +8,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
 import polars as pl
+
+from tsveil._types import Array, Mask
+
+
+def in_both(values: Array, both: Mask) -> Array:
+    """Figures of the people who are in both files, in the place of all whom the intruder knows; NaN for the others.
+
+    Examples
+    --------
+    >>> in_both(np.array([3.0, 4.0]), np.array([True, False, True]))
+    array([ 3., nan,  4.])
+    """
+    out = np.full(len(both), np.nan)
+    out[both] = values
+    return out
+
+
+def people(both: Mask, released: int) -> dict[str, str]:
+    """What a card says of files that do not hold the same people; nothing of files that do.
+
+    Examples
+    --------
+    >>> people(np.array([True, False, True]), 5)
+    {'people': '3 known, 5 released, 2 in both'}
+    """
+    found = int(both.sum())
+    if found == len(both) == released:
+        return {}
+    return {"people": f"{len(both)} known, {released} released, {found} in both"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,7 +57,7 @@ class Scorecard(Mapping[str, float]):
     figures: Mapping[str, float]
     #: series -> its own figures
     per_series: Mapping[str, Mapping[str, float]]
-    #: a row per record: id, chance of each linkage, share of values disclosed, loss, and the risk (the better linkage)
+    #: a row per record: id, chance of each linkage, share of values disclosed, loss (NaN: not released), and the risk (the better linkage)
     per_record: pl.DataFrame
     #: how it was measured: option -> value
     options: Mapping[str, str]

@@ -24,14 +24,15 @@ import polars as pl
 
 from tsveil import progress
 from tsveil._types import Array
-from tsveil.attack._files import Ties
+from tsveil.attack._files import Ties, own_rows
 from tsveil.attack.series import series_prefixes
+from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError
 from tsveil.measure.disclosure_risk import interval_disclosure
 from tsveil.measure.forecast import MODELS, fitting_models
 from tsveil.measure.information_loss import series_loss
-from tsveil.measure.scorecard import Scorecard
+from tsveil.measure.scorecard import Scorecard, in_both, people
 from tsveil.transform.normalise import How, Scaling
 
 #: figure -> (title, one plain sentence)
@@ -69,6 +70,7 @@ def series_scorecard(
     original: Dataset,
     protected: Dataset,
     *,
+    truth: Truth = None,
     ties: Ties = "expected",
     dr1: Literal["max", "mean"] = "max",
     normalise: How = "global",
@@ -76,7 +78,10 @@ def series_scorecard(
     models: Models = None,
     variant: Literal["default", "paper"] = "default",
 ) -> Scorecard:
-    """Measure information loss and disclosure risk of protected series; rows of the two data sets are aligned.
+    """Measure information loss and disclosure risk of protected series.
+
+    Rows of the two data sets are aligned, or the `truth` says which belong together: attacks then run on the files as they are,
+    and losses are measured on the people who are in both.
 
     Examples
     --------
@@ -97,10 +102,12 @@ def series_scorecard(
             )
     _check_same_shape(original, protected)
 
+    own = own_rows(original, protected, truth)
+    both = own >= 0
     losses, per_series, disclosed = [], {}, []
     for block in original.series:
         assert block.times is not None
-        x, y = original.block(block.name), protected.block(block.name)
+        x, y = original.block(block.name)[both], protected.block(block.name)[own[both]]
         with progress.step(f"Measuring {block.name}"):
             fitting = fitting_models(len(block)) if models == "fitting" else models
             loss = series_loss(x, y, models=fitting, variant=variant)
@@ -111,10 +118,9 @@ def series_scorecard(
             "IL1": loss.il1, "IL2": loss.il2, "IL3": loss.il3, "IL": loss.il, "ID": float(by_percent.mean()),
         }  # fmt: skip
 
-    euclidean = series_prefixes(
-        original, protected, distance="euclidean", normalise=normalise, scaling=scaling, ties=ties
-    )
-    shaped = series_prefixes(original, protected, distance="sts", normalise=normalise, scaling=scaling, ties=ties)
+    how: dict[str, Any] = {"truth": truth, "normalise": normalise, "scaling": scaling, "ties": ties}
+    euclidean = series_prefixes(original, protected, distance="euclidean", **how)
+    shaped = series_prefixes(original, protected, distance="sts", **how)
     by_known = {"EULD": tuple(links.rate for links in euclidean), "STSLD": tuple(links.rate for links in shaped)}
     euld, stsld = float(np.mean(by_known["EULD"])), float(np.mean(by_known["STSLD"]))
     figures = {
@@ -135,11 +141,12 @@ def series_scorecard(
             "risk": np.maximum(by_value, by_shape),
             "linked_by_EULD": by_value,
             "linked_by_STSLD": by_shape,
-            "values_disclosed": np.mean(disclosed, axis=0),
-            "loss": np.mean([loss.per_record_il for loss in losses], axis=0),
+            "values_disclosed": in_both(np.mean(disclosed, axis=0), both),
+            "loss": in_both(np.mean([loss.per_record_il for loss in losses], axis=0), both),
         }
     )
     options: dict[str, Any] = {"ties": ties, "dr1": dr1, "normalise": normalise, "scaling": scaling, "variant": variant}
+    options |= people(both, protected.n)
     shortest = min(len(block) for block in original.series)
     if models == "fitting" and (left_out := [name for name in MODELS if name not in fitting_models(shortest)]):
         options["models left out"] = f"{', '.join(left_out)} (series of {shortest} points are too short for them)"
