@@ -28,6 +28,7 @@ ORDER = [
     ["plugins", "registry"],
     ["study", "report"],
     ["plan"],
+    ["sweep_plan"],
     ["reproduce"],
     ["terminal"],
     ["cli", "web"],

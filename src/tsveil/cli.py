@@ -577,6 +577,106 @@ def nlk_study(
 
 
 @main.command()
+@click.argument("plan", metavar="PLAN|FILE", type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="With FILE: the folder of the study.")
+@click.option("--methods", default="all", show_default=True, metavar="NAME,NAME", help="With FILE: what is tried.")
+@click.option("--seed", type=int, help="With FILE, for tests only: a seed is a secret.")
+@reading_options
+@json_option
+def sweep(
+    plan: Path, out: Path | None, methods: str, seed: int | None, as_json: bool, **options: Any
+) -> None:  # fmt: skip
+    """Try many methods and parameters on a FILE, or as a PLAN (.toml) says; run it again to go on after a stop.
+
+    The folder gets the table (study.parquet), the risk-utility map with a recommendation (study.html), and the plan (sweep.toml).
+    """
+    from tsveil.errors import InputError
+    from tsveil.plan import Input
+    from tsveil.sweep_plan import StudyFolder, SweepPlan, Tried, run_sweep
+
+    given = reading(options)
+    if plan.suffix == ".toml":
+        if given or out is not None or methods != "all" or seed is not None:
+            raise InputError(f"{plan} is a plan: what is read, tried and written is said in it, not in options")
+        made, base = SweepPlan.load(plan), plan.parent
+    else:
+        if out is None:
+            raise InputError(f"say where the study of {plan} goes: --out FOLDER")
+        names = "all" if methods == "all" else [name.strip() for name in methods.split(",")]
+        made = SweepPlan(
+            input=Input(path=str(plan), **given),
+            sweep=Tried(methods=names),
+            output=StudyFolder(folder=str(out)),
+            seed=seed,
+        )
+        base = Path()
+    folder = base / made.output.folder
+    try:
+        with shown_progress(not as_json):
+            study = run_sweep(made, base=base)
+    except KeyboardInterrupt:
+        click.echo(f"stopped; what was finished is kept in {folder}: run the same command again to go on", err=True)
+        sys.exit(130)
+    front = study.pareto().select("label", "risk", "loss", "guarantee", "verdict").to_dicts()
+    failed = study.table.filter(study.table["problem"].is_not_null()).select("label", "problem").to_dicts()
+    if as_json:
+        found = {"folder": str(folder), "configurations": len(study.table), "front": front, "failed": failed}
+        click.echo(json.dumps(found, indent=2))
+        return
+    from tsveil.terminal import study_table
+
+    click.echo(f"{study!r}\n")
+    click.echo("The Pareto front, from the least risk to the most:")
+    study_table(front)
+    for row in failed:
+        click.secho(f"\nnot run: {row['label']}: ", fg="yellow", nl=False)
+        click.echo(row["problem"], nl=False)
+    click.echo("\n" * bool(failed))
+    click.echo(f"Map and table: {folder / 'study.html'}    The folder is private: it holds the seed.")
+    click.echo(f"Next: tsveil recommend {folder} --max-risk 10")
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--max-risk", type=float, metavar="PERCENT", help="The least loss with at most this risk.")
+@click.option("--max-loss", type=float, metavar="PERCENT", help="The least risk with at most this loss.")
+@click.option("--plan", "out", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan of the winner.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing plan.")
+@json_option
+def recommend(
+    folder: Path, max_risk: float | None, max_loss: float | None, out: Path | None, overwrite: bool, as_json: bool
+) -> None:
+    """Say what to publish, of all that a sweep tried into FOLDER; exit code 1 when nothing fits."""
+    from tsveil.data.write import write_text
+    from tsveil.errors import OutputError
+    from tsveil.study.study import Study
+    from tsveil.sweep_plan import winners_plan
+
+    study = Study.load(folder)
+    found = study.recommend(max_risk=max_risk, max_loss=max_loss)
+    if out is not None and found.best is not None:
+        if out.exists() and not overwrite:
+            raise OutputError(f"{out} exists already\n  options: another file, or --overwrite")
+        write_text(out, winners_plan(folder, found, out))
+    if as_json:
+        parts = {"best": found.best, "runner_up": found.runner_up, "nearest": found.nearest, "reason": found.reason}
+        click.echo(json.dumps(parts, indent=2))
+    else:
+        if not study.complete:
+            click.secho(
+                f"The sweep was stopped: {len(study.table)} of {study.about['asked']} configurations are known.",
+                fg="yellow",
+            )
+        click.secho(
+            found.best["label"] if found.best else "Nothing fits.", fg="green" if found.best else "red", bold=True
+        )
+        click.echo(found.reason)
+        if out is not None and found.best is not None:
+            click.echo(f"{out} is written. Next: tsveil run {out}")
+    sys.exit(0 if found.best is not None else 1)
+
+
+@main.command()
 @json_option
 def methods(as_json: bool) -> None:
     """List the protection methods with their parameters and references."""

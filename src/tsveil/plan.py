@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import msgspec
 import polars as pl
@@ -85,7 +85,41 @@ class Output(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
     formulas: Literal["keep", "neutralise"] = "keep"
 
 
-class Plan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """What plans of every kind have in common: they are read from TOML and written as TOML."""
+
+    #: how to get one to start from
+    start: ClassVar[str] = "`tsveil plan FILE` writes a plan to start from"
+
+    @classmethod
+    def from_toml(cls, text: str, source: str = "the plan") -> Self:
+        """Read a plan from TOML text."""
+        try:
+            return msgspec.toml.decode(text, type=cls)
+        except (msgspec.ValidationError, msgspec.DecodeError) as error:
+            raise PlanError(f"{source} cannot be used: {error}\n  options: {cls.start}") from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a plan file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PlanError(f"the plan {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        return cls.from_toml(text, str(path))
+
+    def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
+        """The plan as TOML text; `comments` maps 'section' or 'section.key' to a remark put above it."""
+        remarks = comments or {}
+        content = msgspec.to_builtins(self)
+        lines = _toml_lines("", {key: v for key, v in content.items() if not isinstance(v, dict)}, remarks)
+        for section, table in content.items():
+            if isinstance(table, dict) and table:
+                lines += [*_remark(section, remarks), f"[{section}]", *_toml_lines(section, table, remarks), ""]
+        return "\n".join(lines).strip()
+
+
+class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """A whole run.
 
     Examples
@@ -124,38 +158,14 @@ class Plan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_on
     seed: int | None = None
 
     @classmethod
-    def from_toml(cls, text: str, source: str = "the plan") -> Plan:
+    def from_toml(cls, text: str, source: str = "the plan") -> Self:
         """Read a plan from TOML text."""
-        try:
-            plan = msgspec.toml.decode(text, type=cls)
-        except (msgspec.ValidationError, msgspec.DecodeError) as error:
-            raise PlanError(
-                f"{source} cannot be used: {error}\n  options: `tsveil plan FILE` writes a plan to start from"
-            ) from error
+        plan = super().from_toml(text, source)
         if not isinstance(plan.method.get("name"), str):
             raise PlanError(
                 f'{source} cannot be used: [method] needs a name, such as name = "mdav"\n  `tsveil methods` lists them'
             )
         return plan
-
-    @classmethod
-    def load(cls, path: str | Path) -> Plan:
-        """Read a plan file."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PlanError(f"the plan {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-        return cls.from_toml(text, str(path))
-
-    def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
-        """The plan as TOML text; `comments` maps 'section' or 'section.key' to a remark put above it."""
-        remarks = comments or {}
-        content = msgspec.to_builtins(self)
-        lines = _toml_lines("", {key: v for key, v in content.items() if not isinstance(v, dict)}, remarks)
-        for section, table in content.items():
-            if isinstance(table, dict) and table:
-                lines += [*_remark(section, remarks), f"[{section}]", *_toml_lines(section, table, remarks), ""]
-        return "\n".join(lines).strip()
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -61,6 +61,18 @@ class Bars:
         self._thread.join()
         self._listening.__exit__(None, None, None)
         self._progress.stop()
+
+
+def study_table(rows: list[dict[str, Any]]) -> None:
+    """Print configurations of a study with their risk and loss."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("configuration", style="bold", overflow="fold")
+    table.add_column("risk", justify="right", no_wrap=True)
+    table.add_column("loss", justify="right", no_wrap=True)
+    table.add_column("promise")
+    for row in rows:
+        table.add_row(row["label"], f"{row['risk']:.1f} %", f"{row['loss']:.1f} %", row["guarantee"])
+    Console().print(table)
 
 
 def card_table(card: Scorecard | IntervalCard) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from tsveil.errors import InputError
+from tsveil.randomness import derived_seed
 from tsveil.study import store
 from tsveil.study.choice import Recommendation, recommended, with_front
 from tsveil.study.grids import Configuration
@@ -105,6 +106,10 @@ class Study:
         from tsveil.report.risk_map import study_page
 
         return study_page(self, title=title, max_risk=max_risk, max_loss=max_loss)
+
+    def seed_of(self, key: str) -> int:
+        """The seed with which a configuration was made; a secret, as the study's own is."""
+        return derived_seed(int(self.about["seed"]), f"study/{key}")
 
     def __repr__(self) -> str:
         failed = int(self.table["problem"].is_not_null().sum())

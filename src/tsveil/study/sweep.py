@@ -22,7 +22,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.engine.local import cores, on_one_core
 from tsveil.errors import OutputError, ParameterError, TsveilError
 from tsveil.measure.evaluate import evaluate as measure
-from tsveil.randomness import derived_seed, fresh_seed
+from tsveil.randomness import fresh_seed
 from tsveil.study import store
 from tsveil.study.grids import Configuration, Grid, chosen
 from tsveil.study.measures import kind_of, measured
@@ -74,7 +74,7 @@ def sweep(
     place = None if folder is None else Path(folder)
     with store.locked(place) if place is not None else nullcontext():
         about = _about(data, options, place, seed)
-        secret = int(about["seed"])
+        blank = Study.of([], about)
         keys = {_key(about, configuration): configuration for configuration in configurations}
         rows = {} if place is None else store.finished(place)
         about["asked"] = len({*rows, *keys})
@@ -85,7 +85,7 @@ def sweep(
 
         def work(key: str) -> dict[str, Any]:
             with on_one_core():
-                row, final = tried(data, keys[key], derived_seed(secret, f"study/{key}"), options, key)
+                row, final = tried(data, keys[key], blank.seed_of(key), options, key)
             if place is not None and final:
                 store.keep(place, row)
             return row
