@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install -qq
 
-.PHONY: demo test check bench faults clean
+.PHONY: demo test check bench faults docs clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -24,6 +24,9 @@ bench: .venv/.bench
 faults: .venv/.test
 	@TSVEIL_KILLS=70 $(BIN)/python -m pytest tests/faults
 
+docs: .venv/.docs
+	@$(BIN)/python docs/make.py site
+
 .venv/bin/python:
 	@$(PYTHON) -m venv .venv
 
@@ -39,6 +42,10 @@ faults: .venv/.test
 	@$(PIP) -e '.[test,bench]'
 	@touch $@ .venv/.test .venv/.installed
 
+.venv/.docs: .venv/bin/python pyproject.toml
+	@$(PIP) -e '.[docs]'
+	@touch $@ .venv/.installed
+
 clean:
-	@rm -rf .venv demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv demo site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

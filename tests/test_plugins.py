@@ -77,6 +77,23 @@ def test_it_is_listed_and_runs_from_a_plan(python: Run, tmp_path: Path) -> None:
     assert "The 'share' parameter of TopCoding must be" in refused.stderr
 
 
+def test_it_is_swept_and_has_a_page_in_the_docs(python: Run) -> None:
+    make = Path(__file__).parents[1] / "docs" / "make.py"
+    code = f"""
+import json, runpy, numpy as np, tsveil as tv
+pages = runpy.run_path({str(make)!r})["method_pages"]()
+data = tv.Dataset.from_arrays({{"load": np.random.default_rng(1).gamma(2, 1, (40, 12))}})
+study = tv.sweep(data, ["top-coding", "mdav"], {{"top-coding": {{"share": [5.0, 20.0]}}, "mdav": {{"k": [5]}}}}, seed=1)
+print(json.dumps([pages["methods/top-coding.md"], pages["methods/index.md"], study.table["label"].to_list(), study.table["risk"].to_list()]))
+"""
+    page, index, labels, risks = json.loads(python("-c", code).stdout)
+    assert "Rare, extreme values identify" in page
+    assert "| `share` | `5.0` |" in page
+    assert "[top-coding](top-coding.md)" in index
+    assert {"top-coding share=5", "top-coding share=20", "mdav k=5"} == {label.replace(".0", "") for label in labels}
+    assert None not in risks
+
+
 def test_a_starting_plan_explains_it(python: Run, tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("id,a,b\n" + "".join(f"x{i},{i},{i * 2.5}\n" for i in range(20)))
     python("-m", "tsveil.cli", "plan", tmp_path / "m.csv", "--method", "top-coding")

@@ -26,7 +26,7 @@ def curves(values: np.ndarray, label: str) -> pl.DataFrame:
 
 
 def chart(frame: pl.DataFrame, title: str, colour: str, width: float) -> alt.Chart:
-    return (
+    made: alt.Chart = (
         alt.Chart(frame, title=title, width=330, height=170)
         .mark_line(strokeWidth=width, color=colour)
         .encode(
@@ -35,6 +35,7 @@ def chart(frame: pl.DataFrame, title: str, colour: str, width: float) -> alt.Cha
             alt.Detail("household:N"),
         )
     )
+    return made
 
 
 before = chart(curves(data.values[members, hours], "b"), "before: five households", "#8a929c", 1)

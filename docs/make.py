@@ -1,0 +1,478 @@
+"""Makes the documentation site: `make docs`, or `python docs/make.py [SITE]`.
+
+Pages written by hand stand in docs/; the README is the first page. Pages that follow from the code (a page per method and per
+attack, the reference of all public names) are made here from the registry and from docstrings and are not kept in the repository, so they cannot
+be out of date. Everything is put together in build/docs and built by zensical in strict mode; the site opens from disk and loads
+nothing from elsewhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import tsveil as tv
+from tsveil.attack.fits import ATTACKS
+from tsveil.protect.base import Method
+from tsveil.protect.intervals import IntervalMethod
+from tsveil.registry import ALL_METHODS
+from tsveil.technique import named
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: the navigation: title of a section -> its pages in order; pages of docs/ that are not named here follow under "More"
+SECTIONS: dict[str, list[str]] = {
+    "Tutorials": ["tutorials/steward.md", "tutorials/researcher.md", "tutorials/engineer.md"],
+    "Guides": ["report.md", "adding-a-method.md", "studies.md", "web.md", "scale.md"],
+    "Background": ["mathematics.md", "benchmarks.md", "reproduction.md", "less-loss.md", "hardening.md"],
+}
+
+#: files outside docs/ that are pages too
+ELSEWHERE = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+
+Pages = dict[str, str]
+
+
+# -- pages ------------------------------------------------------------------------------------------------------------
+
+
+def pages() -> Pages:
+    """Every page of the site: its path -> its Markdown."""
+    found = {place: _linked(ROOT / source) for source, place in ELSEWHERE.items()}
+    for file in sorted((ROOT / "docs").rglob("*.md")):
+        found[file.relative_to(ROOT / "docs").as_posix()] = _linked(file)
+    found |= method_pages() | attack_pages() | api_pages()
+    decisions = {place: _title(text) for place, text in found.items() if place.startswith("decisions/")}
+    found["decisions/index.md"] = _table(
+        "Decisions",
+        "What a reader would question, and why it is so.",
+        ("Decision",),
+        [(f"[{title}]({place.removeprefix('decisions/')})",) for place, title in decisions.items()],
+    )
+    return found
+
+
+def _linked(file: Path) -> str:
+    """A page whose links lead to pages; what is in the repository but not on the site becomes a plain name."""
+    place = _place(file)
+
+    def link(found: re.Match[str]) -> str:
+        words, target = found["words"], found["target"]
+        path, _, anchor = target.partition("#")
+        if "://" in target or not path:
+            return found[0]
+        meant = (file.parent / path).resolve()
+        if found["image"] or not meant.exists():
+            image = meant.relative_to(ROOT / "docs").as_posix() if meant.is_relative_to(ROOT / "docs") else path
+            return f"{found['image']}[{words}]({os.path.relpath(image, os.path.dirname(place)) if found['image'] else target})"
+        if meant == ROOT / "docs" / "decisions":
+            goal = "decisions/index.md"
+        elif meant.suffix == ".md":
+            goal = _place(meant)
+        else:
+            return f"`{words}`" if "`" not in words else words
+        return f"[{words}]({os.path.relpath(goal, os.path.dirname(place))}{'#' * bool(anchor)}{anchor})"
+
+    parts = re.split(r"(^```.*?^```)", file.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    pattern = r"(?P<image>!?)\[(?P<words>[^\]]*)\]\((?P<target>[^)\s]+)\)"
+    return "".join(part if part.startswith("```") else re.sub(pattern, link, part) for part in parts)
+
+
+def _place(file: Path) -> str:
+    """The path on the site of a file of the repository."""
+    name = file.resolve().relative_to(ROOT).as_posix()
+    return ELSEWHERE.get(name, name.removeprefix("docs/"))
+
+
+def _title(text: str) -> str:
+    return text.lstrip().partition("\n")[0].lstrip("# ")
+
+
+def _table(title: str, words: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    return "\n".join([f"# {title}\n", f"{words}\n", line(head), line(["---"] * len(head)), *map(line, rows), ""])
+
+
+# -- from the registry ------------------------------------------------------------------------------------------------
+
+
+def method_pages() -> Pages:
+    """A page per method, and the list of them."""
+    made = {f"methods/{name}.md": _method_page(method) for name, method in ALL_METHODS.items()}
+    rows = [
+        (f"[{name}]({name}.md)", method.summary, method.techniques[0], " and ".join(sorted(method.takes)))
+        for name, method in ALL_METHODS.items()
+    ]
+    words = "Every protection method, from the registry; `tsveil methods` prints the same. Methods of other packages that are installed are listed too."
+    made["methods/index.md"] = _table("Methods", words, ("Method", "What it does", "ISO/IEC 20889", "For"), rows)
+    return made
+
+
+def _method_page(method: type[Method] | type[IntervalMethod]) -> str:
+    made, kind = method(), method.__name__
+    title, _, rest = (inspect.getdoc(inspect.getmodule(method)) or method.summary).partition("\n")
+    public = "tv." * (kind in tv.__all__)
+    parameters = [
+        f"| `{p.name}` | `{p.default!r}` | {p.doc} | {p.words} |".replace(" | | ", " | ") for p in method.parameters()
+    ]
+    shown = [p for p in method.parameters() if p.default is not None][:2]
+    options = " ".join(f"--{p.name} {p.default}" for p in shown)
+    arguments = ", ".join(f"{p.name}={p.default!r}" for p in shown)
+    attacks = [
+        f"[{attack.name}](../attacks/{attack.name}.md)"
+        for attack in ATTACKS.values()
+        if attack.methods is None or method.name in attack.methods
+    ]
+    facts = [
+        f"- **Protects**: {' and '.join(sorted(method.takes))}",
+        f"- **Technique** (ISO/IEC 20889): {named(method.techniques)}",
+        f"- **Source**: {method.reference}",
+    ]
+    if "attributes" in method.takes and issubclass(method, Method):
+        facts.append(f"- **Attacks that fit it**: {', '.join(attacks)}")
+    return "\n".join(
+        [
+            f"# {method.name}\n",
+            f"{title}\n",
+            *facts,
+            "",
+            '=== "Command line"\n',
+            "    ```bash",
+            f"    tsveil protect meters.csv --out release --method {method.name} {options}",
+            "    ```\n",
+            '=== "Plan"\n',
+            "    ```toml",
+            "    [method]",
+            f'    name = "{method.name}"',
+            *(f"    {p.name} = {_toml(p.default)}" for p in shown),
+            "    ```\n",
+            '=== "Python"\n',
+            "    ```python",
+            f"    {public}{kind}({arguments}).protect(data)",
+            "    ```\n",
+            "## Parameters\n",
+            "| parameter | default | meaning | accepts |",
+            "| --- | --- | --- | --- |",
+            *parameters,
+            "",
+            "## How it works\n",
+            markdown(rest),
+            ""
+            if not isinstance(made, IntervalMethod)
+            else "It publishes intervals; [`query`](../api/Queries.md) asks them.\n",
+        ]
+    )
+
+
+def _toml(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def attack_pages() -> Pages:
+    """A page per attack: those that are chosen by method, and the others."""
+    made: Pages = {}
+    rows = []
+    for name in [*ATTACKS, *(name for name in tv.attack.__all__ if name not in ATTACKS)]:
+        function = ATTACKS[name].function if name in ATTACKS else getattr(tv.attack, name)
+        title, _, rest = (inspect.getdoc(inspect.getmodule(function)) or "").partition("\n")
+        facts = []
+        if name in ATTACKS:
+            attack = ATTACKS[name]
+            fits = [f"[{m}](../methods/{m}.md)" for m in ALL_METHODS if attack.methods and m in attack.methods]
+            facts = [
+                f"- **Figure**: {attack.figure}, {attack.title}. {attack.sentence}",
+                f"- **Made for**: {', '.join(fits) or 'any method'}",
+                f"- **Source**: {attack.reference}",
+                "",
+            ]
+        made[f"attacks/{name}.md"] = "\n".join(
+            [
+                f"# {name}\n",
+                f"{title}\n",
+                *facts,
+                markdown(rest),
+                "## Call\n",
+                *_function(f"tv.attack.{name}", function),
+            ]
+        )
+        rows.append((f"[{name}]({name}.md)", title))
+    words = (
+        "A release is as good as the best attack on it. The first ones are chosen by the method that made a release; a release of unknown "
+        "making gets them all."
+    )
+    made["attacks/index.md"] = _table("Attacks", words, ("Attack", "What it does"), rows)
+    return made
+
+
+# -- from docstrings --------------------------------------------------------------------------------------------------
+
+
+def api_pages() -> Pages:
+    """The reference of every public name."""
+    made: Pages = {}
+    rows = []
+    for name in sorted(tv.__all__, key=str.lower):
+        thing = getattr(tv, name)
+        if inspect.isclass(thing) and issubclass(thing, Method | IntervalMethod):
+            rows.append((f"[{name}](../methods/{thing.name}.md)", _first(thing)))
+        elif isinstance(thing, str):
+            rows.append((f"`{name}`", "The version of the package, a text."))
+        else:
+            made[f"api/{name}.md"] = _reference(name, thing)
+            rows.append((f"[{name}]({name}.md)", _first(thing)))
+    made["api/index.md"] = _table(
+        "Reference", "`import tsveil as tv`; these are the public names.", ("Name", "What it is"), rows
+    )
+    return made
+
+
+def _first(thing: Any) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _reference(name: str, thing: Any) -> str:
+    if isinstance(thing, ModuleType):
+        members = getattr(thing, "__all__", None) or [
+            key
+            for key, own in vars(thing).items()
+            if not key.startswith("_") and getattr(own, "__module__", "") == thing.__name__
+        ]
+        parts = [f"# {name}\n", markdown(inspect.getdoc(thing) or ""), ""]
+        for member in members:
+            own = getattr(thing, member)
+            if name == "attack":
+                parts.append(f"- [{member}](../attacks/{member}.md): {_first(own)}")
+            elif callable(own):
+                parts += _described(f"tv.{name}.{member}", own, 2)
+            else:
+                parts += [f"## tv.{name}.{member}\n", f"`{own!r}`\n"]
+        return "\n".join([*parts, ""])
+    return "\n".join([f"# {name}\n", *_described(f"tv.{name}", thing, 1)])
+
+
+def _described(name: str, thing: Any, level: int) -> list[str]:
+    """A class or a function: how it is called, its docstring, and what a class has."""
+    heading = [] if level == 1 else [f"{'#' * level} {name}\n"]
+    if not inspect.isclass(thing):
+        return [*heading, *_function(name, thing)]
+    return [*heading, *_class(name, thing, level)]
+
+
+def _function(name: str, function: Callable[..., Any]) -> list[str]:
+    signature = _signature(function)
+    return ["```text", f"{name}{signature}", "```\n", markdown(inspect.getdoc(function) or ""), ""]
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return "(...)"
+    parts: list[str] = []
+    for p in signature.parameters.values():
+        if p.name in ("self", "cls"):
+            continue
+        if p.kind is p.KEYWORD_ONLY and not any(part.startswith("*") for part in parts):
+            parts.append("*")
+        stars = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
+        kind = "" if p.annotation is p.empty else f": {_annotation(p.annotation)}"
+        parts.append(f"{stars}{p.name}{kind}{'' if p.default is p.empty else f' = {p.default!r}'}")
+    gives = signature.return_annotation
+    given = "" if gives is signature.empty or inspect.isclass(function) else f" -> {_annotation(gives)}"
+    short = f"({', '.join(parts)}){given}"
+    return short if len(short) < 80 else "\n".join(["(", *(f"    {part}," for part in parts), f"){given}"])
+
+
+def _annotation(kind: Any) -> str:
+    return kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+
+
+def _class(name: str, kind: type, level: int) -> list[str]:
+    lines = []
+    if dataclasses.is_dataclass(kind) or not issubclass(kind, Exception):
+        lines += ["```text", f"{name}{_signature(kind)}", "```\n"]
+    lines += [markdown(inspect.getdoc(kind) or ""), ""]
+    if attributes := list(_attributes(kind)):
+        lines += [f"{'#' * (level + 1)} Attributes\n", *(f"- `{key}`: {words}" for key, words in attributes), ""]
+    for key, member in _own_methods(kind):
+        lines += [f"{'#' * (level + 1)} {key}\n", *_function(f"{name.split('.')[-1]}.{key}", member)]
+    return lines
+
+
+def _attributes(kind: type) -> Iterator[tuple[str, str]]:
+    """Fields with the remark above them, and properties."""
+    if kind.__module__.startswith("tsveil"):
+        source = inspect.getsource(kind)
+        remarks = re.findall(r"((?:^    #: .*\n)+)^    (\w+):", source, flags=re.MULTILINE)
+        for text, key in remarks:
+            if not key.startswith("_"):
+                yield key, " ".join(line.strip().removeprefix("#: ") for line in text.strip().splitlines())
+    for key, member in vars(kind).items():
+        if isinstance(member, property) and not key.startswith("_"):
+            yield key, _first(member)
+
+
+def _own_methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for key, member in vars(kind).items():
+        function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+        if inspect.isfunction(function) and not key.startswith("_") and inspect.getdoc(function):
+            yield key, function
+
+
+def markdown(text: str) -> str:
+    """A docstring as Markdown: sections become headings, examples and formulas code blocks, references a list."""
+    lines = inspect.cleandoc(text).splitlines()
+    out: list[str] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        following = lines[at + 1] if at + 1 < len(lines) else ""
+        if following and set(following) == {"-"} and line.strip():
+            out += ["", f"**{line.strip()}**", ""]
+            at += 2
+        elif following.startswith("    ") and re.fullmatch(r"\w+(, \w+)*", line):
+            # A parameter with its meaning below it.
+            end = at + 1
+            while end < len(lines) and lines[end].startswith("    "):
+                end += 1
+            out.append(f"- `{line}`: {' '.join(_prose(row.strip()) for row in lines[at + 1 : end])}")
+            at = end
+        elif line.startswith(">>>"):
+            end = next((e for e in range(at, len(lines)) if not lines[e].strip()), len(lines))
+            out += ["```pycon", *lines[at:end], "```", ""]
+            at = end
+        elif line.startswith("    ") and (not out or not out[-1].strip()):
+            end = at
+            while end < len(lines) and (lines[end].startswith("    ") or not lines[end].strip()):
+                end += 1
+            block = lines[at:end]
+            while block and not block[-1].strip():
+                block.pop()
+            out += ["```text", *(row.removeprefix("    ") for row in block), "```", ""]
+            at = end
+        else:
+            out.append(_prose(line))
+            at += 1
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip() + "\n"
+
+
+def _prose(line: str) -> str:
+    reference = re.match(r"\.\. \[(\d+)\] (.*)", line)
+    if reference:
+        return f"{reference[1]}. {reference[2]}"
+    # What looks like a tag is text: "x <= y" stays, "<name>" is shown.
+    return re.sub(r"\[(\d+)\]_", r"[\1]", re.sub(r"<(?=[A-Za-z/])", "&lt;", line))
+
+
+# -- the site ---------------------------------------------------------------------------------------------------------
+
+
+def navigation(found: Pages) -> list[dict[str, Any]]:
+    """The pages in their order; what nobody sorted comes last, so that a new page is never lost."""
+    placed = {"index.md", "contributing.md", "changelog.md"}
+    sections: list[dict[str, Any]] = [{"tsveil": "index.md"}]
+    for title, places in SECTIONS.items():
+        there = [place for place in places if place in found]
+        sections.append({title: [{_title(found[place]): place} for place in there]})
+        placed |= set(there)
+    for title, folder in (
+        ("Methods", "methods"),
+        ("Attacks", "attacks"),
+        ("Reference", "api"),
+        ("Decisions", "decisions"),
+    ):
+        own = [place for place in found if place.startswith(f"{folder}/") and not place.endswith("/index.md")]
+        sections.append({title: [f"{folder}/index.md", *({_title(found[place]): place} for place in own)]})
+        placed |= {*own, f"{folder}/index.md"}
+    more = [{_title(found[place]): place} for place in found if place not in placed]
+    more += [{"Contributing": "contributing.md"}, {"Changelog": "changelog.md"}]
+    return [*sections, {"More": more}]
+
+
+def _nav_toml(entries: Sequence[Any]) -> str:
+    def entry(item: Any) -> str:
+        if isinstance(item, str):
+            return _quoted(item)
+        (title, value), *_ = item.items()
+        return f"{{ {_quoted(title)} = {_quoted(value) if isinstance(value, str) else _nav_toml(value)} }}"
+
+    return "[" + ", ".join(map(entry, entries)) + "]"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("`", "") + '"'
+
+
+def settings(found: Pages) -> str:
+    """The configuration of zensical: no fonts, no scripts and no icons from elsewhere."""
+    return f"""[project]
+site_name = "tsveil"
+site_description = "Protects time series and numerical microdata before publication, attacks the result, and measures both."
+docs_dir = "docs"
+site_dir = "site"
+use_directory_urls = false
+nav = {_nav_toml(navigation(found))}
+
+[project.theme]
+font = false
+features = ["navigation.indexes", "navigation.footer", "navigation.tabs", "content.code.copy", "toc.follow"]
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: light)"
+scheme = "default"
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: dark)"
+scheme = "slate"
+
+[project.extra]
+generator = false
+"""
+
+
+def write(place: Path) -> Path:
+    """Write all pages and the configuration below `place`; gives the path of the configuration."""
+    shutil.rmtree(place, ignore_errors=True)
+    found = pages()
+    for name, text in found.items():
+        file = place / "docs" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    shutil.copytree(
+        ROOT / "docs" / "images", place / "docs" / "images", ignore=shutil.ignore_patterns("*.py", "__pycache__")
+    )
+    configuration = place / "zensical.toml"
+    configuration.write_text(settings(found), encoding="utf-8")
+    return configuration
+
+
+def build(site: Path, place: Path = ROOT / "build") -> None:
+    """Build the site; a warning is an error."""
+    configuration = write(place)
+    program = Path(sys.executable).with_name("zensical")
+    command = [str(program)] if program.exists() else [sys.executable, "-m", "zensical"]
+    done = subprocess.run(
+        [*command, "build", "--strict", "--clean", "-f", str(configuration)], capture_output=True, text=True
+    )
+    if done.returncode or "arning" in done.stdout + done.stderr:
+        raise SystemExit(f"the docs have problems:\n{done.stdout}{done.stderr}")
+    # zensical builds below its configuration only.
+    shutil.rmtree(site, ignore_errors=True)
+    shutil.move(place / "site", site)
+
+
+if __name__ == "__main__":
+    goal = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "site")
+    build(goal)
+    print(f"{sum(1 for _ in goal.rglob('*.html'))} pages: {goal}/index.html")

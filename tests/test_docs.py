@@ -1,0 +1,236 @@
+"""The docs are true: they build without a warning, every block in them runs, every public name is in them, and nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import tsveil as tv
+from tsveil.attack.fits import ATTACKS
+from tsveil.cli import main, method_options
+from tsveil.plan import Plan
+from tsveil.registry import ALL_METHODS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ROOT = Path(__file__).resolve().parents[1]
+WRITTEN = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+#: pages whose commands are run one after the other, as a reader would; on the others they are read only
+FOLLOWED = sorted([ROOT / "README.md", *(ROOT / "docs" / "tutorials").glob("*.md")])
+
+every_page = pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@cache
+def maker() -> ModuleType:
+    """docs/make.py."""
+    spec = importlib.util.spec_from_file_location("make_docs", ROOT / "docs" / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def blocks(text: str) -> Iterator[tuple[str, str]]:
+    """The fenced blocks of a page: language and text."""
+    for found in re.finditer(r"^```(\w*)[^\n]*\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        yield found[1], found[2]
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The calls of tsveil in shell blocks, without the name of the program and remarks."""
+    for language, block in blocks(text):
+        if language in ("bash", "sh", "shell", "console"):
+            for line in block.replace("\\\n", " ").splitlines():
+                words = shlex.split(line.strip().removeprefix("$ "), comments=True)
+                if words and words[0].rpartition("/")[2] == "tsveil":
+                    yield words[1:]
+
+
+def check_command(words: list[str]) -> None:
+    """The command exists, has these options and gets the arguments that it needs."""
+    command: click.Command = main
+    context = click.Context(main)
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        name, *words = words
+        found = command.get_command(context, name)
+        assert found is not None, f"there is no command tsveil {name}"
+        command, context = found, click.Context(found, parent=context, info_name=name, **found.context_settings)
+    given, rest, _ = command.make_parser(context).parse_args(list(words))
+    for parameter in command.params:
+        value = given.get(str(parameter.name))
+        assert not parameter.required or (isinstance(value, str) and value), (
+            f"{command.name}: {parameter.name} is missing"
+        )
+        if isinstance(parameter.type, click.Choice) and isinstance(value, str):
+            assert value in parameter.type.choices, f"{command.name}: {value} is no {parameter.name}"
+    if context.allow_extra_args:
+        known = {p.name for p in ALL_METHODS[str(given.get("name") or "mdav")].parameters()}
+        assert set(method_options(rest)) <= known, rest
+    else:
+        assert rest == []
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the file that the pages speak of."""
+    rng = np.random.default_rng(4)
+    hours = [f"2024-01-01T{hour:02}:00" for hour in range(24)]
+    load = rng.gamma(2, 1, (60, 1)) + rng.gamma(2, 0.3, (60, 24))
+    frame = pl.DataFrame(
+        {"household": [f"h{i}" for i in range(60)]} | {h: load[:, at].round(3) for at, h in enumerate(hours)}
+    )
+    frame.with_columns(tariff=pl.Series(["day", "night", "day"] * 20)).write_csv(tmp_path / "meters.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@every_page
+def test_the_blocks_of_a_page_run(page: Path, place: Path) -> None:
+    """Python blocks of a page share their names; on the pages that a reader follows, commands run between them."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for language, block in blocks(page.read_text(encoding="utf-8")):
+        if language == "python":
+            exec(compile(block, str(page), "exec"), names)
+        elif language == "toml":
+            table = tomllib.loads(block)
+            if {"input", "method", "output"} <= set(table):
+                Plan.from_toml(block)
+            elif "context" in table:
+                Plan.from_toml(f'{block}\n[input]\npath = "x"\n[method]\nname = "mdav"\n[output]\nfolder = "y"\n')
+        elif page in FOLLOWED:
+            for words in commands(f"```{language}\n{block}```"):
+                done = CliRunner().invoke(main, words, catch_exceptions=False)
+                assert done.exit_code == 0, f"tsveil {' '.join(words)}\n{done.output}"
+
+
+@every_page
+def test_the_commands_of_a_page_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for words in commands(text):
+        check_command(words)
+    targets = set(re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)[0].split())
+    for language, block in blocks(text):
+        if language == "bash":
+            assert set(re.findall(r"^make (\w+)", block, flags=re.MULTILINE)) <= targets
+
+
+def test_a_wrong_command_would_be_found() -> None:
+    for words in (
+        ["prtect", "x"],
+        ["run"],
+        ["run", "a", "--no"],
+        ["protect", "x", "--out", "y", "--kk", "3"],
+        ["verify", "f", "--scope", "q"],
+    ):
+        with pytest.raises((AssertionError, click.UsageError)):
+            check_command(words)
+
+
+def test_every_public_name_is_documented() -> None:
+    api = maker().api_pages()
+    for name in tv.__all__:
+        assert re.search(rf"\| (\[{name}\]\(|`{name}`)", api["api/index.md"]), name
+        assert name == "__version__" or maker()._first(getattr(tv, name)), name
+    for name, text in api.items():
+        assert len(text.split()) > 20, name
+
+
+def test_every_method_and_attack_has_a_page() -> None:
+    methods, attacks = maker().method_pages(), maker().attack_pages()
+    assert set(methods) == {f"methods/{name}.md" for name in (*ALL_METHODS, "index")}
+    assert {f"attacks/{name}.md" for name in (*ATTACKS, *tv.attack.__all__, "index")} == set(attacks)
+    for name, method in ALL_METHODS.items():
+        page = methods[f"methods/{name}.md"]
+        for parameter in method.parameters():
+            assert f"| `{parameter.name}` | `{parameter.default!r}` | " in page
+        command = re.search(r"tsveil (protect .*)", page)
+        assert command is not None
+        check_command(shlex.split(command[1]))
+
+
+def test_no_page_is_lost() -> None:
+    found = maker().pages()
+    listed = re.findall(r'"([^"]+\.md)"', maker()._nav_toml(maker().navigation(found)))
+    assert sorted(listed) == sorted(found)
+
+
+def test_the_site_is_built_without_warnings_and_needs_no_network(tmp_path: Path, browser: Browser) -> None:
+    site = tmp_path / "site"
+    maker().build(site, tmp_path / "build")
+    asked: list[str] = []
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.on("request", lambda request: asked.append(request.url))
+    for name, heading in (
+        ("index", "tsveil"),
+        ("methods/mdav", "mdav"),
+        ("tutorials/steward", "For data stewards"),
+        ("api/read", "read"),
+    ):
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.locator("h1").first.inner_text().startswith(heading)
+    page.goto((site / "index.html").as_uri())
+    assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
+    page.close()
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_a_broken_link_stops_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        maker(),
+        "pages",
+        lambda: {"index.md": "# Home\n\n[gone](gone.md)\n", "contributing.md": "# C\n", "changelog.md": "# C\n"},
+    )
+    monkeypatch.setattr(maker(), "navigation", lambda found: [{"Home": "index.md"}])
+    with pytest.raises(SystemExit, match="does not exist"):
+        maker().build(tmp_path / "site", tmp_path / "build")
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_link_to_a_file_that_is_no_page_becomes_its_name(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "adding-a-method.md"
+    assert "](contributing.md)" in maker()._linked(page)
+    readme = maker()._linked(ROOT / "README.md")
+    assert "](images/before-after.svg)" in readme
+    assert "](tutorials/steward.md)" in readme
+    assert "](decisions/index.md)" in readme
+
+
+def test_a_docstring_becomes_markdown() -> None:
+    text = """Adds [1]_.
+
+        s = a + b
+
+    Parameters
+    ----------
+    a, b
+        Two <numbers>.
+
+    References
+    ----------
+    .. [1] Somebody, 1999.
+
+    Examples
+    --------
+    >>> 1 + 1
+    2
+    """
+    assert maker().markdown(text) == (
+        "Adds [1].\n\n```text\ns = a + b\n```\n\n**Parameters**\n\n- `a, b`: Two &lt;numbers>.\n\n"
+        "**References**\n\n1. Somebody, 1999.\n\n**Examples**\n\n```pycon\n>>> 1 + 1\n2\n```\n"
+    )
