@@ -122,11 +122,13 @@ def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
             grid.add_row(*cell.row, cell.column, cell.printed, shown(cell), verdict, f"[dim]{cell.why}[/]")
         console.print(grid)
         console.print()
+    wide = console.width >= WIDE
     counts = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     counts.add_column("table", style="bold", no_wrap=True)
-    counts.add_column("", overflow="ellipsis", no_wrap=True, max_width=60)
+    if wide:
+        counts.add_column("", overflow="ellipsis", no_wrap=True, max_width=console.width - 75)
     for name in ("cells", *VERDICTS):
-        counts.add_column(name, justify="right")
-    for row in summary_rows(results):
-        counts.add_row(*row)
+        counts.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
+    for name, title, *numbers in summary_rows(results):
+        counts.add_row(name, *([title] if wide else []), *numbers)
     console.print(counts)

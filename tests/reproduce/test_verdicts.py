@@ -61,16 +61,25 @@ def test_near_is_five_percent_or_a_fifth_of_a_point() -> None:
 @pytest.mark.parametrize("across", [False, True])
 def test_a_trend_needs_four_cells_in_the_right_order(across: bool) -> None:
     four = table("10", "20", "30", "40", across=across)
-    assert verdicts(four, 1, 2, 3, 4) == ["trend only"] * 4
-    assert verdicts(four, 1, 2, 4, 3) == ["trend only"] * 4  # 0.8
-    assert verdicts(four, 1, 3, 4, 2) == ["differs"] * 4
-    assert verdicts(four, 5, 5, 5, 5) == ["differs"] * 4
-    assert verdicts(table("10", "20", "30", across=across), 1, 2, 3) == ["differs"] * 3
+    assert verdicts(four, 6, 12, 18, 24) == ["trend only"] * 4
+    assert verdicts(four, 6, 12, 24, 22) == ["trend only"] * 4  # 0.8
+    assert verdicts(four, 6, 23, 24, 12) == ["differs"] * 4
+    assert verdicts(four, 18, 18, 18, 18) == ["differs"] * 4
+    assert verdicts(table("10", "20", "30", across=across), 6, 12, 18) == ["differs"] * 3
+
+
+def test_a_trend_needs_figures_of_the_same_size() -> None:
+    four = table("10", "20", "30", "40")
+    assert verdicts(four, 5, 10, 15, 20) == ["trend only"] * 4
+    assert verdicts(four, 4.9, 9.9, 14.9, 19.9) == ["differs"] * 4
+    assert verdicts(four, 20, 40, 60, 81) == ["trend only"] * 4  # in the median
+    assert verdicts(table("-1", "-2", "-3", "-4"), 4, 3, 2, 1) == ["differs"] * 4
+    assert verdicts(table("0", "0", "2", "3"), 0, 0.1, 1.5, 2)[3] == "trend only"
 
 
 def test_a_misprint_is_not_judged_and_spoils_no_trend() -> None:
     note = Note("misprint", "5", "*", "wrong")
-    found = cells(table("10", "20", "30", "40", "0", notes=(note,)), 1, 2, 3, 4, 5)
+    found = cells(table("10", "20", "30", "40", "0", notes=(note,)), 6, 12, 18, 24, 30)
     assert [cell.verdict for cell in found] == ["trend only"] * 4 + ["not reproducible"]
     assert found[-1].why == "wrong"
     assert (

@@ -139,7 +139,7 @@ def remarks(source: Source) -> Rows:
     return rows
 
 
-_DRAWN = f"mean of {DRAWS} draws of {RECORDS} records; both files on their own scale"
+_DRAWN = f"mean of {DRAWS} draws of {RECORDS} records; the drawn records normalised, each file by itself"
 
 EXPERIMENTS = (
     Experiment("004-5.2", "OWA with Q(x) = x^(i/5)", representative_values),

@@ -162,7 +162,7 @@ def listing(source: Source) -> str:
     """What can be run, what each experiment needs, and by which definitions."""
     lines = []
     for name, experiment in EXPERIMENTS.items():
-        lacking = source.lacks(experiment.needs)
+        lacking = source.lacks(experiment.needs) if source.folder else []
         needs = ", ".join(f"{file} (missing)" if file in lacking else file for file in experiment.needs) or "nothing"
         lines += [f"{name:<14}{experiment.table.title}", f"{'':14}needs {needs}; {experiment.how}"]
     lines += ["", "The files, in the folder that --data names:"]

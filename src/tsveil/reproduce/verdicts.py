@@ -7,8 +7,10 @@ A cell is judged by the first rule that fits:
     equal                our figure, rounded to the printed digits, is the printed one
     near                 within 5 % of the printed figure, or, where it is a percentage, within 0.2 points
     trend only           along its line of at least 4 cells (a column of the rows that differ in one parameter, or a row) our figures
-                         rank as the printed ones do: Spearman's rank correlation is at least 0.8. A statement of the text
-                         (a range, a bound, "about" = within a fifth) that our figure meets is a trend, never more
+                         rank as the printed ones do, Spearman's rank correlation is at least 0.8, and are of their size: in the
+                         median of the line neither is more than twice the other. Ranks alone would be too cheap, for nearly every
+                         figure rises or falls with k. A statement of the text (a range, a bound, "about" = within a fifth) that our
+                         figure meets is a trend, never more
     not reproducible     none of these, and the paper does not define the figure well enough; the reason is given
     differs              none of these, and no reason is known
 
@@ -34,8 +36,8 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 MEANINGS: dict[Verdict, str] = {
     "equal": "our figure, rounded to the printed digits, is the printed one",
     "near": "within 5 % of the printed figure or, where it is a percentage, within 0.2 points",
-    "trend only": "along its line of at least 4 cells our figures rank as the printed ones do (Spearman at least 0.8), or a statement of "
-    "the text holds; the figure itself differs",
+    "trend only": "along its line of at least 4 cells our figures rank as the printed ones do (Spearman at least 0.8) and are of their size "
+    "(in the median neither is more than twice the other), or a statement of the text holds; the figure itself differs",
     "differs": "none of these, and no reason is known",
     "not reproducible": "the printed figure is a misprint or was lost, or the paper does not define it well enough; the reason is given",
     "data not available": "the data of the paper are not there",
@@ -43,8 +45,8 @@ MEANINGS: dict[Verdict, str] = {
 
 #: relative, and in points of a percentage
 NEAR, POINTS = 0.05, 0.2
-#: rank correlation, and the least number of cells
-TREND, LEAST = 0.8, 4
+#: rank correlation, the least number of cells, and how many times larger one figure may be in the median
+TREND, LEAST, SIZE = 0.8, 4, 2.0
 
 Ours = Mapping[tuple[Row, str], float]
 
@@ -72,9 +74,7 @@ def unavailable(table: Table, why: str) -> list[Cell]:
     return [Cell(row, column, table.cell(row, column).text, None, "data not available", why) for row, column in table]
 
 
-def _judged(
-    table: Table, row: Row, column: str, ours: float | None, lines: Mapping[tuple[Row, str], tuple[float, int]]
-) -> Cell:
+def _judged(table: Table, row: Row, column: str, ours: float | None, lines: Mapping[tuple[Row, str], Line]) -> Cell:
     figure, note = table.cell(row, column), table.note(row, column)
 
     def cell(verdict: Verdict, why: str = "") -> Cell:
@@ -95,9 +95,8 @@ def _judged(
         low, high = figure.bounds
         if low <= ours <= high:
             return cell("trend only", table.substitute or "the statement holds")
-    elif (line := lines.get((row, column), (math.nan, 0)))[0] >= TREND:
-        why = f"rank correlation {line[0]:.2f} over {line[1]} cells"
-        return cell("trend only", f"{why}; {table.substitute}" if table.substitute else why)
+    elif (line := lines.get((row, column))) is not None and line.holds:
+        return cell("trend only", f"{line}; {table.substitute}" if table.substitute else str(line))
     if table.substitute:
         return cell("data not available", f"{table.substitute}; there the trend does not hold")
     if note is None:
@@ -158,8 +157,45 @@ def _ranks(x: Sequence[float]) -> Array:
     return ranks
 
 
-def _lines(table: Table, ours: Ours) -> dict[tuple[Row, str], tuple[float, int]]:
-    """For each cell the rank correlation along its line, and the number of cells there; cells that are misprints or that we have no figure for do not count."""
+@dataclass(frozen=True)
+class Line:
+    """How our figures along a line compare with the printed ones."""
+
+    #: Spearman's
+    rank: float
+    #: in the median, how many times the larger of two figures is the smaller
+    ratio: float
+    cells: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is a trend."""
+        return self.cells >= LEAST and self.rank >= TREND and self.ratio <= SIZE
+
+    def __str__(self) -> str:
+        return f"rank correlation {self.rank:.2f} over {self.cells} cells, {self.ratio:.2f} times as large or small in the median"
+
+    @classmethod
+    def of(cls, printed: Sequence[float], ours: Sequence[float]) -> Line:
+        """Compare two lines; figures of different sign, or a zero and another one, are infinitely apart.
+
+        Examples
+        --------
+        >>> Line.of([10.0, 20.0, 30.0, 40.0], [5.0, 15.0, 24.0, 30.0]).ratio
+        1.3333333333333333
+        """
+        ratios = [_ratio(a, b) for a, b in zip(printed, ours, strict=True)]
+        return cls(rank_correlation(printed, ours), sorted(ratios)[len(ratios) // 2], len(ratios))
+
+
+def _ratio(a: float, b: float) -> float:
+    if a == b:
+        return 1.0
+    return max(a / b, b / a) if a * b > 0 else math.inf
+
+
+def _lines(table: Table, ours: Ours) -> dict[tuple[Row, str], Line]:
+    """For each cell its line; cells that are misprints or that we have no figure for do not count."""
     lines: dict[tuple[Row, str], list[tuple[Row, str]]] = {}
     for row, column in table:
         note, figure = table.note(row, column), table.cell(row, column)
@@ -167,9 +203,8 @@ def _lines(table: Table, ours: Ours) -> dict[tuple[Row, str], tuple[float, int]]
             continue
         line = (row, "") if table.across else (row[: table.line], column)
         lines.setdefault(line, []).append((row, column))
-    found: dict[tuple[Row, str], tuple[float, int]] = {}
+    found: dict[tuple[Row, str], Line] = {}
     for cells in lines.values():
-        if len(cells) >= LEAST:
-            rank = rank_correlation([table.cells[cell].number for cell in cells], [ours[cell] for cell in cells])
-            found |= dict.fromkeys(cells, (rank, len(cells)))
+        compared = Line.of([table.cells[cell].number for cell in cells], [ours[cell] for cell in cells])
+        found |= dict.fromkeys(cells, compared)
     return found
