@@ -761,6 +761,34 @@ def check_page(out: Path | None, overwrite: bool) -> None:
         raise OutputError(f"{out} exists already\n  options: another file (--out), or --overwrite")
 
 
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--demo", is_flag=True, help="Begin with the bundled example.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path("tsveil-web"),
+    show_default=True,
+    help="Keeps the studies; private.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="On 127.0.0.1; a free one by default.")
+@click.option("--no-browser", is_flag=True, help="Only print the link.")
+def web(file: Path | None, demo: bool, folder: Path, port: int, no_browser: bool) -> None:
+    """Go from FILE to a release on a page in the browser; nothing leaves this computer."""
+    from tsveil.errors import InputError
+
+    try:
+        from tsveil.web.serve import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in {"starlette", "uvicorn", "python_multipart"}:
+            raise
+        raise InputError(
+            f"the web app needs {error.name}, which is not installed\n  options: pip install 'tsveil[web]'"
+        ) from error
+    if file is not None and demo:
+        raise InputError("a file or --demo, not both")
+    serve(file, demo=demo, folder=folder, port=port, browser=not no_browser, say=click.echo)
+
+
 # -- what a person sees ------------------------------------------------------------------------------------------------------
 
 

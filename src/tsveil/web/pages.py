@@ -1,0 +1,539 @@
+"""The pages: six steps from a file to a release.
+
+Every page is made on the server and works without scripts; a script only moves the bar while a job runs, and brings the map to life. What
+changes something is a form with the session's token. Ids that come in are looked up in tables; nothing else of a request finds a
+file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from tsveil import __version__
+from tsveil.errors import TsveilError
+from tsveil.web import forms, uploads
+from tsveil.web.gate import csrf_is_right
+from tsveil.web.jobs import Job, Jobs, Kind
+from tsveil.web.studies import Studies, Study
+
+#: step -> its title
+STEPS = {
+    "load": "Load",
+    "risk": "Risk",
+    "methods": "Methods",
+    "run": "Run",
+    "compare": "Compare",
+    "download": "Download",
+}
+#: what a form may be long
+FORM = 2_000_000
+#: download -> its place in the folder of a release, its name for the browser, its type
+FILES = {
+    "release": ("release.zip", "release.zip", "application/zip"),
+    "data": ("release/published/{data}", "{data}", "application/octet-stream"),
+    "public-report": ("release/published/report.html", "public-report.html", "text/html"),
+    "private-report": ("release/private/report.html", "private-report.html", "text/html"),
+    "plan": ("plan.toml", "plan.toml", "application/toml"),
+}
+STATIC = Path(__file__).parent / "static"
+ASSETS = {"style.css": "text/css", "app.js": "text/javascript"}
+
+
+def templates() -> Environment:
+    """The templates; everything that is put into one is escaped."""
+    pages = Environment(
+        loader=PackageLoader("tsveil.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.globals |= {"steps": STEPS, "version": __version__, "remote": False}
+    pages.filters["percent"] = percent
+    pages.filters["listed"] = lambda values: ", ".join(
+        "" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in values
+    )
+    return pages
+
+
+def percent(value: float | None) -> str:
+    """A percentage with the digits that matter; a space that does not break before the sign."""
+    if value is None:
+        return "–"
+    digits = "0" if value == 0 else "< 0.1" if 0 < value < 0.05 else f"{value:.1f}".removesuffix(".0")
+    return f"{digits}\N{NO-BREAK SPACE}%"
+
+
+class Drained(Response):
+    """An answer to an upload that is refused: sent at once; then what still comes is thrown away for a moment.
+
+    A browser that is cut off in the middle of an upload shows an error of its own instead of the answer.
+    """
+
+    def __init__(self, answer: Response, most: int = 4 * uploads.LARGEST, seconds: float = 5.0) -> None:
+        super().__init__(answer.body, answer.status_code, dict(answer.headers) | {"Connection": "close"})
+        self._most, self._seconds = most, seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, then drain."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        try:
+            async with asyncio.timeout(self._seconds):
+                more, size = True, 0
+                while more and size < self._most:
+                    message = await receive()
+                    size += len(message.get("body", b""))
+                    more = message["type"] == "http.request" and message.get("more_body", False)
+        except TimeoutError:
+            pass
+        await send({"type": "http.response.body", "body": b""})
+
+
+@dataclass
+class App:
+    """The app over its studies and jobs."""
+
+    studies: Studies
+    #: a file that was named when the server was started
+    given: Path | None = None
+    demo: bool = False
+    largest: int = uploads.LARGEST
+
+    def __post_init__(self) -> None:
+        self.jobs = Jobs()
+        self._pages = templates()
+        #: where a newcomer is sent
+        self.first = "/"
+
+    # -- the frame ------------------------------------------------------------------------------------------------------
+
+    def asgi(self) -> Starlette:
+        """The app with its routes."""
+        get, post = ["GET"], ["POST"]
+        at = "/s/{id}"
+        routes = [
+            Route("/", self.home, methods=get),
+            Route("/static/{name}", self.asset, methods=get),
+            Route("/upload", self.upload, methods=post),
+            Route("/demo", self.posted(self.start_demo), methods=post),
+            Route("/given", self.posted(self.start_given), methods=post),
+            Route("/jobs/{id}/events", self.events, methods=get),
+            Route("/jobs/{id}/stop", self.posted(self.stop), methods=post),
+            *(Route(f"{at}/{step}", getattr(self, step), methods=get) for step in STEPS),
+            Route(f"{at}/look", self.posted(self.look_again), methods=post),
+            Route(f"{at}/confirm", self.posted(self.confirm), methods=post),
+            Route(f"{at}/sweep", self.posted(self.start_sweep), methods=post),
+            Route(f"{at}/pick", self.posted(self.pick), methods=post),
+            Route(f"{at}/delete", self.posted(self.delete), methods=post),
+            Route(f"{at}/files/{{name}}", self.file, methods=get),
+            Route(f"{at}/view/{{name}}", self.view, methods=get),
+        ]
+
+        @asynccontextmanager
+        async def lifespan(app: Starlette) -> AsyncIterator[None]:
+            worker = asyncio.create_task(self.jobs.run())
+            self._start()
+            try:
+                yield
+            finally:
+                await self.jobs.close()
+                worker.cancel()
+                await asyncio.gather(worker, return_exceptions=True)
+
+        handlers: dict[Any, Callable[[Request, Exception], Response]] = {
+            HTTPException: self._not_here,
+            Exception: self._failed,
+        }
+        return Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)  # type: ignore[arg-type]
+
+    def _start(self) -> None:
+        """Begin with the file or the demo that was asked for on the command line."""
+        if self.given is not None:
+            study = self._new(self.given.name, "file", self.given, str(self.given))
+        elif self.demo:
+            study = self._new_demo()
+        else:
+            return
+        self.first = f"/s/{study.id}/load"
+
+    def message(self, status: int, title: str, words: str, back: str = "") -> HTMLResponse:
+        """A page with a few words; the style needs the session, so those who have none see it plain."""
+        return self._page("message.html.j2", status, title=title, words=words.splitlines(), back=back)
+
+    def _page(self, template: str, status: int = 200, **shown: Any) -> HTMLResponse:
+        return HTMLResponse(self._pages.get_template(template).render(shown), status)
+
+    def _not_here(self, request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        words = {404: "There is no such page.", 405: "This page does not take that."}.get(status, "This does not work.")
+        return self.message(status, "Not found" if status == 404 else "Not possible", words, "/")
+
+    def _failed(self, request: Request, error: Exception) -> Response:
+        # What happened is printed in the terminal; a visitor learns nothing of the inside.
+        return self.message(
+            500, "Something went wrong", "What happened is told in the terminal where tsveil was started.", "/"
+        )
+
+    def posted(
+        self, handler: Callable[[Request, forms.Form], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """A handler for a form: the form is read up to a limit, its token checked, and its errors shown."""
+
+        async def handled(request: Request) -> Response:
+            body = b""
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > FORM:
+                    return Drained(self.message(413, "Too much", "The form is too long.", "/"))
+            try:
+                form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20_000)
+            except ValueError:
+                return self.message(400, "Too much", "The form has too many fields.", "/")
+            if not csrf_is_right(request.scope, forms.first(form, "csrf")):
+                return self.message(
+                    403, "Out of date", "The form did not come from a page of this session. Load the page again.", "/"
+                )
+            try:
+                return await handler(request, form)
+            except TsveilError as error:
+                return self.message(400, "This cannot be used", str(error), _came_from(request))
+
+        return handled
+
+    def _study(self, request: Request) -> Study:
+        study = self.studies.get(request.path_params["id"])
+        if study is None:
+            raise HTTPException(404)
+        return study
+
+    # -- jobs -----------------------------------------------------------------------------------------------------------
+
+    def _add(self, kind: Kind, study: Study, **more: Any) -> Job:
+        data = self.studies.data(study)
+        if data is None:
+            raise TsveilError(
+                "the data are not here any more: they were removed when the server was stopped\n  load the file again as a new study"
+            )
+        task = {
+            "place": str(self.studies.place(study)),
+            "data": str(data),
+            "name": study.name,
+            "path": study.path,
+            "source": study.source,
+            "input": study.input,
+            "title": study.title,
+            "seed": study.seed,
+            "limits": msgspec.to_builtins(study.limits),
+        }
+        return self.jobs.add(kind, study.id, task | more)
+
+    def _new(self, name: str, source: Any, data: Path, path: str) -> Study:
+        study = self.studies.new(name, source, data, path)
+        self._add("look", study)
+        return study
+
+    def _new_demo(self) -> Study:
+        return self._new("load_curves.csv", "demo", self.studies.upload_place(), "load_curves.csv")
+
+    async def events(self, request: Request) -> Response:
+        """The progress of a job, as it happens."""
+        job = self.jobs.get(request.path_params["id"])
+        if job is None:
+            raise HTTPException(404)
+        return StreamingResponse(self._told(job), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+    async def _told(self, job: Job) -> AsyncIterator[str]:
+        while not self.jobs.ending.is_set():
+            changed = job.changed
+            yield f"data: {msgspec.json.encode(job.shown() | {'ahead': self.jobs.ahead(job)}).decode()}\n\n"
+            if job.over:
+                return
+            waits = [asyncio.create_task(changed.wait()), asyncio.create_task(self.jobs.ending.wait())]
+            await asyncio.wait(waits, timeout=10, return_when=asyncio.FIRST_COMPLETED)
+            for wait in waits:
+                wait.cancel()
+            await asyncio.sleep(0.1)  # many small steps are told together
+
+    async def stop(self, request: Request, form: forms.Form) -> Response:
+        """Stop a job."""
+        job = self.jobs.get(request.path_params["id"])
+        if job is None:
+            raise HTTPException(404)
+        self.jobs.stop(job)
+        step = {"look": "load", "risk": "risk", "sweep": "run", "release": "compare"}[job.kind]
+        return _see(f"/s/{job.study}/{step}")
+
+    # -- the steps ------------------------------------------------------------------------------------------------------
+
+    async def home(self, request: Request) -> Response:
+        """Step 1 without a file yet, and what was studied before."""
+        studies = [(study, self._reached(study)[-1]) for study in self.studies.all()]
+        return self._step(
+            request, "home.html.j2", None, "load", studies=studies, given=self.given, largest=self.largest
+        )
+
+    def _reached(self, study: Study) -> list[str]:
+        """The steps that can be opened."""
+        place = self.studies.place(study)
+        steps = ["load"]
+        if study.confirmed:
+            steps += ["risk", "methods"]
+        if study.methods:
+            steps.append("run")
+        if (place / "result.json").is_file():
+            steps.append("compare")
+        if study.picked and self._outcome_path(study, study.picked).is_file():
+            steps.append("download")
+        return steps
+
+    def _step(
+        self, request: Request, template: str, study: Study | None, step: str, job: Job | None = None, **shown: Any
+    ) -> Response:
+        return self._page(
+            template,
+            csrf=request.scope["session"].csrf,
+            study=study,
+            step=step,
+            reached=self._reached(study) if study else ["load"],
+            job=job,
+            busy=job is not None and not job.over,
+            ahead=self.jobs.ahead(job) if job else 0,
+            data_here=study is None or self.studies.data(study) is not None,
+            **shown,
+        )
+
+    async def upload(self, request: Request) -> Response:
+        """Take a file."""
+        target = self.studies.upload_place()
+        try:
+            name = await uploads.received(request, target, self.largest)
+        except uploads.TooLarge as error:
+            return Drained(self.message(413, "The file is too large", str(error), "/"))
+        except uploads.Forged as error:
+            return Drained(self.message(403, "Out of date", str(error), "/"))
+        except TsveilError as error:
+            return Drained(self.message(400, "The file did not arrive", str(error), "/"))
+        return _see(f"/s/{self._new(name, 'upload', target, name).id}/load")
+
+    async def start_demo(self, request: Request, form: forms.Form) -> Response:
+        """Take the bundled example."""
+        return _see(f"/s/{self._new_demo().id}/load")
+
+    async def start_given(self, request: Request, form: forms.Form) -> Response:
+        """Take the file that was named at the start, once more."""
+        if self.given is None:
+            raise HTTPException(404)
+        return _see(f"/s/{self._new(self.given.name, 'file', self.given, str(self.given)).id}/load")
+
+    async def load(self, request: Request) -> Response:
+        """Step 1: what is in the file."""
+        study = self._study(request)
+        look = self.studies.found(study, "look.json")
+        shown: dict[str, Any] = {"look": look, "rows": [], "options": {}, "carriable": []}
+        if look is not None:
+            options = look["options"]
+            inside = {
+                name for row in forms.block_rows(options, look["columns"]) for name in _between(row, look["columns"])
+            }
+            carriable = [name for name in look["columns"] if name not in inside and name != options.get("id")]
+            shown |= {
+                "rows": forms.block_rows(options, look["columns"]),
+                "options": options,
+                "carriable": carriable[: forms.OFFERED],
+            }
+        return self._step(request, "load.html.j2", study, "load", self.jobs.latest(study.id, "look"), **shown)
+
+    async def look_again(self, request: Request, form: forms.Form) -> Response:
+        """Step 1: other roles."""
+        study = self._study(request)
+        look = self.studies.found(study, "look.json")
+        if look is None:
+            raise HTTPException(404)
+        wanted = forms.roles(form, look["columns"])
+        self._add("look", study, input=wanted)
+        study.input, study.confirmed, study.methods, study.picked = wanted, False, {}, ""
+        self._forget(study, "risk.json", "result.json", "sweep", "releases")
+        self.studies.save(study)
+        return _see(f"/s/{study.id}/load")
+
+    def _forget(self, study: Study, *names: str) -> None:
+        for job in self.jobs.of(study.id):
+            if job.kind != "look":
+                self.jobs.stop(job)
+        self.studies.forget(study, *names)
+
+    async def confirm(self, request: Request, form: forms.Form) -> Response:
+        """Step 1: the roles are right."""
+        study = self._study(request)
+        look = self.studies.found(study, "look.json")
+        if look is None or not look["ready"]:
+            raise TsveilError("the file cannot be used as it is\n  say what to do about its problems first")
+        if not study.confirmed:
+            study.input = look["options"]
+            self._add("risk", study)
+            study.confirmed = True
+            self.studies.save(study)
+        return _see(f"/s/{study.id}/risk")
+
+    async def risk(self, request: Request) -> Response:
+        """Step 2: the data as they are."""
+        study = self._study(request)
+        found = self.studies.found(study, "risk.json")
+        return self._step(request, "risk.html.j2", study, "risk", self.jobs.latest(study.id, "risk"), risk=found)
+
+    async def methods(self, request: Request) -> Response:
+        """Step 3: what to try."""
+        study = self._study(request)
+        look = self.studies.found(study, "look.json")
+        if look is None or not study.confirmed:
+            return _see(f"/s/{study.id}/load")
+        fitting = [method for method in look["methods"] if not method["problem"]]
+        fitting.sort(key=lambda method: (not method["recommended"], not method["promises"]))
+        others = [method for method in look["methods"] if method["problem"]]
+        return self._step(request, "methods.html.j2", study, "methods", fitting=fitting, others=others)
+
+    async def start_sweep(self, request: Request, form: forms.Form) -> Response:
+        """Step 3: try it."""
+        study = self._study(request)
+        look = self.studies.found(study, "look.json")
+        if look is None or not study.confirmed:
+            raise HTTPException(404)
+        chosen, limits = forms.methods(form, look["methods"]), forms.limits(form)
+        title = forms.first(form, "title")[:200]
+        if title != study.title:
+            self._forget(study, "releases")
+        study.methods, study.limits, study.title, study.picked = chosen, limits, title, ""
+        self._forget(study, "result.json")
+        self._add("sweep", study, methods=chosen)
+        self.studies.save(study)
+        return _see(f"/s/{study.id}/run")
+
+    async def run(self, request: Request) -> Response:
+        """Step 4: how far it is."""
+        study = self._study(request)
+        job = self.jobs.latest(study.id, "sweep")
+        result = self.studies.found(study, "result.json")
+        return self._step(request, "run.html.j2", study, "run", job, result=result)
+
+    async def compare(self, request: Request) -> Response:
+        """Step 5: what was found."""
+        study = self._study(request)
+        result = self.studies.found(study, "result.json")
+        if result is None:
+            return _see(f"/s/{study.id}/run")
+        if not study.picked and result["best"]:
+            study.picked = result["best"]
+            self.studies.save(study)
+        outcome = self._outcome(study)
+        job = self.jobs.latest(study.id, "release", "sweep") if study.picked and outcome is None else None
+        return self._step(request, "compare.html.j2", study, "compare", job, result=result, outcome=outcome)
+
+    async def pick(self, request: Request, form: forms.Form) -> Response:
+        """Step 5: this one."""
+        study = self._study(request)
+        result = self.studies.found(study, "result.json")
+        key = forms.first(form, "key")
+        if result is None or key not in {row["key"] for row in result["rows"] if row["problem"] is None}:
+            raise HTTPException(404)
+        if not self._outcome_path(study, key).is_file():
+            self._add("release", study, key=key)
+        study.picked = key
+        self.studies.save(study)
+        return _see(f"/s/{study.id}/compare#picked")
+
+    def _outcome_path(self, study: Study, key: str) -> Path:
+        return self.studies.place(study) / "releases" / key / "outcome.json"
+
+    def _outcome(self, study: Study) -> Any:
+        return self.studies.found(study, f"releases/{study.picked}/outcome.json") if study.picked else None
+
+    async def download(self, request: Request) -> Response:
+        """Step 6: take it."""
+        study = self._study(request)
+        outcome = self._outcome(study)
+        if outcome is None:
+            return _see(f"/s/{study.id}/compare")
+        place = self._outcome_path(study, study.picked).parent
+        plan = (place / "plan.toml").read_text(encoding="utf-8")
+        return self._step(request, "download.html.j2", study, "download", outcome=outcome, plan=plan, place=str(place))
+
+    async def delete(self, request: Request, form: forms.Form) -> Response:
+        """Remove a study and everything in it."""
+        study = self._study(request)
+        for job in self.jobs.of(study.id):
+            self.jobs.stop(job)
+            if job.process is not None:
+                await job.process.wait()
+        self.studies.delete(study)
+        return _see("/")
+
+    # -- files ----------------------------------------------------------------------------------------------------------
+
+    async def asset(self, request: Request) -> Response:
+        """A script or a style of our own."""
+        name = request.path_params["name"]
+        if name not in ASSETS:
+            raise HTTPException(404)
+        return FileResponse(STATIC / name, media_type=ASSETS[name])
+
+    def _file(self, request: Request) -> tuple[Path, str, str]:
+        study, name = self._study(request), request.path_params["name"]
+        outcome = self._outcome(study)
+        if name == "demo-data" and study.source == "demo" and (data := self.studies.data(study)) is not None:
+            return data, study.name, "text/csv"
+        if name not in FILES or outcome is None:
+            raise HTTPException(404)
+        path, shown, kind = FILES[name]
+        folder = self._outcome_path(study, study.picked).parent
+        return folder / path.format(data=outcome["data"]), shown.format(data=outcome["data"]), kind
+
+    async def file(self, request: Request) -> Response:
+        """A download."""
+        path, name, kind = self._file(request)
+        return FileResponse(path, media_type=kind, filename=name)
+
+    async def view(self, request: Request) -> Response:
+        """A report to look at: in a sandbox, with no scripts, and no styles but those it was made with."""
+        if not request.path_params["name"].endswith("-report"):
+            raise HTTPException(404)
+        path, _, _ = self._file(request)
+        page = path.read_text(encoding="utf-8")
+        styles = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+        hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in styles)
+        policy = f"sandbox; default-src 'none'; style-src {hashes}; frame-ancestors 'none'"
+        return HTMLResponse(page, headers={"Content-Security-Policy": policy})
+
+
+def _between(row: dict[str, str], columns: list[str]) -> list[str]:
+    if row["from"] not in columns or row["to"] not in columns:
+        return []
+    return columns[columns.index(row["from"]) : columns.index(row["to"]) + 1]
+
+
+def _came_from(request: Request) -> str:
+    """The page with the form, to go back to."""
+    path = urlsplit(request.headers.get("referer", "")).path
+    return path if re.fullmatch(r"(/[\w-]+)+", path) else "/"
+
+
+def _see(path: str) -> Response:
+    return RedirectResponse(path, status_code=303)

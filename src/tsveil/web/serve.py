@@ -1,0 +1,101 @@
+"""Start the server on this computer, print the link, and clean up at the end however it comes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from tsveil.errors import InputError, OutputError
+from tsveil.web.gate import Gate
+from tsveil.web.pages import App
+from tsveil.web.studies import Studies
+from tsveil.web.uploads import LARGEST
+
+
+class _Server(uvicorn.Server):
+    """Ends open streams of progress at once when asked to end, instead of waiting for them."""
+
+    app: App
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.app.jobs.ending.set()
+        super().handle_exit(sig, frame)
+
+
+def serve(
+    file: Path | None = None,
+    *,
+    demo: bool = False,
+    folder: Path = Path("tsveil-web"),
+    port: int = 0,
+    browser: bool = True,
+    largest: int = LARGEST,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Run the web app until it is stopped; `port` 0 takes a free one."""
+    if file is not None and not file.is_file():
+        raise InputError(f"there is no file {file}")
+    os.umask(0o077)
+    with _listening(port) as listener, _ended_by_signals():
+        studies = Studies(folder)
+        try:
+            app = App(studies, given=file and file.resolve(), demo=demo, largest=largest)
+            own = listener.getsockname()[1]
+            gate = Gate(
+                app.asgi(), own, app.message, lambda link: say(f"Open  {link}   (works once)"), lambda: app.first
+            )
+            say(f"Studies are kept in {studies.folder}. End with Ctrl+C: uploads are removed then.")
+            if browser:
+                threading.Thread(target=webbrowser.open, args=(gate.link,), daemon=True).start()
+            # The access log would hold the link; a session stays open while its job runs, so nothing else is of interest.
+            config = uvicorn.Config(
+                gate, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=5
+            )
+            server = _Server(config)
+            server.app = app
+            server.run(sockets=[listener])
+        finally:
+            studies.close()
+
+
+@contextlib.contextmanager
+def _listening(port: int) -> Iterator[socket.socket]:
+    """A socket of this computer only; it takes connections from now on, so the browser may come before the server is ready."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    with contextlib.closing(listener):
+        if sys.platform != "win32":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise OutputError(
+                f"port {port} cannot be used: {error.strerror or error}\n  options: another one, or none: a free one is taken"
+            ) from error
+        listener.listen(128)
+        yield listener
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """A signal to end, or a closed terminal, ends by an exception, so that everything is cleaned up."""
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {name: signal.signal(getattr(signal, name), _leave) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)

@@ -1,0 +1,44 @@
+// Moves the bar while a job runs, and says before sending that a file is too large. Every page works without this.
+"use strict";
+
+function follow(panel) {
+  const events = new EventSource(panel.dataset.events);
+  const text = panel.querySelector(".doing");
+  const bar = panel.querySelector("progress");
+  events.onmessage = (event) => {
+    const job = JSON.parse(event.data);
+    const words = job.text + (job.ahead ? ` (${job.ahead} before it)` : "");
+    if (text.textContent !== words) text.textContent = words;
+    if (job.total) {
+      bar.max = job.total;
+      bar.value = job.done;
+    } else {
+      bar.removeAttribute("value");
+    }
+    panel.querySelector(".done").textContent = job.total > 1 ? `${job.done} of ${job.total}` : "";
+    panel.querySelector(".left").textContent = job.left;
+    if (job.over) {
+      events.close();
+      window.location.reload();
+    }
+  };
+}
+
+for (const panel of document.querySelectorAll("[data-events]")) follow(panel);
+
+for (const form of document.querySelectorAll("form[data-largest]")) {
+  const input = form.querySelector("input[type=file]");
+  const problem = form.querySelector(".problem");
+  const fits = () => !input.files.length || input.files[0].size <= Number(form.dataset.largest);
+  input.addEventListener("change", () => { problem.hidden = fits(); });
+  form.addEventListener("submit", (event) => {
+    if (!fits()) {
+      event.preventDefault();
+      problem.hidden = false;
+      return;
+    }
+    const button = form.querySelector("button");
+    button.textContent = "Loading …";
+    button.setAttribute("aria-disabled", "true");
+  });
+}

@@ -1,0 +1,152 @@
+"""What the app knows: a private folder with a folder per study, and a private place for the data while the server runs.
+
+    folder/ID/study.json      the name, the roles, the methods and limits that were chosen; written by the server
+    folder/ID/look.json       what is in the file                         \
+    folder/ID/risk.json       the risk of publishing it as it is           | written by jobs
+    folder/ID/sweep/          everything that was tried                    |
+    folder/ID/releases/KEY/   a release, its reports, curves, and the plan /
+
+Studies are found by their id in a table made from the folder at the start: no path is ever made from what a client sends. The data
+themselves are not in the folder: uploads lie in a temporary one and are removed at the end, so what was found outlives the server and the
+data do not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from tsveil.data.write import write_text
+from tsveil.errors import OutputError
+from tsveil.randomness import fresh_seed
+
+Source = Literal["upload", "demo", "file"]
+
+
+class Limits(msgspec.Struct, kw_only=True):
+    """What a release may risk and lose, in percent."""
+
+    max_risk: float | None = 10.0
+    max_loss: float | None = None
+
+
+class Study(msgspec.Struct, kw_only=True):
+    """A file on its way to a release, as far as it was decided by a person."""
+
+    id: str
+    name: str
+    source: Source
+    created: str
+    #: how the plan calls the input: the name of an upload, the path of a file given at the start
+    path: str
+    #: the roles of the columns, as a plan's input has them; empty: guessed
+    input: dict[str, Any] = {}
+    #: the person looked at the roles and said yes
+    confirmed: bool = False
+    #: method -> parameter -> values to try
+    methods: dict[str, dict[str, list[Any]]] = {}
+    limits: Limits = msgspec.field(default_factory=Limits)
+    title: str = ""
+    #: a secret that makes the downloaded plan repeat the release exactly; as text, because JSON readers round large numbers
+    seed: str = ""
+    #: the configuration that was chosen
+    picked: str = ""
+
+
+class Studies:
+    """All studies of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.chmod(folder, 0o700)
+            folder.joinpath(".gitignore").write_text("*\n")
+        except OSError as error:
+            raise OutputError(f"{folder} cannot be used for studies: {error.strerror or error}") from error
+        self.folder = folder.resolve()
+        self._data = Path(tempfile.mkdtemp(prefix="tsveil-web-"))
+        self._known: dict[str, Study] = {}
+        for place in sorted(self.folder.iterdir()):
+            found = place / "study.json"
+            if re.fullmatch(r"[0-9a-f]{16}", place.name) and found.is_file():
+                try:
+                    study = msgspec.json.decode(found.read_bytes(), type=Study)
+                except msgspec.MsgspecError:
+                    continue  # not ours, or of another version
+                if study.id == place.name:
+                    self._known[study.id] = study
+        self._sources: dict[str, Path] = {}
+
+    def close(self) -> None:
+        """Remove the uploads."""
+        shutil.rmtree(self._data, ignore_errors=True)
+
+    def all(self) -> list[Study]:
+        """All studies, the newest first."""
+        return sorted(self._known.values(), key=lambda study: study.created, reverse=True)
+
+    def get(self, id: str) -> Study | None:
+        """The study with this id."""
+        return self._known.get(id)
+
+    def upload_place(self) -> Path:
+        """Where the next upload may be written."""
+        return self._data / secrets.token_hex(8)
+
+    def new(self, name: str, source: Source, data: Path, path: str) -> Study:
+        """A new study of a file."""
+        study = Study(
+            id=secrets.token_hex(8),
+            name=name,
+            source=source,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            path=path,
+            seed=str(fresh_seed()),
+        )
+        self.place(study).mkdir(mode=0o700)
+        self._known[study.id] = study
+        self._sources[study.id] = data
+        self.save(study)
+        return study
+
+    def place(self, study: Study) -> Path:
+        """The folder of a study."""
+        return self.folder / study.id
+
+    def data(self, study: Study) -> Path | None:
+        """The data of a study; None when they were removed with an earlier server."""
+        return self._sources.get(study.id)
+
+    def save(self, study: Study) -> None:
+        """Keep what was decided."""
+        write_text(self.place(study) / "study.json", msgspec.json.encode(study).decode())
+
+    def found(self, study: Study, name: str) -> Any:
+        """What a job wrote: the content of one of its JSON files, or None."""
+        path = self.place(study) / name
+        return msgspec.json.decode(path.read_bytes()) if path.is_file() else None
+
+    def forget(self, study: Study, *names: str) -> None:
+        """Remove what jobs wrote, because it was made for other choices."""
+        for name in names:
+            path = self.place(study) / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+    def delete(self, study: Study) -> None:
+        """Remove a study with everything that was found, and its upload."""
+        data = self._sources.pop(study.id, None)
+        if data is not None and study.source != "file":
+            data.unlink(missing_ok=True)
+        del self._known[study.id]
+        shutil.rmtree(self.place(study))

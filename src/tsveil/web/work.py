@@ -1,0 +1,392 @@
+"""What runs in the process of a job: reading, looking, measuring, sweeping and releasing; `python -m tsveil.web.work` is such a process.
+
+It gets one line of JSON, the task, and tells what it is doing in lines of JSON. What it finds it writes into the study's folder,
+each file complete or not at all. It never sees a request: what a person typed was checked by the server and is checked here again by
+the same functions that the command line uses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import threading
+import traceback
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from tsveil import progress
+from tsveil._types import Indices
+from tsveil.data.dataset import Dataset
+from tsveil.data.read import Look, looked_at
+from tsveil.data.write import write_text
+from tsveil.errors import InputError, TsveilError
+from tsveil.guarantee.base import NoGuarantee
+from tsveil.interval_release import IntervalRelease
+from tsveil.measure.uniqueness import singled_out
+from tsveil.params import Parameter
+from tsveil.plan import Input, Outcome, Output, Plan, demo_plan, run
+from tsveil.protect.base import linking_columns
+from tsveil.protect.intervals import IntervalMethod
+from tsveil.randomness import derived_seed
+from tsveil.registry import ALL_METHODS
+from tsveil.study.grids import default_grid
+from tsveil.study.study import Study
+from tsveil.study.sweep import sweep
+
+#: rows, and columns from the left and from the right, of the preview
+ROWS, LEFT, RIGHT = 6, 7, 2
+#: the methods that are chosen unless somebody says otherwise
+RECOMMENDED = ("mdav", "v-mdav")
+
+
+class Telling:
+    """Tells the server what is going on: at every step, and while a counter rises."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self._out = out
+        self._lock = threading.Lock()
+        self._steps: list[tuple[str, int, Indices]] = []
+        self._last: dict[str, Any] = {}
+        #: a sweep tells of its own progress, and its many small steps are not worth a word
+        self.quiet = False
+        threading.Thread(target=self._follow, daemon=True).start()
+
+    def tell(self, **news: Any) -> None:
+        """Send a line."""
+        with self._lock:
+            if news != self._last:
+                self._last = news
+                print(json.dumps(news), file=self._out, flush=True)
+
+    def begin(self, text: str, total: int, counter: Indices) -> None:
+        """A step begins."""
+        self._steps.append((text, total, counter))
+        self._step()
+
+    def end(self) -> None:
+        """The latest step is over."""
+        self._steps.pop()
+
+    def _step(self) -> None:
+        steps = self._steps[-1:]
+        if steps and not self.quiet:
+            text, total, counter = steps[0]
+            self.tell(text=text, done=int(counter[0]), total=total, seconds_left=None)
+
+    def _follow(self) -> None:
+        while not threading.Event().wait(0.3):
+            self._step()
+
+
+def look(task: dict[str, Any], place: Path, telling: Telling) -> None:
+    """See what is in the file, which roles fit, and what is wrong with it."""
+    source, options = Path(task["data"]), dict(task["input"])
+    if task["source"] == "demo" and not source.exists():
+        frame, plan = demo_plan()
+        write_text(source, frame.write_csv())
+        options = msgspec.to_builtins(plan.input)
+        options.pop("path")
+    with progress.step("Looking at the file"):
+        asked = _input(task, options)
+        given = {name: value for name, value in options.items() if name not in ("block_size", "blocks_by")}
+        seen = looked_at(source, **given)
+    found = _seen(seen, options)
+    try:
+        with progress.step("Reading all values"):
+            data = asked.read(Path())
+        found |= _ready(data)
+    except InputError as error:
+        found["problems"] = [problem.replace(source.name, task["name"]) for problem in error.problems]
+        found["hints"] = [line.strip() for line in str(error).splitlines() if line.strip().startswith("options:")]
+    _keep(place / "look.json", found)
+
+
+def _input(task: dict[str, Any], options: dict[str, Any]) -> Input:
+    """The roles, checked as those of a plan are; the path is that of the data at hand."""
+    try:
+        return msgspec.convert({"path": str(task["data"]), **options}, Input)
+    except msgspec.ValidationError as error:
+        raise InputError(f"the roles cannot be used: {error}") from error
+
+
+def _seen(seen: Look, options: dict[str, Any]) -> dict[str, Any]:
+    columns = list(seen.columns)
+    shown = columns if len(columns) <= LEFT + RIGHT + 1 else [*columns[:LEFT], *columns[-RIGHT:]]
+    first = seen.source.frame.head(ROWS)
+    return {
+        "rows": seen.rows,
+        "columns": columns,
+        "shown": shown,
+        "left_out": len(columns) - len(shown),
+        "preview": [["" if cell is None else str(cell) for cell in row] for row in first.select(shown).iter_rows()],
+        "layout": seen.guess.layout,
+        "options": {**options, **seen.options()},
+        "reasons": list(seen.guess.reasons),
+        "problems": [],
+        "hints": [],
+        "ready": False,
+    }
+
+
+def _ready(data: Dataset) -> dict[str, Any]:
+    return {
+        "ready": True,
+        "summary": repr(data).removeprefix("Dataset: "),
+        "notes": list(data.notes),
+        "records": data.n,
+        "dropped": list(data.dropped),
+        "blocks": [
+            {
+                "name": block.name,
+                "kind": "time series" if block.is_series else "attributes",
+                "length": len(block),
+                "first": block.columns[0],
+                "last": block.columns[-1],
+            }
+            for block in data.blocks
+        ],
+        "methods": [_method(name, data) for name in ALL_METHODS],
+    }
+
+
+def _method(name: str, data: Dataset) -> dict[str, Any]:
+    """A method as the page offers it: two sentences, whether it fits, and the values worth trying."""
+    kind = ALL_METHODS[name]
+    method = kind()
+    found: dict[str, Any] = {"name": name, "summary": kind.summary, "reference": kind.reference, "problem": ""}
+    grid = default_grid(name, data)[0]
+    found["parameters"] = [_parameter(p, grid.get(p.name)) for p in kind.parameters()]
+    found["recommended"] = name in RECOMMENDED
+    try:
+        kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
+        if not kinds <= kind.takes:
+            raise InputError(f"it protects {' and '.join(sorted(kind.takes))}, not {' and '.join(sorted(kinds))}")
+        method.check(data)
+        promise = method.guarantee() if isinstance(method, IntervalMethod) else method.guarantee(data)
+        found["promises"] = not isinstance(promise, NoGuarantee)
+        found["guarantee"], found["short"] = promise.words, promise.short
+    except InputError as error:
+        found |= {"problem": error.problems[0], "promises": False, "guarantee": "", "short": ""}
+    return found
+
+
+def _parameter(parameter: Parameter, values: list[Any] | None) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "doc": parameter.doc,
+        "words": parameter.words,
+        "kind": parameter.kind.__name__,
+        "choices": list(parameter.choices) or (["false", "true"] if parameter.kind is bool else []),
+        "default": parameter.default,
+        "values": values if values is not None else [parameter.default],
+        "main": values is not None,
+    }
+
+
+def risk(task: dict[str, Any], place: Path, telling: Telling) -> None:
+    """What an intruder finds in the data as they are."""
+    data = _read(task)
+    with progress.step("Counting who stands alone"):
+        exact, rough = singled_out(data), singled_out(data, coarse=0.5)
+    _keep(
+        place / "risk.json",
+        {
+            "records": data.n,
+            "columns": int(data.values.shape[1]),
+            "series": bool(data.series),
+            "known": [{"count": count, "exact": exact[count], "rough": rough[count]} for count in exact],
+            "warnings": linking_columns(data),
+        },
+    )
+
+
+def tried(task: dict[str, Any], place: Path, telling: Telling) -> None:
+    """Try the chosen methods, and make the release that is recommended."""
+    data = _read(task)
+    telling.quiet = True
+
+    def on_progress(done: int, total: int, label: str, left: float | None) -> None:
+        text = f"{label} is done" if label else "trying the methods"
+        telling.tell(text=text, done=done, total=total, seconds_left=left)
+
+    study = sweep(
+        data,
+        list(task["methods"]),
+        task["methods"],
+        folder=place / "sweep",
+        seed=int(task["seed"]),
+        on_progress=on_progress,
+    )
+    telling.quiet = False
+    _keep(place / "result.json", shown(study, task["limits"]))
+    best = study.recommend(**_limits(task["limits"])).best
+    if best is not None:
+        _released(task, place, data, study, best["key"])
+
+
+def shown(study: Study, limits: dict[str, Any]) -> dict[str, Any]:
+    """A study as the page shows it."""
+    advice = study.recommend(**_limits(limits))
+    return {
+        "rows": study.table.to_dicts(),
+        "definitions": list(study.definitions),
+        "complete": study.complete,
+        "advice": advice.reason,
+        "best": advice.best["key"] if advice.best else "",
+    }
+
+
+def _limits(limits: dict[str, Any]) -> dict[str, Any]:
+    given = {name: value for name, value in limits.items() if value is not None}
+    return given or {"max_risk": 100.0}
+
+
+def released(task: dict[str, Any], place: Path, telling: Telling) -> None:
+    """Make the release of one configuration."""
+    _released(task, place, _read(task), Study.load(place / "sweep"), task["key"])
+
+
+def _released(task: dict[str, Any], place: Path, data: Dataset, study: Study, key: str) -> None:
+    """A release with its reports, its curves and its plan, all or nothing."""
+    row = next(row for row in study.table.to_dicts() if row["key"] == key)
+    final = place / "releases" / key
+    if (final / "outcome.json").is_file():
+        return
+    partial = place / "releases" / f".{key}.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(final, ignore_errors=True)
+    partial.mkdir(parents=True)
+    plan = Plan(
+        input=msgspec.convert({"path": task["path"], **task["input"]}, Input),
+        method={"name": row["method"], **{k: v for k, v in json.loads(row["settings"]).items() if v is not None}},
+        output=Output(folder="release", title=task["title"], formulas="neutralise"),
+        # The seed with which the sweep measured it: the release has the figures that were looked at.
+        seed=derived_seed(int(study.about["seed"]), f"study/{key}"),
+    )
+    outcome = run(plan, base=partial, data=data)
+    with progress.step("Drawing curves"):
+        _keep(partial / "outcome.json", _outcome(outcome, row))
+    _packed(outcome.folder / "published", partial / "release.zip")
+    write_text(partial / "plan.toml", plan.to_toml(_remarks(task)) + "\n")
+    partial.rename(final)
+
+
+def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
+    release = outcome.release
+    return {
+        "key": row["key"],
+        "label": row["label"],
+        "risk": row["risk"],
+        "loss": row["loss"],
+        "verdict": str(outcome.verdict.status),
+        "guarantee": release.guarantee.words,
+        "limits": release.guarantee.limits,
+        "short": release.guarantee.short,
+        "warnings": list(release.warnings),
+        "scores": outcome.card.to_dict(),
+        "data": next(path.name for path in (outcome.folder / "published").iterdir() if path.stem == "data"),
+        "curves": _curves(outcome),
+    }
+
+
+def _curves(outcome: Outcome) -> list[dict[str, str]]:
+    """A few records before and after, as the private report draws them."""
+    release = outcome.release
+    if isinstance(release, IntervalRelease):
+        from tsveil.report.intervals import pictures
+
+        found = [(title, figure) for title, drawn in pictures(release, public=False) for figure in drawn]
+        return [{"title": f"{title}: {f.title}", "caption": f.caption, "svg": f.svg} for title, f in found]
+    from tsveil.report.figures import curves
+
+    return [
+        {"title": figure.title if len(release.data.series) == 1 else f"{block.name}: {figure.title}"}
+        | {"caption": figure.caption, "svg": figure.svg}
+        for block, drawn in curves(release, public=False)
+        for figure in drawn
+    ]
+
+
+def _remarks(task: dict[str, Any]) -> dict[str, str]:
+    beside = "" if task["source"] == "file" else f"\nPut this file beside {task['path']}."
+    return {
+        "seed": f"Repeats a release made in the web app: tsveil run PLAN{beside}\n"
+        "The seed is a secret: who has it can undo the order of rows and random methods. Keep this file in the house.",
+        "output.formulas": "Texts that a spreadsheet would run as formulas get an apostrophe in front.",
+    }
+
+
+def _packed(folder: Path, target: Path) -> None:
+    """The published files in one archive, without dates that tell when."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.iterdir()):
+            about = zipfile.ZipInfo(path.name)
+            about.compress_type = zipfile.ZIP_DEFLATED
+            about.external_attr = 0o644 << 16
+            with path.open("rb") as inside, archive.open(about, "w") as outside:
+                shutil.copyfileobj(inside, outside)
+
+
+def _read(task: dict[str, Any]) -> Dataset:
+    with progress.step("Reading"):
+        return _input(task, task["input"]).read(Path())
+
+
+def _keep(path: Path, found: dict[str, Any]) -> None:
+    write_text(path, json.dumps(found))
+
+
+KINDS: dict[str, Callable[[dict[str, Any], Path, Telling], None]] = {
+    "look": look,
+    "risk": risk,
+    "sweep": tried,
+    "release": released,
+}
+
+
+def _end_with_the_server() -> None:
+    """When the server is gone, its end of the pipe closes: then nobody wants this work any more."""
+    with contextlib.suppress(OSError):
+        while os.read(0, 4096):
+            pass
+    os._exit(1)
+
+
+def main() -> None:
+    """Do one task."""
+    os.umask(0o077)
+    # What a library prints must not come between the lines for the server.
+    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    # Bytes from the descriptor, not through sys.stdin: its buffer would be locked by the watching thread at the end.
+    text = b""
+    while not text.endswith(b"\n"):
+        more = os.read(0, 65536)
+        if not more:
+            return
+        text += more
+    task: dict[str, Any] = json.loads(text)
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
+    telling = Telling(lines)
+    try:
+        with progress.listening(telling):
+            KINDS[task["kind"]](task, Path(task["place"]), telling)
+        telling.tell(finished=True)
+    except TsveilError as error:
+        telling.tell(
+            problem=str(error).replace(str(task["data"]), task["name"]).replace(Path(task["data"]).name, task["name"])
+        )
+    except Exception:
+        traceback.print_exc(file=sys.stderr)
+        telling.tell(problem="")
+
+
+if __name__ == "__main__":
+    main()
