@@ -13,6 +13,7 @@ import os
 import secrets
 import signal
 import sys
+import traceback
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -95,7 +96,8 @@ class Jobs:
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
-        self._queue: asyncio.Queue[Job] = asyncio.Queue()
+        #: None: the end
+        self._queue: asyncio.Queue[Job | None] = asyncio.Queue()
         #: no more news: the server is ending
         self.ending = asyncio.Event()
 
@@ -135,27 +137,24 @@ class Jobs:
             _signal(job.process, signal.SIGTERM)
 
     async def run(self) -> None:
-        """Do the jobs, one after the other, for ever."""
-        while True:
-            job = await self._queue.get()
+        """Do the jobs, one after the other, until the end."""
+        while (job := await self._queue.get()) is not None:
             if job.over:
                 continue
             job.tell(state="running", text="starting")
             try:
                 await _done(job)
             except Exception:
+                # The others wait; what happened is for the terminal.
+                traceback.print_exc()
                 job.tell(state="failed", problem=CRASHED)
-                raise
 
-    async def close(self) -> None:
-        """Stop everything that runs."""
+    def close(self) -> None:
+        """Stop everything; `run` ends when the last process has ended."""
         self.ending.set()
         for job in self._jobs.values():
             self.stop(job)
-            job.changed.set()
-        for job in self._jobs.values():
-            if job.process is not None:
-                await _ended(job.process)
+        self._queue.put_nowait(None)
 
 
 async def _done(job: Job) -> None:
@@ -164,14 +163,15 @@ async def _done(job: Job) -> None:
         sys.executable, "-m", "tsveil.web.work",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
     job.process = process
     try:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        if not job.over:
-            with contextlib.suppress(ConnectionError):
-                process.stdin.write(msgspec.json.encode({"kind": job.kind, **job.task}) + b"\n")
-                await process.stdin.drain()
+        if job.over:  # stopped while the process was being started: it ends when its input closes
+            return
+        with contextlib.suppress(ConnectionError):
+            process.stdin.write(msgspec.json.encode({"kind": job.kind, **job.task}) + b"\n")
+            await process.stdin.drain()
         async for news in _lines(process.stdout):
             if job.over:
                 break

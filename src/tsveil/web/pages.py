@@ -43,6 +43,20 @@ STEPS = {
     "compare": "Compare",
     "download": "Download",
 }
+#: the options of reading that the form shows
+ROLES = (
+    "id",
+    "blocks",
+    "confidential",
+    "time",
+    "variable",
+    "value",
+    "missing",
+    "separator",
+    "decimal",
+    "resample",
+    "split",
+)
 #: what a form may be long
 FORM = 2_000_000
 #: download -> its place in the folder of a release, its name for the browser, its type
@@ -155,15 +169,14 @@ class App:
             try:
                 yield
             finally:
-                await self.jobs.close()
-                worker.cancel()
-                await asyncio.gather(worker, return_exceptions=True)
+                self.jobs.close()
+                await worker
 
         handlers: dict[Any, Callable[[Request, Exception], Response]] = {
             HTTPException: self._not_here,
             Exception: self._failed,
         }
-        return Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)  # type: ignore[arg-type]
+        return Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
 
     def _start(self) -> None:
         """Begin with the file or the demo that was asked for on the command line."""
@@ -326,9 +339,9 @@ class App:
         target = self.studies.upload_place()
         try:
             name = await uploads.received(request, target, self.largest)
-        except uploads.TooLarge as error:
+        except uploads.TooLargeError as error:
             return Drained(self.message(413, "The file is too large", str(error), "/"))
-        except uploads.Forged as error:
+        except uploads.ForgedError as error:
             return Drained(self.message(403, "Out of date", str(error), "/"))
         except TsveilError as error:
             return Drained(self.message(400, "The file did not arrive", str(error), "/"))
@@ -350,7 +363,7 @@ class App:
         look = self.studies.found(study, "look.json")
         shown: dict[str, Any] = {"look": look, "rows": [], "options": {}, "carriable": []}
         if look is not None:
-            options = look["options"]
+            options = dict.fromkeys(ROLES) | look["options"]
             inside = {
                 name for row in forms.block_rows(options, look["columns"]) for name in _between(row, look["columns"])
             }

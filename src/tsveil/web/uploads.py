@@ -23,11 +23,11 @@ LARGEST = 1_000_000_000
 SMALL = 10_000
 
 
-class TooLarge(InputError):
+class TooLargeError(InputError):
     """An upload over the limit."""
 
 
-class Forged(InputError):
+class ForgedError(InputError):
     """A form that did not come from our own page."""
 
 
@@ -62,7 +62,7 @@ class _Parts:
         self._name = options.get(b"name", b"").decode("utf-8", "replace")
         if self._name == "file":
             if not csrf_is_right(self._request.scope, self.fields.get("csrf")):
-                raise Forged("the form is out of date\n  load the page again and repeat the upload")
+                raise ForgedError("the form is out of date\n  load the page again and repeat the upload")
             if self._out is not None or self.filename is not None:
                 raise InputError("one file at a time")
             self.filename = options.get(b"filename", b"").decode("utf-8", "replace")
@@ -129,9 +129,9 @@ async def received(request: Request, target: Path, largest: int = LARGEST) -> st
     return shown_name(parts.filename)
 
 
-def too_large(largest: int) -> TooLarge:
+def too_large(largest: int) -> TooLargeError:
     """The error of an upload over the limit."""
-    return TooLarge(
+    return TooLargeError(
         f"the file is larger than {largest / 1e6:,.0f} MB, the most that can be uploaded\n"
         "  a larger file is not uploaded but given at the start: tsveil web FILE"
     )

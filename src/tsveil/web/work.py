@@ -185,7 +185,7 @@ def _parameter(parameter: Parameter, values: list[Any] | None) -> dict[str, Any]
         "kind": parameter.kind.__name__,
         "choices": list(parameter.choices) or (["false", "true"] if parameter.kind is bool else []),
         "default": parameter.default,
-        "values": values if values is not None else [parameter.default],
+        "tried": values if values is not None else [parameter.default],
         "main": values is not None,
     }
 
