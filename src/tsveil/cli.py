@@ -761,6 +761,7 @@ def check_page(out: Path | None, overwrite: bool) -> None:
         raise OutputError(f"{out} exists already\n  options: another file (--out), or --overwrite")
 
 
+@main.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--demo", is_flag=True, help="Begin with the bundled example.")
 @click.option(

@@ -187,14 +187,14 @@ def run(
     plan: Plan | str | Path,
     *,
     base: str | Path | None = None,
-    data: Dataset | None = None,
+    source: Path | None = None,
     overwrite: bool = False,
     allow_unverified: bool = False,
 ) -> Outcome:
     """Do what a plan says: read, protect, verify, attack, measure, write and report.
 
     `plan` is a `Plan` or the path of a plan file; relative paths in it count from `base`, by default the plan file's folder or the
-    current one. `data` is the input if it was read already; it must be what `plan.input` says.
+    current one. `source` is where the input lies now, when that is not where `plan.input` says.
 
     Examples
     --------
@@ -214,9 +214,9 @@ def run(
     refuse_existing(folder, overwrite=overwrite)  # said before the work, not after it
     settings = dict(plan.method)
     chosen = method(settings.pop("name"), settings)
-    if data is None:
-        with progress.step("Reading"):
-            data = plan.input.read(base)
+    place = source or base / plan.input.path
+    with progress.step("Reading"):
+        data = msgspec.structs.replace(plan.input, path=str(place.absolute())).read(base)
     release = chosen.protect(data, seed=plan.seed)
     with progress.step("Verifying"):
         verdict = release.verify()
@@ -232,9 +232,8 @@ def run(
         options = msgspec.to_builtins(plan.evaluate)
         card, page = evaluate(data, release, **({"models": "fitting"} if data.series else {}) | options), report
     with progress.step("Writing the reports"):
-        place = base / plan.input.path
         told: dict[str, Any] = {"title": plan.output.title, "context": plan.context}
-        private = {"source": place.name, "digest": _sha256(place)}
+        private = {"source": Path(plan.input.path).name, "digest": _sha256(place)}
         pages = {
             "published/report.html": page(release, card, verdict, public=True, **told),
             "private/report.html": page(release, card, verdict, public=False, **told, **private),

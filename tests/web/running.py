@@ -68,7 +68,7 @@ class Server:
         return client
 
     def children(self) -> list[psutil.Process]:
-        return psutil.Process(self.process.pid).children(recursive=True)
+        return list(psutil.Process(self.process.pid).children(recursive=True))
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
         """End it, and see that it and everything it started is gone."""

@@ -14,6 +14,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -67,8 +68,13 @@ FILES = {
     "private-report": ("release/private/report.html", "private-report.html", "text/html"),
     "plan": ("plan.toml", "plan.toml", "application/toml"),
 }
-STATIC = Path(__file__).parent / "static"
-ASSETS = {"style.css": "text/css", "app.js": "text/javascript"}
+#: file for the browser -> its package, its place there, its type; the map comes from the reports
+ASSETS = {
+    "style.css": ("tsveil.web", "static/style.css", "text/css"),
+    "app.js": ("tsveil.web", "static/app.js", "text/javascript"),
+    "map.css": ("tsveil.report", "templates/risk_map.css", "text/css"),
+    "map.js": ("tsveil.report", "templates/risk_map.js", "text/javascript"),
+}
 
 
 def templates() -> Environment:
@@ -384,7 +390,7 @@ class App:
         wanted = forms.roles(form, look["columns"])
         self._add("look", study, input=wanted)
         study.input, study.confirmed, study.methods, study.picked = wanted, False, {}, ""
-        self._forget(study, "risk.json", "result.json", "sweep", "releases")
+        self._forget(study, "risk.json", "result.json", "sweep.toml", "sweep", "releases")
         self.studies.save(study)
         return _see(f"/s/{study.id}/load")
 
@@ -506,13 +512,16 @@ class App:
         name = request.path_params["name"]
         if name not in ASSETS:
             raise HTTPException(404)
-        return FileResponse(STATIC / name, media_type=ASSETS[name])
+        package, place, kind = ASSETS[name]
+        return Response(resources.files(package).joinpath(place).read_bytes(), media_type=kind)
 
     def _file(self, request: Request) -> tuple[Path, str, str]:
         study, name = self._study(request), request.path_params["name"]
         outcome = self._outcome(study)
         if name == "demo-data" and study.source == "demo" and (data := self.studies.data(study)) is not None:
             return data, study.name, "text/csv"
+        if name == "sweep-plan" and (plan := self.studies.place(study) / "sweep.toml").is_file():
+            return plan, "sweep.toml", "application/toml"
         if name not in FILES or outcome is None:
             raise HTTPException(404)
         path, shown, kind = FILES[name]

@@ -34,11 +34,12 @@ from tsveil.params import Parameter
 from tsveil.plan import Input, Outcome, Output, Plan, demo_plan, run
 from tsveil.protect.base import linking_columns
 from tsveil.protect.intervals import IntervalMethod
-from tsveil.randomness import derived_seed
-from tsveil.registry import ALL_METHODS
+from tsveil.registry import ALL_METHODS, recommended
+from tsveil.report.context import Context
 from tsveil.study.grids import default_grid
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
+from tsveil.sweep_plan import StudyFolder, SweepPlan, Tried
 
 #: rows, and columns from the left and from the right, of the preview
 ROWS, LEFT, RIGHT = 6, 7, 2
@@ -161,8 +162,8 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
     kind = ALL_METHODS[name]
     method = kind()
     found: dict[str, Any] = {"name": name, "summary": kind.summary, "reference": kind.reference, "problem": ""}
-    grid = default_grid(name, data)[0]
-    found["parameters"] = [_parameter(p, grid.get(p.name)) for p in kind.parameters()]
+    grid, advised = default_grid(name, data)[0], recommended(name)
+    found["parameters"] = [_parameter(p, grid.get(p.name), advised.get(p.name, p.default)) for p in kind.parameters()]
     found["recommended"] = name in RECOMMENDED
     try:
         kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
@@ -177,7 +178,7 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
     return found
 
 
-def _parameter(parameter: Parameter, values: list[Any] | None) -> dict[str, Any]:
+def _parameter(parameter: Parameter, values: list[Any] | None, advised: Any) -> dict[str, Any]:
     return {
         "name": parameter.name,
         "doc": parameter.doc,
@@ -185,7 +186,7 @@ def _parameter(parameter: Parameter, values: list[Any] | None) -> dict[str, Any]
         "kind": parameter.kind.__name__,
         "choices": list(parameter.choices) or (["false", "true"] if parameter.kind is bool else []),
         "default": parameter.default,
-        "tried": values if values is not None else [parameter.default],
+        "tried": values if values is not None else [advised],
         "main": values is not None,
     }
 
@@ -225,10 +226,17 @@ def tried(task: dict[str, Any], place: Path, telling: Telling) -> None:
         on_progress=on_progress,
     )
     telling.quiet = False
+    compared = SweepPlan(
+        input=msgspec.convert({"path": task["path"], **task["input"]}, Input),
+        sweep=Tried(methods=list(task["methods"]), grid=task["methods"]),
+        output=StudyFolder(folder="study", title=task["title"]),
+        seed=int(task["seed"]),
+    )
+    write_text(place / "sweep.toml", compared.to_toml() + "\n")
     _keep(place / "result.json", shown(study, task["limits"]))
     best = study.recommend(**_limits(task["limits"])).best
     if best is not None:
-        _released(task, place, data, study, best["key"])
+        _released(task, place, study, best["key"])
 
 
 def shown(study: Study, limits: dict[str, Any]) -> dict[str, Any]:
@@ -238,6 +246,7 @@ def shown(study: Study, limits: dict[str, Any]) -> dict[str, Any]:
         "rows": study.table.to_dicts(),
         "definitions": list(study.definitions),
         "complete": study.complete,
+        "map": study.map_html(),
         "advice": advice.reason,
         "best": advice.best["key"] if advice.best else "",
     }
@@ -250,10 +259,10 @@ def _limits(limits: dict[str, Any]) -> dict[str, Any]:
 
 def released(task: dict[str, Any], place: Path, telling: Telling) -> None:
     """Make the release of one configuration."""
-    _released(task, place, _read(task), Study.load(place / "sweep"), task["key"])
+    _released(task, place, Study.load(place / "sweep"), task["key"])
 
 
-def _released(task: dict[str, Any], place: Path, data: Dataset, study: Study, key: str) -> None:
+def _released(task: dict[str, Any], place: Path, study: Study, key: str) -> None:
     """A release with its reports, its curves and its plan, all or nothing."""
     row = next(row for row in study.table.to_dicts() if row["key"] == key)
     final = place / "releases" / key
@@ -268,9 +277,10 @@ def _released(task: dict[str, Any], place: Path, data: Dataset, study: Study, ke
         method={"name": row["method"], **{k: v for k, v in json.loads(row["settings"]).items() if v is not None}},
         output=Output(folder="release", title=task["title"], formulas="neutralise"),
         # The seed with which the sweep measured it: the release has the figures that were looked at.
-        seed=derived_seed(int(study.about["seed"]), f"study/{key}"),
+        seed=study.seed_of(key),
+        context=Context(accepted_risk=task["limits"]["max_risk"]),
     )
-    outcome = run(plan, base=partial, data=data)
+    outcome = run(plan, base=partial, source=Path(task["data"]))
     with progress.step("Drawing curves"):
         _keep(partial / "outcome.json", _outcome(outcome, row))
     _packed(outcome.folder / "published", partial / "release.zip")

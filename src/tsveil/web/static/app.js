@@ -42,3 +42,18 @@ for (const form of document.querySelectorAll("form[data-largest]")) {
     button.setAttribute("aria-disabled", "true");
   });
 }
+
+// A mark of the map that was chosen can be made the release: the form below the map is for that mark.
+const pick = document.querySelector(".map-pick");
+function offer(event) {
+  const point = event.target.closest(".point");
+  const chosen = document.querySelector(".point.chosen") || point;
+  if (!pick || !chosen) return;
+  pick.hidden = chosen.classList.contains("refused");
+  pick.elements.key.value = chosen.dataset.key;
+  pick.querySelector(".label").textContent = chosen.getAttribute("aria-label").split(":")[0];
+}
+for (const map of document.querySelectorAll(".risk-map")) {
+  map.addEventListener("click", offer);
+  map.addEventListener("keyup", offer);
+}
