@@ -27,6 +27,7 @@ ORDER = [
     ["protect"],
     ["plugins", "registry"],
     ["study", "report"],
+    ["large"],
     ["plan"],
     ["sweep_plan"],
     ["reproduce"],

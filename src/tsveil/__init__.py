@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tsveil.guarantee.kp import KPAnonymity, verify_kp
     from tsveil.guarantee.nlk import verify_nlk
     from tsveil.interval_release import IntervalRelease
+    from tsveil.large.protect import protect_folder
+    from tsveil.large.source import source
     from tsveil.measure.evaluate import evaluate
     from tsveil.measure.queries import Queries
     from tsveil.measure.scorecard import Scorecard
@@ -82,10 +84,12 @@ _PLACES = {
     "errors": "tsveil.errors",
     "evaluate": "tsveil.measure.evaluate",
     "example": "tsveil.data.examples",
+    "protect_folder": "tsveil.large.protect",
     "read": "tsveil.data.read",
     "Recommendation": "tsveil.study.choice",
     "Study": "tsveil.study.study",
     "run": "tsveil.plan",
+    "source": "tsveil.large.source",
     "sweep": "tsveil.study.sweep",
 }
 
@@ -121,8 +125,10 @@ __all__ = [
     "errors",
     "evaluate",
     "example",
+    "protect_folder",
     "read",
     "run",
+    "source",
     "sweep",
     "verify_kp",
     "verify_nlk",

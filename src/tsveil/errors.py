@@ -4,6 +4,7 @@
      ├── InputError            data, a parameter or a plan that cannot be used       (exit code 2)
      │    ├── ParameterError   a parameter of a method, attack or measure
      │    └── PlanError        a plan file
+     ├── EngineError           work that could not be finished where it ran          (exit code 2)
      ├── OutputError           a place that cannot be written, or would be overwritten (exit code 2)
      └── GuaranteeError        a release that does not keep its promise              (exit code 1)
 
@@ -39,6 +40,10 @@ class PlanError(InputError):
 
 class OutputError(TsveilError):
     """A place that cannot be written, or that would be overwritten without being asked."""
+
+
+class EngineError(TsveilError):
+    """Work that could not be finished where it ran: workers that died, a cluster that went away."""
 
 
 class GuaranteeError(TsveilError):

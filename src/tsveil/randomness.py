@@ -51,21 +51,56 @@ def secret_order(seed: int, n: int) -> Indices:
     return np.argsort(_stream(seed, "order", n), kind="stable").astype(np.int64)
 
 
+def secret_numbers(seed: int, n: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """N different numbers of 64 bits.
+
+    Examples
+    --------
+    >>> secret_numbers(1, 2)[0] == secret_numbers(1, 9)[0]
+    np.True_
+    """
+    asked = n
+    while True:
+        # Two equal draws of 64 bits are next to impossible, but "next to" is not a guarantee: draw on until all differ.
+        drawn = _stream(seed, "names", asked)
+        first = np.sort(np.unique(drawn, return_index=True)[1])
+        if len(first) >= n:
+            return drawn[first[:n]]
+        asked += n
+
+
+def secret_name(number: int) -> str:
+    """An identifier of 16 hexadecimal digits, after an 'r' so that no program takes one for a number.
+
+    Examples
+    --------
+    >>> secret_name(255)
+    'r00000000000000ff'
+    """
+    return f"r{number:016x}"
+
+
 def secret_names(seed: int, n: int) -> list[str]:
-    """N different identifiers of 16 hexadecimal digits, each after an 'r' so that no program takes one for a number.
+    """N different identifiers.
 
     Examples
     --------
     >>> len(set(secret_names(1, 1000)))
     1000
     """
-    names: dict[str, None] = {}
-    asked = n
-    while len(names) < n:
-        # Two equal draws of 64 bits are next to impossible, but "next to" is not a guarantee: draw on until all differ.
-        names = dict.fromkeys(f"r{value:016x}" for value in _stream(seed, "names", asked).tolist())
-        asked += n
-    return list(names)[:n]
+    return [secret_name(number) for number in secret_numbers(seed, n).tolist()]
+
+
+def sub_seed(seed: int, *place: int) -> int:
+    """A seed for one piece of the work, which says nothing about the seed of the whole.
+
+    Examples
+    --------
+    >>> sub_seed(1, 0, 1) != sub_seed(1, 1, 0)
+    True
+    """
+    raw = hashlib.shake_256(f"tsveil/piece/{'/'.join(map(str, place))}/{seed}".encode()).digest(16)
+    return int.from_bytes(raw, "little")
 
 
 def generator(seed: int) -> np.random.Generator:

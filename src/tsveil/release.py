@@ -11,7 +11,7 @@ written is read back and verified before the folder takes its final name.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ import polars as pl
 
 from tsveil._types import Indices
 from tsveil.attack.attribute import AttributeDisclosure, attribute
-from tsveil.data.dataset import Dataset
+from tsveil.data.dataset import Block, Dataset
 from tsveil.data.formulas import harmless_dataset, with_names_of
 from tsveil.data.published import read_like
 from tsveil.data.write import complete_folder, write_table
@@ -94,7 +94,7 @@ class Release:
     def published(self) -> tuple[Dataset, Indices]:
         """The data as published, shuffled and renamed, and the original row of each published one."""
         order = secret_order(self.seed, self.data.n)
-        names = pl.Series(self.data.id or _free_name(self.data), secret_names(self.seed, self.data.n))
+        names = pl.Series(self.data.id or free_name(_taken(self.data)), secret_names(self.seed, self.data.n))
         shuffled = self.data.take(order)
         confidential = shuffled.others.select(list(self.data.confidential)).get_columns()
         return replace(shuffled, others=pl.DataFrame([names, *confidential]), id=names.name), order
@@ -131,7 +131,10 @@ class Release:
             # The promise is about the file, so the file is what is checked last; it speaks of columns by their own names.
             written = with_names_of(published, read_like(path, content))
             refuse_unverified(self.guarantee.verify(written), allow_unverified)
-            (public / "README.md").write_text(self._readme(verdict, path.name), encoding="utf-8")
+            about = readme(
+                path.name, self.data.n, self.data.blocks, self.data.confidential, self.method, self.guarantee, verdict
+            )
+            (public / "README.md").write_text(about, encoding="utf-8")
             self._write_private(private, published, order, verdict, card)
             for name, text in (extra or {}).items():
                 (place / name).write_text(text, encoding="utf-8")
@@ -178,32 +181,39 @@ class Release:
                 found |= {f"group of {c}": labels[:, at] for at, c in enumerate(self.data.block_named(name).columns)}
         return found
 
-    def _readme(self, verdict: Verdict, file: str) -> str:
-        """What the users of the data should know; nothing private."""
-        settings = ", ".join(f"{name} = {value}" for name, value in self.method.settings().items() if value is not None)
-        blocks = "\n".join(
-            f"- {block.name}: {'time series of ' + str(len(block)) + ' points' if block.is_series else str(len(block)) + ' attributes'}"
-            f" ({block.columns[0]} to {block.columns[-1]}), protected"
-            for block in self.data.blocks
-        )
-        carried = "".join(f"- {name}: carried unchanged\n" for name in self.data.confidential)
-        # The witness stays private: it names rows in the order of the original file.
-        unverified = (
-            f"\n**WARNING: THE GUARANTEE WAS NOT VERIFIED: {verdict.status.upper()}.**\n"
-            if verdict.blocks_release
-            else ""
-        )
-        return (
-            f"# Protected data\n\n`{file}` holds {self.data.n} records whose values were protected before publication. The values are not the "
-            f"original ones, rows are in random order, and identifiers were replaced by random ones.\n{unverified}\n"
-            f"## Method\n\n{self.method.name} ({settings}): {self.method.summary}.\n\nReference: {self.method.reference}.\n\n"
-            f"## Guarantee\n\n{self.guarantee.words} {self.guarantee.limits}\n\nVerification of this file: {verdict.status}.\n\n"
-            f"## Columns\n\n{blocks}\n{carried}\n"
-            "Made with tsveil.\n"
-        )
-
     def __repr__(self) -> str:
         return f"Release: {self.method}; {self.data.n} records; {self.guarantee.short}"
+
+
+def readme(
+    file: str,
+    n: int,
+    blocks: Sequence[Block],
+    confidential: Sequence[str],
+    method: AppliedMethod,
+    guarantee: Guarantee,
+    verdict: Verdict,
+) -> str:
+    """What the users of the data should know; nothing private."""
+    settings = ", ".join(f"{name} = {value}" for name, value in method.settings().items() if value is not None)
+    listed = "\n".join(
+        f"- {block.name}: {'time series of ' + str(len(block)) + ' points' if block.is_series else str(len(block)) + ' attributes'}"
+        f" ({block.columns[0]} to {block.columns[-1]}), protected"
+        for block in blocks
+    )
+    carried = "".join(f"- {name}: carried unchanged\n" for name in confidential)
+    # The witness stays private: it names rows in the order of the original file.
+    unverified = (
+        f"\n**WARNING: THE GUARANTEE WAS NOT VERIFIED: {verdict.status.upper()}.**\n" if verdict.blocks_release else ""
+    )
+    return (
+        f"# Protected data\n\n`{file}` holds {n} records whose values were protected before publication. The values are not the "
+        f"original ones, rows are in random order, and identifiers were replaced by random ones.\n{unverified}\n"
+        f"## Method\n\n{method.name} ({settings}): {method.summary}.\n\nReference: {method.reference}.\n\n"
+        f"## Guarantee\n\n{guarantee.words} {guarantee.limits}\n\nVerification of this file: {verdict.status}.\n\n"
+        f"## Columns\n\n{listed}\n{carried}\n"
+        "Made with tsveil.\n"
+    )
 
 
 def refuse_unverified(verdict: Verdict, allow_unverified: bool) -> None:
@@ -215,7 +225,10 @@ def refuse_unverified(verdict: Verdict, allow_unverified: bool) -> None:
         )
 
 
-def _free_name(data: Dataset) -> str:
+def free_name(taken: Collection[str | None]) -> str:
     """A name for the identifier column of data that had none."""
-    taken = {*data.columns, *data.confidential, data.layout.time, data.layout.variable, *data.layout.values}
     return next(name for name in ("id", "record", "record_id", "released_id") if name not in taken)
+
+
+def _taken(data: Dataset) -> set[str | None]:
+    return {*data.columns, *data.confidential, data.layout.time, data.layout.variable, *data.layout.values}

@@ -43,6 +43,13 @@ def nearest(
     >>> tied.ravel(), link.ravel(), hit.ravel()
     (array([2, 2, 1]), array([0, 0, 2]), array([1, 1, 1]))
     """
+    return nearest_with_distance(known, released, starts, own, few=few)[1:]
+
+
+def nearest_with_distance(
+    known: Array, released: Array, starts: Indices, own: Indices | None = None, *, few: int = FEW
+) -> tuple[Array, Indices, Indices, Indices]:
+    """The same with the least distances before it, which are comparable between calls: a release can be attacked piece by piece."""
     from tsveil._kernels.linkage import nearest_rows
 
     rows, first, label, copies = distinct_rows(released)
@@ -66,8 +73,8 @@ def nearest(
 
     with progress.step("Linking records", total=len(known)) as counter:
         parts = map_chunks(work, len(known), CHUNK)
-    tied, link, hit = (np.concatenate([part[at] for part in parts]) for at in (1, 2, 3))
-    return tied, link, hit
+    best, tied, link, hit = (np.concatenate([part[at] for part in parts]) for at in range(4))
+    return best, tied, link, hit
 
 
 @dataclass(frozen=True)

@@ -230,7 +230,7 @@ def _looked_at(
         variable=variable,
         value=[value] if isinstance(value, str) else list(value or ()),
     )
-    if blocks and id is None and found.id in _columns_of(blocks, source.frame.columns):
+    if blocks and id is None and found.id in columns_of(blocks, source.frame.columns):
         found = replace(found, id=None)
     return Look(place, source, found, blocks or None)
 
@@ -284,7 +284,7 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
     )
 
 
-def _columns_of(blocks: Mapping[str, BlockSpec], available: Sequence[str]) -> set[str]:
+def columns_of(blocks: Mapping[str, BlockSpec], available: Sequence[str]) -> set[str]:
     """The columns of the blocks, as far as they are named rightly."""
     found: set[str] = set()
     for spec in blocks.values():

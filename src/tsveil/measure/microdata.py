@@ -124,36 +124,41 @@ def microdata_loss(X: ArrayLike, X2: ArrayLike) -> MicrodataLoss:
     (12.5, 0.0, {'IL1': 1})
     """
     X, X2 = _tables(X, X2)
-    pairs = np.triu_indices(X.shape[1])
-    moments, moments2 = _Moments.of(X), _Moments.of(X2)
-    size = np.abs(X).max(axis=0)
-    spread = np.outer(moments.sd, moments.sd)
-    terms = {
-        "IL1": (np.abs(X - X2), np.abs(X), X != 0),
-        "IL2": _relative(moments.mean, moments2.mean, ZERO * size),
-        "IL3": _relative(moments.cov[pairs], moments2.cov[pairs], ZERO * spread[pairs]),
-        "IL4": _relative(np.diag(moments.cov), np.diag(moments2.cov), np.square(ZERO * size)),
-    }
-    losses, skipped = {}, {}
-    for name, (difference, base, counts) in terms.items():
-        losses[name] = float((difference[counts] / base[counts]).mean()) if counts.any() else 0.0
-        skipped[name] = int((~counts).sum())
-    apart = np.triu_indices(X.shape[1], 1)
-    r, r2 = moments.correlation[apart], moments2.correlation[apart]
-    defined = ~(np.isnan(r) | np.isnan(r2))
-    losses["IL5"] = float(np.abs(r - r2)[defined].mean()) if defined.any() else 0.0
-    skipped["IL5"] = int((~defined).sum())
-    difference, base, counts = terms["IL1"]
-    share = np.divide(difference, base, out=np.zeros_like(X), where=counts)
+    counts = X != 0
+    share = np.divide(np.abs(X - X2), np.abs(X), out=np.zeros_like(X), where=counts)
+    il1 = float((np.abs(X - X2)[counts] / np.abs(X)[counts]).mean()) if counts.any() else 0.0
+    losses, skipped = statistics_lost(Moments.of(X), Moments.of(X2))
+    skipped = {"IL1": int((~counts).sum()), **skipped}
     return MicrodataLoss(
-        il1=100 * losses["IL1"],
-        il2=100 * losses["IL2"],
-        il3=100 * losses["IL3"],
-        il4=100 * losses["IL4"],
-        il5=100 * losses["IL5"],
+        il1=100 * il1,
+        il2=losses["IL2"],
+        il3=losses["IL3"],
+        il4=losses["IL4"],
+        il5=losses["IL5"],
         per_record=100 * share.sum(axis=1) / np.maximum(counts.sum(axis=1), 1),
         skipped={name: count for name, count in skipped.items() if count},
     )
+
+
+def statistics_lost(moments: Moments, moments2: Moments) -> tuple[dict[str, float], dict[str, int]]:
+    """IL2 to IL5 in percent, and how many of their terms were left out, from the moments of the two files."""
+    pairs = np.triu_indices(len(moments.mean))
+    spread = np.outer(moments.sd, moments.sd)
+    terms = {
+        "IL2": _relative(moments.mean, moments2.mean, ZERO * moments.size),
+        "IL3": _relative(moments.cov[pairs], moments2.cov[pairs], ZERO * spread[pairs]),
+        "IL4": _relative(np.diag(moments.cov), np.diag(moments2.cov), np.square(ZERO * moments.size)),
+    }
+    losses, skipped = {}, {}
+    for name, (difference, base, counts) in terms.items():
+        losses[name] = 100 * float((difference[counts] / base[counts]).mean()) if counts.any() else 0.0
+        skipped[name] = int((~counts).sum())
+    apart = np.triu_indices(len(moments.mean), 1)
+    r, r2 = moments.correlation[apart], moments2.correlation[apart]
+    defined = ~(np.isnan(r) | np.isnan(r2))
+    losses["IL5"] = 100 * float(np.abs(r - r2)[defined].mean()) if defined.any() else 0.0
+    skipped["IL5"] = int((~defined).sum())
+    return losses, skipped
 
 
 def _relative(t: Array, t2: Array, zero: Array) -> tuple[Array, Array, Mask]:
@@ -162,25 +167,34 @@ def _relative(t: Array, t2: Array, zero: Array) -> tuple[Array, Array, Mask]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Moments:
-    """Means, covariances (divisor n - 1), deviations and correlations (NaN with a constant attribute)."""
+class Moments:
+    """Means, covariances (divisor n - 1), and the largest absolute value of each attribute."""
 
     mean: Array
     cov: Array
-    sd: Array
-    correlation: Array
+    size: Array
 
     @classmethod
-    def of(cls, X: Array) -> _Moments:
+    def of(cls, X: Array) -> Moments:
+        """Of a table of records by attributes."""
         # Taken from the first record first: the mean of equal values is that value, and a large offset costs no digits.
         from_first = X - X[0]
         mean = from_first.sum(axis=0) / len(X)
         centred = from_first - mean
-        cov = centred.T @ centred / max(len(X) - 1, 1)
-        sd = np.sqrt(np.diag(cov))
-        constant = sd <= ZERO * np.abs(X).max(axis=0)
-        scale = np.where(constant, np.nan, sd)
-        return cls(X[0] + mean, cov, sd, cov / np.outer(scale, scale))
+        return cls(X[0] + mean, centred.T @ centred / max(len(X) - 1, 1), np.abs(X).max(axis=0))
+
+    @property
+    def sd(self) -> Array:
+        """Standard deviations."""
+        return np.sqrt(np.diag(self.cov))
+
+    @property
+    def correlation(self) -> Array:
+        """Correlations; NaN with a constant attribute."""
+        sd = self.sd
+        scale = np.where(sd <= ZERO * self.size, np.nan, sd)
+        found: Array = self.cov / np.outer(scale, scale)
+        return found
 
 
 @dataclass(frozen=True)
@@ -214,22 +228,32 @@ def probabilistic_loss(X: ArrayLike, X2: ArrayLike) -> ProbabilisticLoss:
     35.75
     """
     X, X2 = _tables(X, X2)
-    n, p = X.shape
+    n = len(X)
     # Brought to a spread of one: the measure does not depend on units, and huge values do no harm.
     low = X.min(axis=0)
     width = X.max(axis=0) - low
     width = np.where(width > 0, width, np.maximum(np.abs(low), 1.0))
     Z, Z2 = (X - low) / width, (X2 - low) / width
     c, c2 = Z - Z.mean(axis=0), Z2 - Z2.mean(axis=0)
-    v, v2 = c.T @ c / n, c2.T @ c2 / n
-    spread = np.square(c).T @ np.square(c) / n - np.square(v)
+    fourth = np.square(c).T @ np.square(c) / n
+    moved = Z2.mean(axis=0) - Z.mean(axis=0)
+    correlations = Moments.of(Z).correlation, Moments.of(Z2).correlation
+    return probably_lost(n, moved, c.T @ c / n, c2.T @ c2 / n, fourth, *correlations)
+
+
+def probably_lost(
+    n: int, moved: Array, v: Array, v2: Array, fourth: Array, correlation: Array, correlation2: Array
+) -> ProbabilisticLoss:
+    """The same from the moments of the two files: how far means moved, covariances (divisor n), E[c_i^2 c_j^2], correlations."""
+    p = len(moved)
+    spread = fourth - np.square(v)
     diagonal, apart = np.diag_indices(p), np.triu_indices(p, 1)
-    r, r2 = _Moments.of(Z).correlation[apart], _Moments.of(Z2).correlation[apart]
+    r, r2 = correlation[apart], correlation2[apart]
     # A correlation that protection made undefined is lost; one that never was defined cannot be.
     r, r2 = np.where(np.isnan(r), 0.0, r), np.where(np.isnan(r), 0.0, np.nan_to_num(r2))
     errors = np.sqrt(np.maximum(spread, 0.0) / n)
     return ProbabilisticLoss(
-        means=_moved(Z.mean(axis=0) - Z2.mean(axis=0), np.sqrt(np.diag(v) / n)),
+        means=_moved(moved, np.sqrt(np.diag(v) / n)),
         variances=_moved((v - v2)[diagonal], errors[diagonal]),
         covariances=_moved((v - v2)[apart], errors[apart]),
         correlations=_moved(r - r2, (1 - np.square(r)) / math.sqrt(n)),

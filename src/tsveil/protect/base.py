@@ -117,11 +117,22 @@ def as_precise_as(values: Array, original: Array) -> Array:
     """
     rounded = values.copy()
     for column in range(values.shape[1]):
-        own = original[:, column]
-        decimals = next((d for d in range(13) if np.array_equal(np.round(own, d), own)), None)
+        decimals = decimals_of(original[:, column])
         if decimals is not None:
             rounded[:, column] = np.round(values[:, column], decimals)
     return rounded
+
+
+def decimals_of(column: Array) -> int | None:
+    """The number of decimals that the values of a column have; None for more than 12.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> decimals_of(np.array([1.5, 2.25])), decimals_of(np.array([1 / 3]))
+    (2, None)
+    """
+    return next((d for d in range(13) if np.array_equal(np.round(column, d), column)), None)
 
 
 def check_k(method: str, k: int, n: int) -> None:

@@ -344,6 +344,21 @@ class NLK(Method):
         return Made(heuristic, published, points.loss(published))
 
 
+def peeled(values: Array, method: NLK, allowance: int) -> tuple[Array, int]:
+    """Some time points of a series protected by peeling, with another allowance of small cells; and how many cells were peeled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> out, cells = peeled(np.array([[1.0], [1.5], [9.0], [2.0]]), NLK(n=1, l=3, k=2), 0)
+    >>> out.ravel(), cells
+    (array([1.25, 1.25, 5.5 , 5.5 ]), 0)
+    """
+    method = replace(method, l=method.n + 1 + allowance)
+    made = method._peeled(sorted_points(np.ascontiguousarray(values)[:, :, None]), "points")
+    return np.ascontiguousarray(made.published[:, :, 0]), made.peeled
+
+
 def _peel_by_price(cols: Columns, owner: Indices) -> None:
     """A good start: find the price at which each series sells its allowance, and peel where cells are worth more than that.
 

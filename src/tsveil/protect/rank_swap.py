@@ -49,7 +49,7 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor
 from typing import Any, ClassVar
 
@@ -99,13 +99,8 @@ class RankSwap(Method):
     def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
         """Swap every column by itself."""
         width = window(len(values), self.p)
-        return swapped(
-            values,
-            rng,
-            lambda n, draw: _partners(n, width, draw),
-            facts={"window": width},
-            warnings=window_warnings(self.p, len(values), block),
-        )
+        done = swapped_within(values, width, rng)
+        return replace(done, warnings=window_warnings(self.p, len(values), block))
 
     def guarantee(self, data: Dataset) -> NoGuarantee:
         """Nothing is promised."""
@@ -114,6 +109,18 @@ class RankSwap(Method):
             "owner. Whoever knows several original values of a person can intersect these ranges and is often left with a single "
             "record; attacks measure how often."
         )
+
+
+def swapped_within(values: Array, width: int, rng: np.random.Generator) -> Protected:
+    """Every value swapped within so many ranks, column by column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> swapped_within(np.array([[1.0], [2.0], [7.0], [8.0]]), 1, np.random.default_rng(1)).values.ravel()
+    array([2., 1., 8., 7.])
+    """
+    return swapped(values, rng, lambda n, draw: _partners(n, width, draw), facts={"window": width}, warnings=())
 
 
 def _partners(n: int, width: int, rng: np.random.Generator) -> Indices:

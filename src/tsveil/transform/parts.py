@@ -30,7 +30,7 @@ def principal_parts(Z: Array, size: int, multiple: int = 1) -> list[Indices]:
         if len(rows) <= size + multiple:
             parts.append(rows)
             continue
-        along = Z[rows] @ _direction(Z[rows[:: max(1, len(rows) // SAMPLE)]])
+        along = Z[rows] @ principal_direction(Z[rows[:: max(1, len(rows) // SAMPLE)]])
         # A whole number of final parts goes to either side, so that parts come out full instead of half empty; the slack of
         # `multiple` absorbs what rounding the cut moves across.
         pieces = max(2, -(-(len(rows) - multiple) // size))
@@ -41,7 +41,7 @@ def principal_parts(Z: Array, size: int, multiple: int = 1) -> list[Indices]:
     return parts
 
 
-def _direction(sample: Array) -> Array:
+def principal_direction(sample: Array) -> Array:
     """The first principal direction of a sample; its sign is fixed by the largest loading."""
     centred = sample - sample.mean(axis=0)
     covariance = centred.T @ centred

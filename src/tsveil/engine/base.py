@@ -1,0 +1,78 @@
+"""What an engine is: something that calls one function for many small task descriptions, anywhere.
+
+This is the least that one machine, Dask and Spark all do well. Data never go through an engine: a task names files on a file system
+that all workers share, reads its share of them, and writes its result under a name that depends on the task alone, first under a
+temporary name. So a task that is run twice, because its worker died, writes the same file again; and what comes back to the caller
+is a few figures.
+
+Tasks and results are dictionaries of plain values and travel as MessagePack bytes, on every engine alike. A worker's complaint
+about the data (`TsveilError`) comes back as a result and is raised again at the caller, with its own text; any other failure
+becomes an `EngineError`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from tsveil import errors, progress
+from tsveil._types import Indices
+
+Task = Mapping[str, Any]
+Result = dict[str, Any]
+Work = Callable[[Task], Result]
+
+
+class Engine(ABC):
+    """Where tasks run; use it in a `with` statement, which closes what the engine itself has started."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def results(self, work: Work, tasks: Sequence[bytes], counter: Indices) -> Iterator[tuple[int, bytes]]:
+        """Number and packed result of every task, in any order; `counter` is raised as tasks are finished."""
+
+    def map(self, work: Work, tasks: Sequence[Task], text: str) -> list[Result]:
+        """The results of all tasks in the order of the tasks; `text` says what is going on."""
+        packed = [msgspec.msgpack.encode(task) for task in tasks]
+        found: list[Result | None] = [None] * len(packed)
+        with progress.step(text, total=len(packed)) as counter:
+            for at, answer in self.results(work, packed, counter):
+                result = msgspec.msgpack.decode(answer)
+                if "refused" in result:
+                    raise _again(result)
+                found[at] = result["result"]
+        if missing := [at for at, result in enumerate(found) if result is None]:
+            raise errors.EngineError(f"{self.name} gave no result for {len(missing)} of {len(packed)} tasks ({text})")
+        return [result for result in found if result is not None]
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop what the engine has started; what the caller owns is left alone."""
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def done(work: Work, task: bytes) -> bytes:
+    """Unpack a task, do it, and pack its result; runs on the worker."""
+    try:
+        result: Result = {"result": work(msgspec.msgpack.decode(task))}
+    except errors.TsveilError as error:
+        problems = list(getattr(error, "problems", ()))
+        result = {"refused": type(error).__name__, "message": str(error), "problems": problems}
+    return msgspec.msgpack.encode(result)
+
+
+def _again(result: Mapping[str, Any]) -> errors.TsveilError:
+    """The error that a worker met, as the caller would have met it."""
+    kind = getattr(errors, result["refused"], errors.EngineError)
+    if issubclass(kind, errors.InputError):
+        return kind(result["message"], result["problems"])
+    return kind(result["message"])

@@ -1,0 +1,292 @@
+"""The steps of a run, each a function of one small task; `protect` puts them in order.
+
+    look       one chunk of records: are the values fit, their bounds and moments, records for the sample
+    scatter    one chunk: its records sorted by the part that they belong to, for every unit
+    protect    one part of one unit, gathered from all chunks: protected, sorted by the published file that each record goes to
+    assemble   one published file, gathered from all parts: written, and measured against its originals
+
+Between the steps lie files in the spool. A step's files depend on its task alone and appear complete or not at all, so any task can be
+done again at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tsveil._types import Array, Indices
+from tsveil.engine.base import Result, Task
+from tsveil.errors import EngineError
+from tsveil.large.job import Job, get_array, load, put, put_array
+from tsveil.large.parts import Tree, sampled
+from tsveil.large.source import EXACT, MOST, as_values
+from tsveil.large.ways import protected, space
+from tsveil.protect.base import decimals_of
+from tsveil.randomness import secret_name
+
+#: the column with a record's published row in the private files
+ROW = "published_row"
+
+
+def at_spool(task: Task) -> tuple[Path, Job, int]:
+    """The spool, the job and the number of a task."""
+    spool = Path(task["spool"])
+    return spool, load(spool), int(task["at"])
+
+
+# -- look -------------------------------------------------------------------------------------------------------------
+
+
+def look(task: Task) -> Result:
+    """Check one chunk, and write its moments, its share of the sample and a mark for each identifier."""
+    spool, job, at = at_spool(task)
+    source = job.source
+    start, stop = job.chunk_range(at)
+    wanted = [*source.columns, *([source.id] if source.id else [])]
+    frame = source.frame(start, stop, wanted)
+    numbers = frame.select(source.columns)
+    values = as_values(numbers)
+    problems, count = _unfit(job, values, numbers, start)
+    if source.id is not None:
+        ids = frame[source.id]
+        if ids.null_count():
+            row = int(ids.is_null().arg_max() or 0)
+            problems.append(f"{source.place(start + row)}, column {source.id!r}: the id is missing")
+            count += ids.null_count()
+        put_array(spool / f"ids-{at}.npy", ids.cast(pl.String).hash(seed=0).to_numpy())
+    if count:
+        return {"problems": problems, "count": count}
+    put_array(spool / f"moments-{at}.npy", moments(values))
+    put_array(spool / f"sample-{at}.npy", values[sampled(start, stop, job.n, job.sample)])
+    decimals = [decimals_of(column) for column in values.T] if job.settings.get("rounding") == "input" else []
+    return {"problems": [], "count": 0, "decimals": decimals}
+
+
+def _unfit(job: Job, values: Array, numbers: pl.DataFrame, start: int) -> tuple[list[str], int]:
+    """What is wrong with the cells of a chunk: the first few in words, and how many."""
+    names = job.source.columns
+    problems: list[str] = []
+    bad = ~np.isfinite(values)
+    count = int(bad.sum())
+    for row, column in np.argwhere(bad)[:MOST].tolist() if count else []:
+        what = "missing" if np.isnan(values[row, column]) else "infinite"
+        problems.append(f"{job.source.place(start + row)}, column {names[column]!r}: the value is {what}")
+    for name, kind in numbers.schema.items():
+        if kind.is_integer():
+            large = np.abs(values[:, names.index(name)]) > EXACT
+            if large.any():
+                row = int(large.argmax())
+                problems.append(
+                    f"{job.source.place(start + row)}, column {name!r}: the number is beyond 2^53 and would not be kept exactly"
+                )
+                count += int(large.sum())
+    return problems, count
+
+
+def moments(values: Array) -> Array:
+    """Count, lowest, highest, mean and sum of squared differences to the mean of each column, a row each."""
+    low, high = values.min(axis=0), values.max(axis=0)
+    from_low = values - low
+    mean = from_low.sum(axis=0) / len(values)
+    from_low -= mean
+    squares = np.square(from_low, out=from_low).sum(axis=0)
+    return np.stack([np.full(len(low), float(len(values))), low, high, low + mean, squares])
+
+
+def merged_moments(a: Array, b: Array) -> Array:
+    """The moments of two sets of records together (Chan, Golub and LeVeque 1983).
+
+    Examples
+    --------
+    >>> x = np.array([[1.0], [2.0], [6.0], [11.0]])
+    >>> np.allclose(merged_moments(moments(x[:1]), moments(x[1:])), moments(x))
+    True
+    """
+    n = a[0] + b[0]
+    apart = b[3] - a[3]
+    return np.stack(
+        [
+            n,
+            np.minimum(a[1], b[1]),
+            np.maximum(a[2], b[2]),
+            a[3] + apart * (b[0] / n),
+            a[4] + b[4] + apart**2 * (a[0] * b[0] / n),
+        ]
+    )
+
+
+# -- scatter ----------------------------------------------------------------------------------------------------------
+
+
+def scatter(task: Task) -> Result:
+    """Sort one chunk by part, for every unit, and its carried columns by published row."""
+    spool, job, at = at_spool(task)
+    start, stop = job.chunk_range(at)
+    source = job.source
+    others = [*([source.id] if source.id else []), *source.confidential]
+    frame = source.frame(start, stop, [*source.columns, *others])
+    values = as_values(frame.select(source.columns))
+    chosen = job.chosen()
+    flat, records, ends = [], [], []
+    for number, unit in enumerate(job.units):
+        part = values[:, unit.columns]
+        leaf = Tree.load(spool / f"tree-{number}.npz").leaf(space(job, unit, chosen, part))
+        # A stable sort: the records of a part stay in the order of the file.
+        order = np.argsort(leaf, kind="stable")
+        flat.append(part[order].ravel())
+        records.append(start + order)
+        ends.append(np.searchsorted(leaf[order], np.arange(int(task["leaves"]) + 1)))
+    put_array(spool / f"chunk-{at}.npy", np.concatenate(flat))
+    put_array(spool / f"chunk-{at}.rows.npy", np.array(records))
+    put_array(spool / f"chunk-{at}.ends.npy", np.array(ends))
+    if others:
+        rows = np.asarray(get_array(spool / "rows.npy")[start:stop])
+        order = np.argsort(rows)
+        carried = frame.select(others)[order].with_columns(pl.Series(ROW, rows[order]))
+        put(spool / f"carried-{at}.arrow", lambda path: carried.write_ipc(path, compression="uncompressed"))
+        put_array(spool / f"carried-{at}.ends.npy", _by_file(job, rows[order]))
+    return {"counts": [np.diff(each).tolist() for each in ends]}
+
+
+def _by_file(job: Job, rows: Indices) -> Indices:
+    """Where the records of each published file begin among sorted published rows, and the end."""
+    return np.searchsorted(rows, np.arange(job.files + 1) * job.file_rows).astype(np.int64)
+
+
+# -- protect ----------------------------------------------------------------------------------------------------------
+
+
+def gathered(spool: Path, job: Job, number: int, first: int, last: int) -> tuple[Array, Indices]:
+    """Values and record numbers of a unit's leaves first..last, in the order of the records."""
+    widths = [len(unit.columns) for unit in job.units]
+    values, records = [], []
+    for at in range(job.chunks):
+        ends = get_array(spool / f"chunk-{at}.ends.npy")[number]
+        low, high = int(ends[first]), int(ends[last])
+        if low == high:
+            continue
+        start, stop = job.chunk_range(at)
+        begin = (stop - start) * sum(widths[:number])
+        flat = get_array(spool / f"chunk-{at}.npy")
+        width = widths[number]
+        values.append(np.array(flat[begin + low * width : begin + high * width]).reshape(-1, width))
+        records.append(np.array(get_array(spool / f"chunk-{at}.rows.npy")[number, low:high]))
+    rows = np.concatenate(records)
+    # Several leaves of one part lie one after the other in each chunk.
+    order = np.argsort(rows, kind="stable")
+    return np.ascontiguousarray(np.concatenate(values)[order]), rows[order]
+
+
+def protect(task: Task) -> Result:
+    """Protect one part of one unit."""
+    spool, job, at = at_spool(task)
+    number = int(task["unit"])
+    unit = job.units[number]
+    values, records = gathered(spool, job, number, int(task["first"]), int(task["last"]))
+    done = protected(job, unit, job.chosen(), values, int(task["seed"]))
+    out = done.values
+    if job.decimals is not None:
+        out = out.copy()
+        for column, place in enumerate(unit.columns):
+            if (decimals := job.decimals[place]) is not None:
+                out[:, column] = np.round(out[:, column], decimals)
+    # Adding zero turns -0.0 into 0.0: the two are equal numbers, but would be published as different bits.
+    out = out + 0.0
+    rows = np.asarray(get_array(spool / "rows.npy")[records])
+    order = np.argsort(rows)
+    stem = f"part-{number}-{at}"
+    put_array(spool / f"{stem}.npy", np.stack([values[order], out[order]]))
+    labels = np.full(len(order), -1, dtype=np.int64) if done.groups is None else done.groups[order]
+    put_array(spool / f"{stem}.rows.npy", np.stack([rows[order], labels]))
+    put_array(spool / f"{stem}.ends.npy", _by_file(job, rows[order]))
+    sizes = np.bincount(done.groups) if done.groups is not None else np.zeros(0, dtype=np.int64)
+    return {
+        "records": len(records),
+        "groups": len(sizes),
+        "smallest": int(sizes.min()) if len(sizes) else 0,
+        "largest": int(sizes.max()) if len(sizes) else 0,
+        "counts": done.counts,
+    }
+
+
+# -- assemble ---------------------------------------------------------------------------------------------------------
+
+
+def assemble(task: Task) -> Result:
+    """Write one published file with its private twin, and measure it."""
+    from tsveil.large.measure import file_figures
+
+    spool, job, at = at_spool(task)
+    start, stop = job.file_range(at)
+    X, Y, groups = file_values(spool, job, task["parts"], at)
+    carried = _carried(spool, job, at)
+    place = spool.parent
+    source = job.source
+    names = pl.Series([secret_name(int(name)) for name in get_array(spool / "names.npy")[start:stop]])
+    columns: list[pl.Series] = [names.alias(str(task["id"]))]
+    whole = set(source.integers) if task["whole"] else set()
+    columns += [carried[name] for name in source.confidential]
+    columns += [
+        pl.Series(name, Y[:, column]).cast(pl.Int64 if name in whole else pl.Float64)
+        for column, name in enumerate(source.columns)
+    ]
+    stem = f"part-{at:05d}.parquet"
+    put(place / "published" / "data" / stem, lambda path: pl.DataFrame(columns).write_parquet(path))
+    originals = (
+        carried[source.id] if source.id else pl.Series("record", get_array(spool / "records.npy")[start:stop] + 1)
+    )
+    known = {"original": originals, "released": names, ROW: np.arange(start + 1, stop + 1)}
+    labels = {
+        f"group of {unit.name}": groups[:, number] for number, unit in enumerate(job.units) if groups[0, number] >= 0
+    }
+    put(place / "private" / "id_map" / stem, lambda path: pl.DataFrame({**known, **labels}).write_parquet(path))
+    return file_figures(spool, job, at, X, Y)
+
+
+def file_values(spool: Path, job: Job, parts: Any, at: int) -> tuple[Array, Array, Indices]:
+    """Originals, protected values and groups of one published file, in the order of its rows."""
+    start, stop = job.file_range(at)
+    width = len(job.source.columns)
+    X, Y = np.empty((stop - start, width)), np.empty((stop - start, width))
+    groups = np.full((stop - start, len(job.units)), -1, dtype=np.int64)
+    filled = np.zeros((stop - start, len(job.units)), dtype=np.int64)
+    for number, unit in enumerate(job.units):
+        columns = np.array(unit.columns)
+        label = 0
+        for part, groups_of_part in enumerate(parts[number]):
+            stem = f"part-{number}-{part}"
+            low, high = get_array(spool / f"{stem}.ends.npy")[at : at + 2].tolist()
+            if low < high:
+                rows, labels = np.asarray(get_array(spool / f"{stem}.rows.npy")[:, low:high])
+                rows = rows - start
+                both = np.asarray(get_array(spool / f"{stem}.npy")[:, low:high])
+                X[np.ix_(rows, columns)], Y[np.ix_(rows, columns)] = both
+                groups[rows, number] = np.where(labels >= 0, labels + label, -1)
+                filled[rows, number] += 1
+            label += int(groups_of_part)
+    if not (filled == 1).all():
+        raise EngineError(
+            f"{int((filled != 1).any(axis=1).sum())} records of published file {at} were not protected exactly once"
+        )
+    return X, Y, groups
+
+
+def _carried(spool: Path, job: Job, at: int) -> pl.DataFrame:
+    """The identifiers and confidential columns of one published file, in the order of its rows."""
+    if job.source.id is None and not job.source.confidential:
+        return pl.DataFrame()
+    parts = []
+    for chunk in range(job.chunks):
+        low, high = get_array(spool / f"carried-{chunk}.ends.npy")[at : at + 2].tolist()
+        if low < high:
+            parts.append(pl.scan_ipc(spool / f"carried-{chunk}.arrow").slice(low, high - low).collect())
+    return pl.concat(parts).sort(ROW)
+
+
+def tasks(spool: Path, count: int, **more: Any) -> list[Mapping[str, Any]]:
+    """A task for each number below `count`."""
+    return [{"spool": str(spool), "at": at, **more} for at in range(count)]

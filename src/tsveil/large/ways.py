@@ -1,0 +1,190 @@
+"""What each method does in parts: what it protects by itself, how large the parts are, and how one part is protected.
+
+    microaggregation     a unit is a block (or the whole record); parts of near records, from a sample; the method itself in each part
+    optimal univariate   a unit is a column; ranges of its values; the least squared error in each range
+    rank swapping        a unit is a column; ranges of ranks, at least eight windows long; the window is that of the whole file, and ends
+                         at the border of its range
+    (n,l,k)              a unit is some time points of a series, as many as fit into memory with all records; every series may spend
+                         its allowance of small cells divided over the units beforehand, so that the count holds for all of them together
+
+Scales come from the whole data set, never from a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tsveil._types import Array, Indices
+from tsveil.data.dataset import Dataset
+from tsveil.errors import InputError
+from tsveil.large.job import Job, Unit
+from tsveil.large.source import BlockRole, Source
+from tsveil.protect.base import Method
+from tsveil.protect.intervals import IntervalMethod
+from tsveil.protect.mdav import MDAV
+from tsveil.protect.microaggregation import Microaggregation
+from tsveil.protect.nlk import NLK, peeled
+from tsveil.protect.rank_swap import RankSwap, swapped_within, window, window_warnings
+from tsveil.protect.representative import represent
+from tsveil.protect.univariate import OptimalUnivariate, least_sse_groups
+from tsveil.protect.vmdav import VMDAV
+from tsveil.randomness import generator
+from tsveil.transform.statistics import slopes
+
+#: records of a part of near records, and of a range of a column's values
+PART, RANGE = 8000, 2**20
+#: a range of ranks is at least this many windows long: few values meet its border
+WINDOWS = 8
+#: cells of a part of an (n,l,k) release
+CELLS = 2**22
+
+#: the methods that run in parts
+METHODS: tuple[type[Method] | type[IntervalMethod], ...] = (MDAV, VMDAV, OptimalUnivariate, RankSwap, NLK)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A part after protection."""
+
+    values: Array
+    #: the group of each record, (n,), numbered from 0; None without groups
+    groups: Indices | None = None
+    #: figures that add up over the parts
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def units_of(source: Source, method: Method | IntervalMethod, part: int | None) -> tuple[Unit, ...]:
+    """What is protected by itself, or a refusal of methods that do not work in parts."""
+    columns = {name: at for at, name in enumerate(source.columns)}
+    if isinstance(method, (MDAV, VMDAV)):
+        size = part or (method.part if isinstance(method, MDAV) else PART)
+        if method.grouping == "joint":
+            return (Unit("all blocks together", tuple(columns.values()), size),)
+        return tuple(Unit(b.name, tuple(columns[c] for c in b.columns), size) for b in source.blocks)
+    if isinstance(method, OptimalUnivariate):
+        return tuple(Unit(name, (at,), part or RANGE) for name, at in columns.items())
+    if isinstance(method, RankSwap):
+        size = max(part or RANGE, WINDOWS * window(source.n, method.p))
+        return tuple(Unit(name, (at,), size) for name, at in columns.items())
+    if isinstance(method, NLK):
+        return tuple(unit for block in source.blocks for unit in _time_units(source, method, block))
+    raise InputError(
+        f"{type(method).__name__} does not work in parts\n  methods that do: {', '.join(m.name for m in METHODS)}"
+    )
+
+
+def _time_units(source: Source, method: NLK, block: BlockRole) -> list[Unit]:
+    if method.grouping == "joint":
+        raise InputError("NLK in parts protects each series by itself\n  options: grouping='per-block'")
+    T = len(block.columns)
+    points = min(T, max(1, CELLS // source.n))
+    starts = range(0, T, points)
+    pieces, allowance = len(starts), method.l - method.n - 1
+    first = source.span(block.name).start
+    return [
+        Unit(
+            f"{block.name}, points {start + 1} to {min(T, start + points)}",
+            tuple(range(first + start, first + min(T, start + points))),
+            max(2 * method.k, CELLS // points),
+            # Evenly spread, so that the shares add up to the allowance; but never so much that whole time points were published as they are.
+            min(
+                (at + 1) * allowance // pieces - at * allowance // pieces,
+                (min(T, start + points) - start) // 2,
+            ),
+        )
+        for at, start in enumerate(starts)
+    ]
+
+
+def least_part(method: Method | IntervalMethod) -> int:
+    """The fewest records that can be a part."""
+    return int(getattr(method, "k", 2))
+
+
+def sized(job: Job) -> Dataset:
+    """A stand-in for the whole data set: its blocks, its bounds and its number of records."""
+    bounds = job.source.dataset(np.array([job.low, job.high]))
+
+    class Sized(Dataset):
+        n = job.n
+
+    return Sized(bounds.values, bounds.blocks, bounds.others, layout=bounds.layout)
+
+
+def warnings_of(job: Job, method: Method | IntervalMethod) -> list[str]:
+    """What the owner should know, as far as it does not depend on the parts."""
+    found: list[str] = []
+    if isinstance(method, RankSwap):
+        for block in job.source.blocks:
+            found += window_warnings(method.p, job.n, block.block())
+    if isinstance(method, NLK):
+        if method.heuristic not in ("auto", "peel"):
+            raise InputError(f"NLK in parts uses the heuristic 'peel' only. Got {method.heuristic!r}.")
+        if len(job.units) > len(job.source.blocks):
+            found.append(
+                "the allowance of each series was divided over pieces of time beforehand, so that they could be protected one by one; "
+                "a whole series at once would lose a little less"
+            )
+    return list(dict.fromkeys(found))
+
+
+# -- one part ---------------------------------------------------------------------------------------------------------
+
+
+def space(job: Job, unit: Unit, method: Method | IntervalMethod, values: Array) -> Array:
+    """Where records of a unit are compared: standardised or taken as slopes like the method does, by the scale of the whole."""
+    if not isinstance(method, Microaggregation):
+        return values
+    parts, at = [], 0
+    joint = method.grouping == "joint"
+    for block in _blocks(job.source, unit):
+        width = len(block.columns)
+        part = values[:, at : at + width]
+        series = block.times is not None
+        if joint or method.scale == "standardise" or (method.scale == "auto" and not series):
+            mean, deviation = scale_of(job, block, whole=joint and series)
+            part = np.divide(part - mean, deviation, out=np.zeros_like(part), where=deviation > 0)
+        if method.distance == "sts" and block.times is not None:
+            part = slopes(part, block.times)
+        parts.append(part)
+        at += width
+    return np.ascontiguousarray(np.hstack(parts))
+
+
+def _blocks(source: Source, unit: Unit) -> Sequence[BlockRole]:
+    return [block for block in source.blocks if source.span(block.name).start in unit.columns]
+
+
+def scale_of(job: Job, block: BlockRole, *, whole: bool) -> tuple[Array, Array]:
+    """Mean and deviation (divisor n - 1) of each column of a block, or of all its values together."""
+    span = job.source.span(block.name)
+    mean, squares, n = np.array(job.mean[span]), np.array(job.squares[span]), job.n
+    if whole:
+        total = float(mean.mean())
+        squares = np.full(len(mean), float((squares + n * (mean - total) ** 2).sum()))
+        mean, n = np.full(len(mean), total), n * len(mean)
+    return mean, np.sqrt(squares / max(1, n - 1))
+
+
+def protected(job: Job, unit: Unit, method: Method | IntervalMethod, values: Array, seed: int) -> Done:
+    """One part of a unit, protected; rows are in the order of the records."""
+    if isinstance(method, Microaggregation):
+        if isinstance(method, MDAV):
+            method = replace(method, mode="exact" if len(values) <= 3 * unit.size else "partitioned")
+        where = space(job, unit, method, values)
+        groups, _ = method.group(where, job.source.dataset(np.zeros((1, len(job.low)))), np.zeros(1, dtype=np.int64))
+        return Done(represent(values, groups, method.representative), groups)
+    if isinstance(method, OptimalUnivariate):
+        groups = least_sse_groups(np.ascontiguousarray(values[:, 0]), method.k)
+        return Done(represent(values, groups, "mean"), groups)
+    if isinstance(method, RankSwap):
+        done = swapped_within(values, window(job.n, method.p), generator(seed))
+        return Done(
+            done.values, counts={name: done.facts[name] for name in ("kept their place", "same value as before")}
+        )
+    assert isinstance(method, NLK)
+    out, cells = peeled(values, method, unit.budget)
+    return Done(out, counts={"cells peeled": cells})
