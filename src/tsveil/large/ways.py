@@ -175,7 +175,8 @@ def protected(job: Job, unit: Unit, method: Method | IntervalMethod, values: Arr
         if isinstance(method, MDAV):
             method = replace(method, mode="exact" if len(values) <= 3 * unit.size else "partitioned")
         where = space(job, unit, method, values)
-        groups, _ = method.group(where, job.source.dataset(np.zeros((1, len(job.low)))), np.zeros(1, dtype=np.int64))
+        nobody = job.source.dataset(np.zeros((1, len(job.low))))
+        groups, _ = method.group(where, nobody, np.zeros(1, dtype=np.int64), generator(seed))
         return Done(represent(values, groups, method.representative), groups)
     if isinstance(method, OptimalUnivariate):
         groups = least_sse_groups(np.ascontiguousarray(values[:, 0]), method.k)
