@@ -210,9 +210,9 @@ def attacker(context: Context, known: str, tried: Sequence[str], *, public: bool
         ),
         (
             "Means reasonably likely",
-            f"Only the published file, the method's name and parameters, those true values and an ordinary computer for a short while: {some(tried, 9)}. "
+            f"Only the published file, the method's name and parameters, those true values and an ordinary computer for a short while: {', '.join(tried)}. "
             "Nothing of this is secret, costly or slow, so whatever these attacks achieve counts as reasonably likely. Breaking in, inside "
-            "help and coercion are not means of this kind and have to be met by other safeguards.".replace("'", ""),
+            "help and coercion are not means of this kind and have to be met by other safeguards.",
         ),
     ]
     if public:
