@@ -29,7 +29,7 @@ ORDER = [
     ["study", "report"],
     ["large"],
     ["plan"],
-    ["sweep_plan"],
+    ["reopened", "comparison", "sweep_plan"],
     ["reproduce"],
     ["terminal"],
     ["cli", "web"],

@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tsveil import attack, distance, errors
+    from tsveil.comparison import compare
     from tsveil.data.dataset import Block, Dataset
     from tsveil.data.examples import example
     from tsveil.data.read import read
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from tsveil.protect.univariate import OptimalUnivariate
     from tsveil.protect.vmdav import VMDAV
     from tsveil.release import Release
+    from tsveil.report.comparison import Comparison
     from tsveil.study.choice import Recommendation
     from tsveil.study.study import Study
     from tsveil.study.sweep import sweep
@@ -55,7 +57,9 @@ if TYPE_CHECKING:
 #: public name -> module that defines it; a module that is public itself stands for itself
 _PLACES = {
     "Block": "tsveil.data.dataset",
+    "Comparison": "tsveil.report.comparison",
     "Dataset": "tsveil.data.dataset",
+    "compare": "tsveil.comparison",
     "IntervalRelease": "tsveil.interval_release",
     "KAnonymity": "tsveil.guarantee.k_anonymity",
     "KAnonymousEnvelopes": "tsveil.protect.envelopes",
@@ -99,6 +103,7 @@ __all__ = [
     "NLK",
     "VMDAV",
     "Block",
+    "Comparison",
     "Dataset",
     "IntervalRelease",
     "KAnonymity",
@@ -121,6 +126,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "attack",
+    "compare",
     "distance",
     "errors",
     "evaluate",

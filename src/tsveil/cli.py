@@ -677,6 +677,47 @@ def recommend(
 
 
 @main.command()
+@click.argument("one", metavar="RELEASE_A", type=click.Path(path_type=Path))
+@click.argument("other", metavar="RELEASE_B", type=click.Path(path_type=Path))
+@click.option(
+    "--original", type=click.Path(path_type=Path), metavar="FILE",
+    help="The data that both were made from; read as the releases' plans say when left out.",
+)  # fmt: skip
+@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="PAGE", help="Write the page, an .html file.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier page.")
+@reading_options
+@json_option
+def compare(
+    one: Path, other: Path, original: Path | None, out: Path | None, overwrite: bool, as_json: bool, **options: Any
+) -> None:
+    """Compare the folders of two releases of the same data: promises, losses, attacks, and in the page their curves."""
+    from tsveil.comparison import compare as compared
+    from tsveil.data.read import read
+    from tsveil.errors import InputError
+
+    given = reading(options)
+    if given and original is None:
+        raise InputError("options of reading need --original FILE; without it the data are read as the plans say")
+    if out is not None and out.suffix != ".html":
+        raise InputError(f"--out {out} must be a page, for example {out.with_suffix('.html')}")
+    check_page(out, overwrite)
+    with shown_progress(not as_json):
+        both = compared(one, other, original=None if original is None else read(original, **given))
+    if out is not None:
+        both.write(out)
+    if as_json:
+        found = {"a": str(one), "b": str(other), "summary": both.summary, "figures": both.table.to_dicts()}
+        click.echo(json.dumps(found, indent=2))
+        return
+    from tsveil.terminal import comparison_table
+
+    click.echo(both.summary + "\n")
+    comparison_table(both.table.to_dicts(), both.a.name, both.b.name)
+    if out is not None:
+        click.echo(f"\nPage: {out}    It shows original values and is private.")
+
+
+@main.command()
 @json_option
 def methods(as_json: bool) -> None:
     """List the protection methods with their parameters and references."""

@@ -75,6 +75,21 @@ def study_table(rows: list[dict[str, Any]]) -> None:
     Console().print(table)
 
 
+def comparison_table(rows: list[dict[str, Any]], a: str, b: str) -> None:
+    """Print the figures of two releases, the better one in green."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("figure")
+    for name in (a, b):
+        table.add_column(name, justify="right")
+    for row in rows:
+        shown = ["" if row[side] is None else f"{row[side]:,.2f} {row['unit']}".rstrip() for side in ("a", "b")]
+        coloured = (
+            f"[green]{text}[/]" if row["better"] == side else text for side, text in zip("ab", shown, strict=True)
+        )
+        table.add_row(f"[bold]{row['title']}[/]" if row["figure"] in {"risk", "loss"} else row["title"], *coloured)
+    Console().print(table)
+
+
 def card_table(card: Scorecard | IntervalCard) -> None:
     """Print the score card; the sentences only where they fit, so that a run ends on one screen."""
     console = Console()

@@ -306,6 +306,12 @@ def over_time(block: Block, values: Array, *, title: str, caption: str) -> Figur
     return Figure(title, caption, _line_chart(times, temporal, {"published": values[None, :]}))
 
 
+def record_curve(block: Block, original: Array, published: Array, *, title: str, caption: str) -> Figure:
+    """A record's original curve under what is published for it: a curve, or the bounds of an envelope."""
+    times, temporal = _times(block)
+    return Figure(title, caption, _line_chart(times, temporal, {"original": original, "published": published}))
+
+
 def trends(frame: pl.DataFrame, *, x: str, y: str, by: str, title: str, caption: str, axis: str) -> Figure:
     """A line for each value of the column `by`, told apart by dashes and points, not by colour alone."""
     import altair as alt

@@ -36,7 +36,7 @@ def _of_values(data: Dataset) -> list[dict[str, list[Any]]]:
 
 
 def _mdav(data: Dataset) -> list[dict[str, list[Any]]]:
-    grids: list[dict[str, list[Any]]] = [{"k": [2, 3, 5, 7, 10, 15, 20, 30]}]
+    grids: list[dict[str, list[Any]]] = [{"k": [3, 5, 7, 10, 15, 20, 30], "refine": ["none", "swap"]}]
     if all(block.is_series and len(block) > 1 for block in data.blocks):
         grids.append({"k": list(GROUPS), "distance": ["sts"]})
     if len(data.blocks) > 1:
@@ -183,7 +183,7 @@ def chosen(
     >>> import tsveil as tv
     >>> data = tv.example("food-prices")
     >>> [c.label for c in chosen(data, ["noise", "mdav"], {"noise": {"sd": [0.5]}})]
-    ['mdav k=2', 'mdav k=3', 'mdav k=3, distance=sts', 'noise sd=0.5']
+    ['mdav k=3', 'mdav k=3, refine=swap', 'mdav k=3, distance=sts', 'noise sd=0.5']
     >>> chosen(data, ["mdva"], {"mdav": {"k": [1]}})
     Traceback (most recent call last):
     tsveil.errors.ParameterError: the sweep cannot be run: 2 problems

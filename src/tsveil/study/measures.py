@@ -86,7 +86,9 @@ def _of_intervals(data: Dataset, release: IntervalRelease, options: Mapping[str,
     risks |= {f"breach_{name}_mean": links.rate for name, links in card.links.items()}
     attack = max(risks, key=risks.__getitem__)
     loss = share * min(lines["IL"], 100.0) + (1 - share) * 100.0
-    return Measured(_percent(risks[attack]), _percent(loss), attack, card.to_dict() | lines.to_dict() | risks)
+    # The combined figures of the midlines know nothing of the linkages to envelopes: they would show too little risk.
+    losses = {name: value for name, value in lines.items() if name not in ("DR1", "DR", "score")}
+    return Measured(_percent(risks[attack]), _percent(loss), attack, card.to_dict() | losses | risks)
 
 
 def _percent(value: float) -> float:

@@ -1,0 +1,264 @@
+"""The page that shows two releases of the same data side by side; it draws original values and is private."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import tsveil
+from tsveil._types import Array
+from tsveil.data.dataset import Dataset
+from tsveil.data.write import write_text
+from tsveil.guarantee.base import Verdict
+from tsveil.interval_release import IntervalRelease
+from tsveil.measure import kp, microdata, series
+from tsveil.release import Release
+from tsveil.report import figures
+from tsveil.report.pages import page
+from tsveil.report.risk_map import meaning
+from tsveil.study.measures import LOSS, RISK, Kind, Measured
+
+#: figures that are better when they are larger
+LARGER = frozenset({"similar_found"})
+#: how the names of losses begin
+LOSSES = ("IL", "PIL", "value_loss", "ncp", "pattern_loss", "suppressed", "range_", "similar_")
+PARTS = {
+    "loss": "What is lost",
+    "risk": "What an intruder finds",
+    "both": "Both together",
+}
+#: relative difference from which on one of two figures is better
+SAME = 1e-9
+#: attributes listed with their means
+ATTRIBUTES = 40
+
+
+def better(a: float | None, b: float | None, figure: str = "") -> str:
+    """Which of two figures is better, "a" or "b"; nothing when they are the same or one is missing.
+
+    Examples
+    --------
+    >>> better(1.0, 2.0), better(2.0, 2.0), better(1.0, 2.0, "similar_found")
+    ('a', '', 'b')
+    """
+    if a is None or b is None or abs(a - b) <= SAME * max(abs(a), abs(b)):
+        return ""
+    return "a" if (a < b) != (figure in LARGER) else "b"
+
+
+def compared_figures(a: Measured, b: Measured, kind: str) -> list[dict[str, Any]]:
+    """All figures of the two with their titles; the one risk and the one loss of each come first."""
+    rows: list[dict[str, Any]] = [
+        {"part": name, "figure": name, "title": name, "unit": "%", "a": getattr(a, name), "b": getattr(b, name)}
+        for name in ("loss", "risk")
+    ]
+    for figure in dict.fromkeys([*series.MEANINGS, *microdata.MEANINGS, *kp.MEANINGS]):
+        one, other = a.figures.get(figure), b.figures.get(figure)
+        title, unit, words = meaning(figure, kind)
+        if (one is None and other is None) or not words:
+            continue
+        part = "both" if figure == "score" else "loss" if figure.startswith(LOSSES) else "risk"
+        rows.append({"part": part, "figure": figure, "title": title, "unit": unit, "a": one, "b": other})
+    return [row | {"better": better(row["a"], row["b"], row["figure"])} for row in rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of the two releases."""
+
+    name: str
+    release: Release | IntervalRelease
+    verdict: Verdict
+    figures: Measured
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Two releases of the same data; made by `tsveil.compare`.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> data = tv.example("food-prices")
+    >>> both = tv.compare(tv.MDAV(k=2).protect(data), tv.MDAV(k=4).protect(data))
+    >>> print(both.summary)
+    B has less risk (25.0 % against 37.5 %), A less loss (19.6 % against 21.9 %): every gain has its price.
+    """
+
+    a: Side
+    b: Side
+    kind: Kind
+    title: str = ""
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row per figure: part (loss, risk or both), figure, title, unit, a, b, better (a, b or neither)."""
+        return pl.DataFrame(compared_figures(self.a.figures, self.b.figures, self.kind), infer_schema_length=None)
+
+    @property
+    def summary(self) -> str:
+        """The outcome in a sentence."""
+        names = {"a": self.a.name, "b": self.b.name}
+        one, other = self.a.figures, self.b.figures
+        less = {"risk": better(one.risk, other.risk), "loss": better(one.loss, other.loss)}
+        told = {
+            name: f"({min(pair):.1f} % against {max(pair):.1f} %)" if less[name] else f"({pair[0]:.1f} %)"
+            for name, pair in {"risk": (one.risk, other.risk), "loss": (one.loss, other.loss)}.items()
+        }
+        winners = [side for side in less.values() if side]
+        if not winners:
+            return f"Both have the same risk {told['risk']} and the same loss {told['loss']}."
+        if len(winners) == 1:
+            name, same = ("risk", "loss") if less["risk"] else ("loss", "risk")
+            return f"{names[winners[0]]} has less {name} {told[name]}; the {same} is the same {told[same]}."
+        if winners[0] == winners[1]:
+            return f"{names[winners[0]]} is better in both: less risk {told['risk']} and less loss {told['loss']}."
+        risk, loss = (names[side] for side in winners)
+        return f"{risk} has less risk {told['risk']}, {loss} less loss {told['loss']}: every gain has its price."
+
+    def html(self) -> str:
+        """The comparison as one HTML page; it shows original values and is private."""
+        return comparison_page(self)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page."""
+        write_text(Path(path), self.html())
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return f"Comparison: {self.summary}"
+
+
+def comparison_page(both: Comparison) -> str:
+    """The comparison as the text of an HTML page."""
+    rows = compared_figures(both.a.figures, both.b.figures, both.kind)
+    today = datetime.now(UTC)
+    data = both.a.release.original
+    return page(
+        "comparison.html.j2",
+        {
+            "title": both.title or f"{both.a.name} and {both.b.name} compared",
+            "version": tsveil.__version__,
+            "date": f"{today.day} {today:%B %Y}",
+            "data": repr(data).removeprefix("Dataset: "),
+            "summary": both.summary,
+            "sides": [_side(both.a, both.kind), _side(both.b, both.kind)],
+            "settings": _settings(both.a, both.b),
+            "parts": [(title, [_row(row) for row in rows if row["part"] == part]) for part, title in PARTS.items()],
+            "curves": list(_curves(both)) if both.kind == "series" else [],
+            "attributes": _attributes(both, data) if both.kind == "attributes" else [],
+            "definitions": (RISK, LOSS[both.kind]),
+        },
+    )
+
+
+def _side(side: Side, kind: str) -> dict[str, Any]:
+    release = side.release
+    return {
+        "name": side.name,
+        "method": release.method.name,
+        "summary": release.method.summary,
+        "words": release.guarantee.words,
+        "promise": release.guarantee.short,
+        "verdict": side.verdict,
+        "risk": side.figures.risk,
+        "loss": side.figures.loss,
+        "attack": meaning(side.figures.attack, kind)[0].removesuffix(", mean"),
+        "published": release.n if isinstance(release, IntervalRelease) else release.data.n,
+    }
+
+
+def _settings(a: Side, b: Side) -> list[tuple[str, Any, Any, bool]]:
+    """The parameters of the two, and whether they differ."""
+    one, other = a.release.method.settings(), b.release.method.settings()
+    names = [name for name in {**one, **other} if one.get(name) is not None or other.get(name) is not None]
+    return [(name, one.get(name), other.get(name), one.get(name) != other.get(name)) for name in names]
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    shown = {side: "" if row[side] is None else f"{row[side]:,.2f} {row['unit']}".rstrip() for side in ("a", "b")}
+    return row | shown | {"title": {"loss": "Loss", "risk": "Risk"}.get(row["figure"], row["title"])}
+
+
+# -- curves -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a release publishes of a series: rows of values, or the bounds of envelopes; NaN where nothing is published."""
+
+    low: Array
+    high: Array
+
+    @property
+    def middle(self) -> Array:
+        """The values, or the midlines."""
+        return (self.low + self.high) / 2
+
+    def lines(self, row: int) -> Array:
+        """What is drawn of a record."""
+        same = bool((self.low[row] == self.high[row]).all())
+        return self.low[[row]] if same else np.vstack([self.low[row], self.high[row]])
+
+
+def _drawn(release: Release | IntervalRelease, name: str) -> Drawn:
+    if isinstance(release, Release):
+        return Drawn(release.data.block(name), release.data.block(name))
+    low, high = (np.full((release.original.n, release.lo.shape[1]), np.nan) for _ in range(2))
+    low[release.rows], high[release.rows] = release.lo, release.hi
+    return Drawn(low, high)
+
+
+def _curves(both: Comparison) -> Iterator[tuple[str, list[figures.Figure]]]:
+    """A few records of the first series as the one and the other publish them."""
+    original = both.a.release.original
+    block = original.series[0]
+    x = original.block(block.name)
+    drawn = [_drawn(side.release, block.name) for side in (both.a, both.b)]
+    away = [np.sqrt(((one.middle - x) ** 2).mean(axis=1)) for one in drawn]
+    there = np.flatnonzero(~np.isnan(away[0]) & ~np.isnan(away[1]))
+    if not len(there):
+        return
+    one, other = (gap[there] for gap in away)
+    order = np.argsort(one + other, kind="stable")
+    wanted = {
+        "A typical record": order[len(order) // 2],
+        f"Where {both.a.name} keeps more": int((other - one).argmax()),
+        f"Where {both.b.name} keeps more": int((one - other).argmax()),
+        "Where most is lost": order[-1],
+    }
+    seen: set[int] = set()
+    for title, at in wanted.items():
+        row = int(there[at])
+        if row in seen:
+            continue
+        seen.add(row)
+        yield (
+            title,
+            [
+                figures.record_curve(block, x[[row]], release.lines(row), title=side.name, caption="")
+                for side, release in zip((both.a, both.b), drawn, strict=True)
+            ],
+        )
+
+
+def _attributes(both: Comparison, data: Dataset) -> list[dict[str, Any]]:
+    """Means and standard deviations of the attributes: original, and in the two releases."""
+    tables = [data.values]
+    for side in (both.a, both.b):
+        assert isinstance(side.release, Release)
+        tables.append(side.release.data.values)
+    return [
+        {
+            "name": name,
+            "means": [f"{table[:, at].mean():,.4g}" for table in tables],
+            "sds": [f"{table[:, at].std():,.4g}" for table in tables],
+        }
+        for at, name in enumerate(data.columns[:ATTRIBUTES])
+    ]
