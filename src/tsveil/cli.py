@@ -397,13 +397,17 @@ def attack(
         )
         sure += ", approximate" * links.approximate + "   <- best" * (key == winner and len(tried) > 1)
         click.echo(f"{key:<14} {links.correct:9.1f} of {len(links.link)} right ({links.rate:.1f} %), {sure}")
+    if name == "auto" and not data.series and "probabilistic" not in tried and not (one_to_one or blocking):
+        click.echo("probabilistic  left out: it takes at most 12 known attributes (--known)")
     chance = best.by_guessing
     click.echo(
         f"\nBy guessing, that many are right with a chance of {f'{chance:.2g}' if chance else 'less than 1e-300'}."
     )
     click.echo("Most exposed:")
     for row in exposed.iter_rows(named=True):
-        sure = "certain" if row["certain"] else f"one of {row['candidates']}"
+        sure = (
+            "certain" if row["certain"] else f"one of {row['candidates']}" if row["candidates"] > 1 else "the nearest"
+        )
         click.echo(f"  {row['original']!s:<20} linked to {row['linked']!s:<20} {row['chance']:6.1f} % right, {sure}")
 
 

@@ -109,6 +109,12 @@ def card_table(card: Scorecard | IntervalCard) -> None:
                 shown = f"[bold]{title}[/]" if name in {"IL", "DR", "score"} else title
                 table.add_row(name, f"{card[name]:.2f} %", shown, sentence if wide else "")
     console.print(table)
+    if isinstance(card, Scorecard):
+        name, rate = card.best_attack
+        console.print(f"Strongest attack: {card.options.get('strongest', card.meanings[name][0])}, {rate:.2f} %")
+        for note in ("people", "skipped", "models left out", "not measured"):
+            if note in card.options:
+                console.print(f"  {note}: {card.options[note]}", style="yellow", highlight=False)
 
 
 #: verdict -> how a terminal shows it

@@ -100,7 +100,8 @@ def test_links_are_those_of_the_definition(
             assert links.tied[i] == len(best)
             assert links.link[i] == (best[0] if best else -1)
             assert links.hit[i] == (own[i] in best)
-            assert links.certain[i] == (rule == "intersection" and len(among) == 1)
+            # With more people known than released the right record may be missing, and nothing is certain.
+            assert links.certain[i] == (rule == "intersection" and len(among) == 1 and len(a) <= len(b))
 
 
 @given(st.integers(0, 10**6), st.integers(4, 40), st.integers(1, 5), st.integers(1, 6), st.booleans())

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+import tsveil as tv
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.base import NoGuarantee, Status, Verdict
 from tsveil.measure.evaluate import evaluate
@@ -327,3 +328,13 @@ def test_groups_are_shown_once(groups: list[tuple[float, int]]) -> None:
         assert spreads[titles["Tightest group"]] == spreads.min()
     if "Largest group" in titles:
         assert sizes[titles["Largest group"]] == sizes.max()
+
+
+@pytest.mark.parametrize("is_public", [True, False])
+def test_what_was_left_out_is_said(is_public: bool) -> None:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame(rng.normal(size=(40, 13)), schema=[f"x{j}" for j in range(13)], orient="row")
+    data = tv.Dataset.from_frame(frame, blocks={"all": frame.columns}, times={"all": None})
+    release = tv.Noise(sd=0.1).protect(data, seed=1)
+    page = report(release, tv.evaluate(data, release), release.verify(), public=is_public)
+    assert "Skipped: linkage by probability takes at most 12 known attributes" in page

@@ -138,7 +138,9 @@ def _rounds(pair: Files, counts: list[int], p: float, window: int | None, rule: 
     low, high = _ranges(pair, w)
     if rule == "union":
         return nearest_in_most(pair, low, high, counts, ties, f"rank linkage within {w} ranks most often")
-    return nearest_in_all(pair, low, high, counts, ties, f"rank linkage within {w} ranks")
+    # Where fewer records are released than people are known, the right one may be missing.
+    complete = len(pair.a) <= len(pair.b)
+    return nearest_in_all(pair, low, high, counts, ties, f"rank linkage within {w} ranks", exact=complete)
 
 
 def _window(pair: Files, p: float, window: int | None) -> int:

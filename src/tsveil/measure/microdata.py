@@ -439,7 +439,7 @@ def _attacked(
         possible = [count for count in counts if run.most is None or count <= run.most]
         if len(possible) < len(counts):
             skipped.append(
-                f"{run.title} takes at most {run.most} known attributes: {len(counts) - len(possible)} rounds left out"
+                f"{run.title} takes at most {run.most} known attributes and was left out where more are known"
             )
         if possible:
             more = {"scaling": scaling} if run.scaled else {}

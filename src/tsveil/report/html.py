@@ -47,6 +47,8 @@ LISTED = 10
 #: so many series have a row of their own in tables
 SERIES_LISTED = 20
 
+#: what an evaluation left out -> how the report begins to say so
+NOTES = {"skipped": "Skipped", "models left out": "Forecasts left out", "not measured": "Not measured"}
 #: option of the evaluation -> value -> what it means
 OPTIONS: dict[str, dict[str, str]] = {
     "ties": {
@@ -156,7 +158,10 @@ def _for_all(release: Release, card: Scorecard, verdict: Verdict, context: Conte
         ],
         "loss_figure": _loss_figure(card, public),
         "risk_figure": _risk_figure(card, public),
-        "options": [OPTIONS[name][value] for name, value in card.options.items() if value in OPTIONS.get(name, {})],
+        "options": [
+            *(OPTIONS[name][value] for name, value in card.options.items() if value in OPTIONS.get(name, {})),
+            *(f"{words}: {card.options[name]}." for name, words in NOTES.items() if name in card.options),
+        ],
         "model": model_section(release),
         "untested": _untested(release),
     }
