@@ -39,6 +39,9 @@ SECTIONS: dict[str, list[str]] = {
 #: files outside docs/ that are pages too
 ELSEWHERE = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
+#: a reference in a docstring
+_CITED = re.compile(r"\[(\d+)\]_")
+
 Pages = dict[str, str]
 
 
@@ -359,7 +362,7 @@ def markdown(text: str) -> str:
             block = lines[at:end]
             while block and not block[-1].strip():
                 block.pop()
-            out += ["```text", *(row.removeprefix("    ") for row in block), "```", ""]
+            out += ["```text", *(_CITED.sub(r"[\1]", row.removeprefix("    ")) for row in block), "```", ""]
             at = end
         else:
             out.append(_prose(line))
@@ -372,7 +375,7 @@ def _prose(line: str) -> str:
     if reference:
         return f"{reference[1]}. {reference[2]}"
     # What looks like a tag is text: "x <= y" stays, "<name>" is shown.
-    return re.sub(r"\[(\d+)\]_", r"[\1]", re.sub(r"<(?=[A-Za-z/])", "&lt;", line))
+    return _CITED.sub(r"[\1]", re.sub(r"<(?=[A-Za-z/])", "&lt;", line))
 
 
 # -- the site ---------------------------------------------------------------------------------------------------------
