@@ -267,6 +267,17 @@ def test_seeds_matter_for_search_alone() -> None:
     assert not np.array_equal(search.protect(data, seed=1).data.values, search.protect(data, seed=2).data.values)
 
 
+def test_the_report_says_what_was_saved() -> None:
+    data = some_data()
+    plain, better = tv.MDAV(k=4).protect(data), tv.MDAV(k=4, refine="swap").protect(data)
+    assert "SSE below plain MDAV" not in plain.facts["load"]
+    values = data.block("load")
+    share = 1 - naive_refine.sse(values, better.groups["load"]) / naive_refine.sse(values, plain.groups["load"])
+    assert better.facts["load"]["SSE below plain MDAV"] == f"{100 * share:.1f} %"
+    constant = tv.Dataset.from_arrays({"x": np.ones((9, 3))})
+    assert "SSE below plain MDAV" not in tv.MDAV(k=2, refine="swap").protect(constant).facts["x"]
+
+
 def test_a_budget_in_seconds_ends_the_search() -> None:
     data = some_data(60)
     release = tv.MDAV(k=3, refine="search", seconds=0.05).protect(data)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -99,6 +99,19 @@ def refined_groups(
         searched(state, k, rng, budget or Budget())
     found = np.unique(state.labels, return_inverse=True)[1].astype(np.int64)
     return found if sse_of(Z, found) <= sse_of(Z, groups) else groups
+
+
+def saved(Z: Array, plain: Indices, refined: Indices) -> dict[str, Any]:
+    """The fact for the report: by how much the SSE fell, where there was any.
+
+    Examples
+    --------
+    >>> saved(np.array([[0.0], [2.0], [1.0], [3.0]]), np.array([0, 1, 1, 0]), np.array([0, 1, 0, 1]))
+    {'SSE below plain MDAV': '80.0 %'}
+    """
+    Z = in_range(Z)
+    before = sse_of(Z, plain)
+    return {"SSE below plain MDAV": f"{100 * (1 - sse_of(Z, refined) / before):.1f} %"} if before > 0 else {}
 
 
 def opened(Z: Array, groups: Indices, k: int) -> State:

@@ -76,7 +76,7 @@ from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError
 from tsveil.params import at_least, number, one_of, optional, param
-from tsveil.protect._refine import Budget, Refine, refined_groups
+from tsveil.protect._refine import Budget, Refine, refined_groups, saved
 from tsveil.protect.microaggregation import Microaggregation
 
 #: `mode="auto"` runs exact MDAV up to this many records
@@ -138,23 +138,17 @@ class MDAV(Microaggregation):
 
         budget = Budget(self.seconds, self.iterations)
         if self.mode == "exact" or (self.mode == "auto" and len(space) <= EXACT_REACH):
-            groups = exact_groups(space, self.k, variant=self.variant, counter=counter)
-            groups, mode = refined_groups(space, groups, self.k, self.refine, rng, budget), "exact"
-        else:
-            from tsveil.protect._mdav_parts import partitioned_groups
+            plain = exact_groups(space, self.k, variant=self.variant, counter=counter)
+            if self.refine == "none":
+                return plain, {"mode": "exact"}
+            groups = refined_groups(space, plain, self.k, self.refine, rng, budget)
+            return groups, {"mode": "exact", **saved(space, plain, groups)}
+        from tsveil.protect._mdav_parts import partitioned_groups
 
-            groups, parts = partitioned_groups(
-                space,
-                self.k,
-                self.part,
-                variant=self.variant,
-                counter=counter,
-                refine=self.refine,
-                rng=rng,
-                budget=budget,
-            )
-            mode = f"partitioned into {parts} parts"
-        return groups, {"mode": mode}
+        groups, parts = partitioned_groups(
+            space, self.k, self.part, variant=self.variant, counter=counter, refine=self.refine, rng=rng, budget=budget
+        )
+        return groups, {"mode": f"partitioned into {parts} parts"}
 
     def warnings(self, sizes: Indices) -> tuple[str, ...]:
         """The printed loop may leave a group too small."""
