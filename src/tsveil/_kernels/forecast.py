@@ -13,7 +13,7 @@ from tsveil._kernels.compiling import kernel
 from tsveil._types import Array
 
 #: rows whose spread lies outside these bounds are scaled, lest their squares leave the range of float64
-TINY, HUGE = 1e-100, 1e100
+TINY, HUGE = 1e-70, 1e70
 #: singular values below this share of the largest count as zero
 RANK = 1e-10
 #: the search for smoothing parameters: points of a grid per parameter, and how often it zooms in (0.1 / 5^6 < 1e-5)

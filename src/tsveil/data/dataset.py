@@ -10,6 +10,7 @@ A Dataset is checked when it is made and never changes afterwards; its arrays ar
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -411,3 +412,34 @@ def check_ids(ids: pl.Series, problems: Problems, rows: Indices | None = None) -
             problems.add(f"column {ids.name!r}: the id {value!r} occurs {len(found)} times (rows {some(found)})")
         if len(repeated) > 5:
             problems.add(f"... and {len(repeated) - 5} more ids that occur more than once")
+    _check_lookalikes(ids, problems, numbers)
+
+
+def _check_lookalikes(ids: pl.Series, problems: Problems, rows: Indices) -> None:
+    """Refuse ids that a reader cannot tell apart: one person counted twice would make a group seem larger than it is."""
+    if ids.dtype != pl.String:
+        return
+    odd = ids.str.contains(r"[^\x21-\x7e]").fill_null(False)
+    if not odd.any():
+        return
+    seen: dict[str, str] = {}
+    first: dict[str, int] = {}
+    found = []
+    for row, text in zip(rows.tolist(), ids.to_list(), strict=True):
+        if text is None:
+            continue
+        # What a reader sees: one form for each accented letter, no invisible characters, no spaces around.
+        shown = "".join(c for c in unicodedata.normalize("NFC", text) if unicodedata.category(c) != "Cf").strip()
+        if seen.setdefault(shown, text) != text:
+            found.append(
+                f"column {ids.name!r}: the ids in rows {first[shown]} and {row} look the same ({shown!r}) but are written differently"
+            )
+        first.setdefault(shown, row)
+    for text in found[:5]:
+        problems.add(text)
+    if len(found) > 5:
+        problems.add(f"... and {len(found) - 5} more ids that look like another one")
+    if found:
+        problems.hint(
+            "options: write each id in one way (Unicode NFC, without invisible characters and spaces around it)"
+        )

@@ -70,6 +70,8 @@ def dataset_from_wide(
         repeated = Problems(subject)
         check_ids(ids, repeated, table.rows)
         table.tell_rows(repeated.found, len(repeated.found), "")
+        for hint in repeated.hints:
+            problems.hint(hint)
     for block in chosen:
         check_times(block, problems)
     numbers = table.numbers(list(dict.fromkeys(c for b in chosen for c in b.columns if c in table)), layout.decimal)
@@ -291,6 +293,11 @@ def _timed(
         if kind == "series" or (part is not None and part.form != "counter"):
             return Block(name, columns, numbers, labels)
     if kind == "series":
+        parts = [time_name(column) for column in columns]
+        if all(part is not None and part.form == "stamp" for part in parts):
+            why = why_not_times([part.label for part in parts if part is not None])
+            table.problems.add(f"the times of block {name!r} cannot be used: {why}")
+            return None
         return Block(name, columns, np.arange(len(columns), dtype=np.float64), columns)
     return Block(name, columns)
 

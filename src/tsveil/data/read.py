@@ -27,7 +27,7 @@ from tsveil.data.dataset import Dataset, Layout
 from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
 from tsveil.data.gaps import Missing, check_gap_options
 from tsveil.data.guess import Guess, guess
-from tsveil.data.table import MOST, as_numbers, tell
+from tsveil.data.table import EXACT, MOST, as_numbers, inexact, tell, too_large
 from tsveil.errors import InputError, ParameterError, Problems, some
 from tsveil.transform.resample import split as split_series
 
@@ -42,6 +42,8 @@ _LINES = 200
 _BYTES = 1_000_000
 #: no table has a line of more bytes: a million columns with twenty digits each make a fifth of it
 LONGEST_LINE = 100_000_000
+#: a wide table may have this many columns: a year of readings every five minutes has 105,120
+MOST_COLUMNS = 200_000
 _CHUNK = 1 << 24
 #: a table takes about this many times the size of its file while it is read; the parser's threads want address space beside it
 _ROOM = 4
@@ -240,10 +242,12 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
     subject = f"{look.path.name} cannot be used"
     problems = Problems(subject)
     layout = Layout(format=source.format, separator=source.separator, decimal=source.decimal)
+    blocks: Mapping[str, BlockSpec] = look.blocks or {
+        name: {"columns": columns, "kind": found.kinds[name]} for name, columns in found.blocks.items()
+    }
+    used = _columns_of(blocks, look.columns) if found.layout == "wide" else found.values
+    source.check_whole_numbers([name for name in look.columns if name in used], problems)
     if found.layout == "wide":
-        blocks: Mapping[str, BlockSpec] = look.blocks or {
-            name: {"columns": columns, "kind": found.kinds[name]} for name, columns in found.blocks.items()
-        }
         if not blocks:
             rows = source.frame.height
             none = "no column holds numbers that could be protected"
@@ -321,6 +325,21 @@ class _Source:
         changed = [texts[name] for name in names if not self._same(texts[name], self.frame[name], name in kept)]
         return self.frame.with_columns(changed)
 
+    def check_whole_numbers(self, columns: Sequence[str], problems: Problems) -> None:
+        """Among numbers with decimals, a whole number of too many digits would be changed without a word."""
+        large = [
+            name
+            for name in columns
+            if name in self.frame.columns
+            and self.frame.schema[name].is_float()
+            and (self.frame[name].abs() >= EXACT).any()
+        ]
+        if self.texts is not None and large:
+            examples = [(row + 1, text.name, text[row]) for text in self.texts(large) for row in inexact(text)]
+            told = [f"row {row}, column {name!r}: {too_large(number)}" for row, name, number in examples[:MOST]]
+            tell(problems, told, len(examples), "numbers beyond 2^53")
+            problems.raise_if_any()
+
     def _same(self, text: pl.Series, typed: pl.Series, exactly: bool) -> bool:
         """Whether a typed column stands for its text: 7 does not for 007, and in names 1.5 does not for 1.50."""
         if (typed.is_null() != text.is_null()).any():
@@ -334,6 +353,7 @@ def _opened(path: Path, separator: str | None, decimal: str | None, problems: Pr
     data = _bytes(path, problems)
     if data[:4] == b"PAR1":
         try:
+            _check_width(len(pl.read_parquet_schema(io.BytesIO(data))), problems)
             return _Source(pl.read_parquet(io.BytesIO(data)), "parquet")
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise InputError(f"{problems.subject}: it is not a complete Parquet file ({_first_line(error)})") from error
@@ -417,10 +437,13 @@ def _checked(chunks: Iterator[bytes], problems: Problems) -> Iterator[bytes]:
 
 def _csv(data: bytes, separator: str | None, decimal: str | None, problems: Problems) -> _Source:
     data = _as_utf8(data, problems)
+    if not data or data.isspace():
+        raise InputError(f"{problems.subject}: the file is empty")
     lines = list(_first_lines(data))
     separator = separator or _separator(lines)
     rows = _cells(lines, separator)
     header = rows[0]
+    _check_width(len(header), problems)
     decimal = decimal or _decimal(rows[1:], separator)
     twice = [name for name, count in Counter(header).items() if count > 1]
     if twice:
@@ -447,6 +470,15 @@ def _csv(data: bytes, separator: str | None, decimal: str | None, problems: Prob
         raise InputError(f"{problems.subject}: it is not well-formed CSV ({_first_line(error)})") from error
     frame = texts.select(_typed(texts[name], decimal) for name in texts.columns)
     return _Source(frame, "csv", separator, decimal, lambda names: texts.select(names))
+
+
+def _check_width(columns: int, problems: Problems) -> None:
+    """A table of very many columns takes minutes to look at; its points belong into rows."""
+    if columns > MOST_COLUMNS:
+        raise InputError(
+            f"{problems.subject}: it has {columns} columns, and {MOST_COLUMNS} are the most\n"
+            "  options: the long layout, with a row per record and time"
+        )
 
 
 def _typed(text: pl.Series, decimal: str) -> pl.Series:

@@ -23,7 +23,7 @@ NOTHING = ("", "na", "n/a", "nan", "null", "none")
 #: how many problems of one kind are spelled out
 MOST = 5
 #: whole numbers up to here have a float64 of their own
-_EXACT = 2**53
+EXACT = 2**53
 _COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
@@ -61,6 +61,24 @@ def as_numbers(text: pl.Series, decimal: str = ".") -> tuple[pl.Series, pl.Serie
         return whole, pl.repeat(False, len(text), eager=True)
     numbers = text.set(empty, None).cast(pl.Float64, strict=False)
     return numbers, numbers.is_null() & ~empty
+
+
+def inexact(text: pl.Series) -> list[int]:
+    """The rows with a whole number that float64 cannot hold.
+
+    Examples
+    --------
+    >>> inexact(pl.Series(["5.5", "9007199254740993", "9007199254740992", "1e40"]))
+    [1]
+    """
+    plain = text.cast(pl.String).str.strip_chars()
+    whole = plain.str.contains(r"^[+-]?\d{16,}$").fill_null(False).arg_true().to_list()
+    return [row for row in whole if len(plain[row]) > 300 or int(plain[row]) != int(float(plain[row]))]
+
+
+def too_large(number: object) -> str:
+    """What is said of such a number."""
+    return f"{number} is too large to be kept exactly (beyond 2^53)"
 
 
 def tell(problems: Problems, examples: Iterable[str], total: int, rest: str) -> None:
@@ -181,6 +199,9 @@ class Table:
                 converted.append(pl.Series(name, np.zeros(len(column))))
                 continue
             found, bad = as_numbers(column, decimal)
+            lost = inexact(column) if found.dtype.is_float() else []
+            examples = [f"row {self.rows[row]}, column {name!r}: {too_large(column[row])}" for row in lost[:MOST]]
+            self.tell_rows(examples, len(lost), f"such numbers in column {name!r}")
             # A placeholder, so that the cell is not told a second time, as missing; the problem stops the reading anyway.
             converted.append(found.set(bad, 0).alias(name))
             at = np.flatnonzero(bad.to_numpy())
@@ -212,10 +233,10 @@ class Table:
         lows = frame.select(pl.col(columns).min()).row(0)
         examples = []
         for name, high, low in zip(columns, highs, lows, strict=True):
-            if high is not None and max(high, -low) > _EXACT:
-                value = high if high > _EXACT else low
+            if high is not None and max(high, -low) > EXACT:
+                value = high if high > EXACT else low
                 row = self.rows[(frame[name] == value).arg_max()]
-                examples.append(f"row {row}, column {name!r}: {value} is too large to be kept exactly (beyond 2^53)")
+                examples.append(f"row {row}, column {name!r}: {too_large(value)}")
         self.tell_rows(examples[:MOST], len(examples), "columns with numbers beyond 2^53")
 
     def _check_finite(self, values: Array, columns: Sequence[str]) -> None:

@@ -53,6 +53,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError
 from tsveil.measure.scorecard import Scorecard, in_both, people
 from tsveil.transform.normalise import Scaling
+from tsveil.transform.scale import columns_in_range
 
 Score = Literal["max", "classic", "rank-swap", "new"]
 By = Literal["attributes", "blocks"]
@@ -333,7 +334,7 @@ def microdata_scorecard(
     pair = files(original, protected, attributes, truth)
     both = pair.own >= 0
     with progress.step("Measuring the loss"):
-        X, X2 = pair.a[both], pair.b[pair.own[both]]
+        X, X2 = columns_in_range(pair.a[both], pair.b[pair.own[both]])
         loss, bounded = microdata_loss(X, X2), probabilistic_loss(X, X2)
     disclosed = interval(original, protected, known=attributes, truth=truth)
 

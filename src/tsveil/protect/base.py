@@ -23,6 +23,8 @@ from tsveil.technique import Technique
 
 #: a carried column in which more than this share of the records stand alone gets a warning
 RARE = 0.05
+#: differences of larger values may be infinite
+LARGEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,11 @@ class Method(Parameters):
             raise InputError(
                 f"{self._label()} protects {' and '.join(sorted(self.takes))}; this data set has {' and '.join(sorted(kinds))}"
             )
+        if float(np.abs(data.values).max()) > LARGEST:
+            raise InputError(
+                f"{self._label()} cannot protect values beyond {LARGEST:g}: their differences may leave the range of numbers\n"
+                "  options: rescale the data first"
+            )
         self.check(data)
         seed = fresh_seed() if seed is None else seed
         parts = self.protect_blocks(data, generator(seed))
@@ -132,7 +139,8 @@ def decimals_of(column: Array) -> int | None:
     >>> decimals_of(np.array([1.5, 2.25])), decimals_of(np.array([1 / 3]))
     (2, None)
     """
-    return next((d for d in range(13) if np.array_equal(np.round(column, d), column)), None)
+    with np.errstate(over="ignore", invalid="ignore"):  # a value too large to be shifted by 12 digits has no decimals
+        return next((d for d in range(13) if np.array_equal(np.round(column, d), column)), None)
 
 
 def check_k(method: str, k: int, n: int) -> None:

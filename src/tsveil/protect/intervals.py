@@ -27,6 +27,7 @@ from tsveil.protect.base import check_k, linking_columns
 from tsveil.protect.microaggregation import LARGEST
 from tsveil.randomness import fresh_seed
 from tsveil.technique import Technique
+from tsveil.transform.scale import lifted
 
 #: the word length unless asked otherwise, for series that are long enough
 WORD_LENGTH = 8
@@ -110,7 +111,7 @@ class IntervalMethod(Parameters):
         self.check(data)
         x = np.ascontiguousarray(data.block(data.blocks[0].name))
         with progress.step("Grouping series"):
-            made = self.group(x)
+            made = self.group(lifted(x))
         lo, hi = envelopes(x[made.rows], made.groups)
         if self.round_to is not None:
             lo, hi = rounded_outwards(lo, hi, self.round_to)

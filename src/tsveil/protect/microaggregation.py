@@ -23,6 +23,7 @@ from tsveil.protect.base import Method, Protected, check_k
 from tsveil.protect.representative import Representative, represent
 from tsveil.technique import Technique
 from tsveil.transform.normalise import normalised
+from tsveil.transform.scale import lifted
 from tsveil.transform.statistics import slopes
 
 #: squares of larger values leave the range of float64
@@ -103,7 +104,7 @@ class Microaggregation(Method):
         self, space: Array, data: Dataset, rng: np.random.Generator, what: str
     ) -> tuple[Indices, dict[str, Any]]:
         with progress.step(f"Grouping {what}", total=len(space)) as counter:
-            return self.group(np.ascontiguousarray(space), data, counter, rng)
+            return self.group(np.ascontiguousarray(lifted(space)), data, counter, rng)
 
     def _protected(self, values: Array, groups: Indices, facts: dict[str, Any]) -> Protected:
         sizes = np.bincount(groups)

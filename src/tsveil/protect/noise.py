@@ -51,9 +51,6 @@ from tsveil.protect.base import Method, Protected
 from tsveil.randomness import secret_normals
 from tsveil.technique import Technique
 
-#: larger values may leave the range of float64 when noise is added
-LARGEST = 1e300
-
 
 @dataclass(frozen=True, kw_only=True)
 class Noise(Method):
@@ -76,8 +73,6 @@ class Noise(Method):
         problems = Problems(f"{self._label()} cannot protect this data", InputError)
         if data.n < 2:
             problems.add("one record has no standard deviation: at least 2 records are needed")
-        if np.abs(data.values).max() > LARGEST:
-            problems.add(f"a value is larger than {LARGEST:g}: rescale the data")
         problems.raise_if_any()
 
     def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
