@@ -27,6 +27,12 @@ faults: .venv/.test
 docs: .venv/.docs
 	@$(BIN)/python docs/make.py site
 
+# Ten minutes unless FUZZ_SECONDS says otherwise: readers, plans and verifiers with atheris; then methods, with the bounds of arrays checked.
+FUZZ_SECONDS ?= 600
+fuzz: .venv/.fuzz
+	@FUZZ_SECONDS=$$(($(FUZZ_SECONDS) * 2 / 3)) $(BIN)/python tests/fuzz/run.py
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/checked FUZZ_EXAMPLES=$$(($(FUZZ_SECONDS) / 2 + 1)) $(BIN)/python -m pytest -n auto tests/fuzz
+
 .venv/bin/python:
 	@$(PYTHON) -m venv .venv
 
@@ -37,6 +43,10 @@ docs: .venv/.docs
 .venv/.test: .venv/bin/python pyproject.toml
 	@$(PIP) -e '.[test]'
 	@touch $@ .venv/.installed
+
+.venv/.fuzz: .venv/bin/python pyproject.toml
+	@$(PIP) -e '.[fuzz]'
+	@touch $@ .venv/.test .venv/.installed
 
 .venv/.bench: .venv/bin/python pyproject.toml
 	@$(PIP) -e '.[test,bench]'

@@ -245,7 +245,7 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
     blocks: Mapping[str, BlockSpec] = look.blocks or {
         name: {"columns": columns, "kind": found.kinds[name]} for name, columns in found.blocks.items()
     }
-    used = _columns_of(blocks, look.columns) if found.layout == "wide" else found.values
+    used = columns_of(blocks, look.columns) if found.layout == "wide" else found.values
     source.check_whole_numbers([name for name in look.columns if name in used], problems)
     if found.layout == "wide":
         if not blocks:

@@ -126,7 +126,10 @@ def as_precise_as(values: Array, original: Array) -> Array:
     for column in range(values.shape[1]):
         decimals = decimals_of(original[:, column])
         if decimals is not None:
-            rounded[:, column] = np.round(values[:, column], decimals)
+            with np.errstate(over="ignore", invalid="ignore"):
+                nearest = np.round(values[:, column], decimals)
+            # A value too large to be shifted by its decimals has none.
+            rounded[:, column] = np.where(np.isfinite(nearest), nearest, values[:, column])
     return rounded
 
 

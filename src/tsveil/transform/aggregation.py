@@ -83,7 +83,7 @@ def sigmoid(alpha: float) -> Quantifier:
     """
     if not -np.inf < alpha < np.inf:
         raise ParameterError(f"The 'alpha' parameter of the sigmoid quantifier must be a finite number. Got {alpha!r}.")
-    return lambda x: 1.0 / (1.0 + np.exp(10.0 * (alpha - x)))
+    return lambda x: 1.0 / (1.0 + np.exp(np.minimum(10.0 * (alpha - x), 700.0)))  # beyond 709 there is no exponential
 
 
 def threshold(alpha: float) -> Quantifier:

@@ -1,0 +1,62 @@
+"""Fuzz the targets with atheris, each for its share of FUZZ_SECONDS (600 unless set): `make fuzz`.
+
+Any exception other than tsveil's own, a failed comparison, a hang of 20 seconds or 2 GB of memory ends the run with the input that caused it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SECONDS = int(os.environ.get("FUZZ_SECONDS", "600"))
+
+
+def fuzz(name: str, seconds: int) -> None:
+    """Fuzz one target in this process."""
+    import atheris
+
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    with atheris.instrument_imports(include=["tsveil.data", "tsveil.plan", "tsveil.guarantee", "tsveil.params"]):
+        from fuzz.targets import FOLDER, TARGETS
+    target, seeds = TARGETS[name]
+    corpus = FOLDER / "corpus"
+    corpus.mkdir()
+    for number, seed in enumerate(seeds):
+        (corpus / str(number)).write_bytes(seed)
+    keep = Path(tempfile.mkdtemp(prefix=f"tsveil-fuzz-{name}-found-"))
+    options = [
+        f"-max_total_time={seconds}",
+        "-timeout=20",
+        "-rss_limit_mb=2500",
+        "-max_len=2000",
+        "-print_final_stats=1",
+    ]
+    atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={keep}/", str(corpus)], target)
+    atheris.Fuzz()
+
+
+def main() -> None:
+    """All targets one after the other, each in a process of its own."""
+    names = ["csv", "parquet", "plan", "intervals", "tables"]
+    failed = []
+    for name in names:
+        print(f"== {name}: {SECONDS // len(names)} s", flush=True)
+        ended = subprocess.run(
+            [sys.executable, __file__, name], stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True
+        )
+        lines = ended.stdout.splitlines()
+        print(
+            "\n".join(lines[-40:] if ended.returncode else [line for line in lines if "stat::" in line][:3]), flush=True
+        )
+        failed += [name] if ended.returncode else []
+    sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        fuzz(sys.argv[1], SECONDS // 5)
+    else:
+        main()
