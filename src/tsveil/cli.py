@@ -22,6 +22,7 @@ from tsveil import __version__
 if TYPE_CHECKING:
     from tsveil.data.dataset import Dataset
     from tsveil.guarantee.base import Verdict
+    from tsveil.large.source import Source
     from tsveil.measure.kp import IntervalCard
     from tsveil.measure.scorecard import Scorecard
     from tsveil.plan import Outcome
@@ -252,14 +253,36 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
 
 @main.command()
 @click.argument("plan", type=click.Path(path_type=Path))
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "dask", "spark"]),
+    help="Protect in parts, on this machine or a cluster, data that need not fit into memory (Parquet).",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="--engine dask: a running scheduler; else a local one is started.")
+@click.option("--master", metavar="URL", help="--engine spark: a running cluster; else a local one is started.")
 @writing_options
 @json_option
-def run(plan: Path, overwrite: bool, allow_unverified: bool, as_json: bool) -> None:
+def run(
+    plan: Path,
+    engine: str | None,
+    scheduler: str | None,
+    master: str | None,
+    overwrite: bool,
+    allow_unverified: bool,
+    as_json: bool,
+) -> None:
     """Do what PLAN says: protect, verify, attack, measure, write and report."""
     from tsveil.plan import run as run_plan
 
     with shown_progress(not as_json):
-        outcome = run_plan(plan, overwrite=overwrite, allow_unverified=allow_unverified)
+        outcome = run_plan(
+            plan,
+            overwrite=overwrite,
+            allow_unverified=allow_unverified,
+            engine=engine,
+            scheduler=scheduler,
+            master=master,
+        )
     show_outcome(outcome, as_json)
 
 
@@ -903,14 +926,19 @@ def show_outcome(outcome: Outcome, as_json: bool) -> None:
         }
         click.echo(json.dumps(result, indent=2))
         return
-    data: Dataset = outcome.release.original
+    from tsveil.large.protect import LargeRelease
+
+    release = outcome.release
+    data: Dataset | Source = release.source if isinstance(release, LargeRelease) else release.original
     click.secho(f"{data.n} records", bold=True, nl=False)
     click.echo(
-        ", " + ", ".join(f"{b.name} ({len(b)} {'points' if b.is_series else 'columns'})" for b in data.blocks), nl=False
+        ", "
+        + ", ".join(f"{b.name} ({len(b.columns)} {'columns' if b.times is None else 'points'})" for b in data.blocks),
+        nl=False,
     )
     click.echo(f", protected by {outcome.release.method}")
     left_out = [f"left out, because they have no role: {', '.join(data.dropped)}"] if data.dropped else []
-    for note in (*data.notes, *left_out, *(f"warning: {w}" for w in outcome.release.warnings)):
+    for note in (*getattr(data, "notes", ()), *left_out, *(f"warning: {w}" for w in outcome.release.warnings)):
         click.secho(f"  {note}", fg="yellow")
     show_verdict(verdict)
     click.echo()
@@ -923,6 +951,10 @@ def show_outcome(outcome: Outcome, as_json: bool) -> None:
 
 def show_given_away(outcome: Outcome) -> None:
     """Carried values that groups of equal records have in common: nobody needs to know which record is whose."""
+    from tsveil.large.protect import LargeRelease
+
+    if isinstance(outcome.release, LargeRelease):
+        return
     disclosed = outcome.release.attribute_disclosure().disclosed
     found = {name: mask for name, mask in disclosed.items() if mask.any()}
     if found:

@@ -20,9 +20,10 @@ from tsveil import progress
 from tsveil.data.dataset import Dataset
 from tsveil.data.read import read
 from tsveil.data.write import refuse_existing
-from tsveil.errors import PlanError
+from tsveil.errors import PlanError, Problems
 from tsveil.guarantee.base import Verdict
 from tsveil.interval_release import IntervalRelease
+from tsveil.large.protect import LargeRelease
 from tsveil.measure.evaluate import evaluate
 from tsveil.measure.kp import IntervalCard
 from tsveil.measure.scorecard import Scorecard
@@ -172,7 +173,7 @@ class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tru
 class Outcome:
     """What a run made."""
 
-    release: Release | IntervalRelease
+    release: Release | IntervalRelease | LargeRelease
     verdict: Verdict
     card: Scorecard | IntervalCard
     folder: Path
@@ -190,11 +191,16 @@ def run(
     source: Path | None = None,
     overwrite: bool = False,
     allow_unverified: bool = False,
+    engine: Any = None,
+    scheduler: str | None = None,
+    master: str | None = None,
 ) -> Outcome:
     """Do what a plan says: read, protect, verify, attack, measure, write and report.
 
     `plan` is a `Plan` or the path of a plan file; relative paths in it count from `base`, by default the plan file's folder or the
-    current one. `source` is where the input lies now, when that is not where `plan.input` says.
+    current one. `source` is where the input lies now, when that is not where `plan.input` says. With an `engine` ("local", "dask", "spark", a Dask
+    client or a Spark session), or when the input is a folder of Parquet files, the data need not fit into memory and are protected in
+    parts: see `tsveil.protect_folder`.
 
     Examples
     --------
@@ -215,6 +221,11 @@ def run(
     settings = dict(plan.method)
     chosen = method(settings.pop("name"), settings)
     place = source or base / plan.input.path
+    if engine is not None or scheduler is not None or master is not None or place.is_dir():
+        options = {"engine": engine or "local", "scheduler": scheduler, "master": master}
+        return _run_in_parts(
+            plan, chosen, place, folder, overwrite=overwrite, allow_unverified=allow_unverified, **options
+        )
     with progress.step("Reading"):
         data = msgspec.structs.replace(plan.input, path=str(place.absolute())).read(base)
     release = chosen.protect(data, seed=plan.seed)
@@ -250,6 +261,34 @@ def run(
             formulas=plan.output.formulas,
         )
     return Outcome(release, verdict, card, folder)
+
+
+def _run_in_parts(plan: Plan, chosen: Any, place: Path, folder: Path, **options: Any) -> Outcome:
+    """The same for data that need not fit into memory."""
+    from tsveil.large.protect import protect_folder
+    from tsveil.large.source import source
+
+    given = msgspec.to_builtins(plan.input)
+    wanted = {name: given.pop(name) for name in ("id", "blocks", "confidential") if name in given}
+    problems = Problems("the plan cannot be run in parts", PlanError)
+    for name in given:
+        if name != "path" and (name, given[name]) != ("layout", "wide"):
+            problems.add(f"input.{name} is for files that fit into memory")
+    for name in msgspec.to_builtins(plan.evaluate):
+        problems.add(f"evaluate.{name}: releases in parts are measured with the default options")
+    if plan.output.format not in (None, "parquet"):
+        problems.add("output.format must be 'parquet'")
+    problems.raise_if_any()
+    release = protect_folder(
+        source(place, **wanted),
+        chosen,
+        folder,
+        seed=plan.seed,
+        title=plan.output.title,
+        extra={"private/plan.toml": plan.to_toml() + "\n"},
+        **options,
+    )
+    return Outcome(release, release.verdict, release.card, folder)
 
 
 def demo_plan() -> tuple[pl.DataFrame, Plan]:

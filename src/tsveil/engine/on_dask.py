@@ -38,7 +38,7 @@ class DaskEngine(Engine):
                 cluster: Any = scheduler
                 if scheduler is None:
                     cluster = distributed.LocalCluster(
-                        n_workers=cores(), threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+                        n_workers=cores(), threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
                     )
                     self._own.append(cluster)
                 client = distributed.Client(cluster, set_as_default=False, timeout="20s")

@@ -46,6 +46,7 @@ from tsveil.protect.intervals import IntervalMethod
 from tsveil.protect.rank_swap import RankSwap
 from tsveil.randomness import fresh_seed, secret_numbers, secret_order, sub_seed
 from tsveil.release import MARKER, free_name, readme, refuse_unverified
+from tsveil.report.large import large_report
 
 #: values that are read at a time, and the fewest records: wide records come in pieces that are worth a task
 CHUNK_VALUES, CHUNK_ROWS = 2**22, 4096
@@ -83,6 +84,8 @@ def protect_folder(
     out: str | Path,
     *,
     engine: Any = "local",
+    scheduler: str | None = None,
+    master: str | None = None,
     seed: int | None = None,
     overwrite: bool = False,
     allow_unverified: bool = False,
@@ -93,7 +96,8 @@ def protect_folder(
 ) -> LargeRelease:
     """Protect a data set that need not fit into memory, and write the release into a folder, all or nothing.
 
-    `engine` is "local", "dask" or "spark", or the caller's Dask client or Spark session; workers must see the input and the output under the
+    `engine` is "local", "dask" or "spark" (with `scheduler` or `master`, the address of a running one, or a local one is started), or the caller's
+    Dask client or Spark session, which is left open; workers must see the input and the output under the
     same paths. `part` is about how many records are protected together (the method's own by default), `chunk` how many are read at a time.
     The other parameters are those of `Method.protect` and `Release.write`.
 
@@ -127,7 +131,10 @@ def protect_folder(
         people=measure.people_of(source.n, of_series=bool(source.series)),
     )
     seed = fresh_seed() if seed is None else seed
-    with complete_folder(folder, overwrite=overwrite, marker=MARKER) as place, chosen_engine(engine) as running:
+    with (
+        complete_folder(folder, overwrite=overwrite, marker=MARKER) as place,
+        chosen_engine(engine, scheduler=scheduler, master=master) as running,
+    ):
         spool = place / "spool"
         for name in ("spool", "published/data", "private/id_map"):
             (place / name).mkdir(parents=True)
@@ -147,7 +154,7 @@ def protect_folder(
         with progress.step("Writing the reports"):
             facts = _facts(job, done, files, running)
             release = LargeRelease(folder, source, method, guarantee, verdict, card, warnings, facts)
-            _write_texts(place, release, seed, extra or {})
+            _write_texts(place, release, seed, title, extra or {})
         shutil.rmtree(spool)
     return release
 
@@ -303,7 +310,7 @@ def _facts(job: Job, done: list[tuple[Unit, list[Result]]], files: list[Result],
     return facts
 
 
-def _write_texts(place: Path, release: LargeRelease, seed: int, extra: Mapping[str, str]) -> None:
+def _write_texts(place: Path, release: LargeRelease, seed: int, title: str, extra: Mapping[str, str]) -> None:
     source, method = release.source, release.method
     blocks = [role.block() for role in source.blocks]
     about = readme("data/", source.n, blocks, source.confidential, method, release.guarantee, release.verdict)
@@ -322,5 +329,15 @@ def _write_texts(place: Path, release: LargeRelease, seed: int, extra: Mapping[s
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     (place / MARKER).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-    for name, text in extra.items():
+    told_in_both: dict[str, Any] = {
+        "method": method, "guarantee": release.guarantee, "verdict": release.verdict, "card": release.card, "n": source.n,
+        "blocks": blocks, "confidential": source.confidential, "title": title, "files": release.facts["published files"],
+    }  # fmt: skip
+    origin = f"{Path(source.files[0]).parent.name}, {len(source.files)} file{'s' * (len(source.files) > 1)}"
+    owners: dict[str, Any] = {"source": origin, "warnings": release.warnings, "facts": release.facts}
+    pages = {
+        "published/report.html": large_report(public=True, **told_in_both),
+        "private/report.html": large_report(public=False, **told_in_both, **owners),
+    }
+    for name, text in (pages | dict(extra)).items():
         (place / name).write_text(text, encoding="utf-8")

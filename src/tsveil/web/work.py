@@ -35,6 +35,7 @@ from tsveil.plan import Input, Outcome, Output, Plan, demo_plan, run
 from tsveil.protect.base import linking_columns
 from tsveil.protect.intervals import IntervalMethod
 from tsveil.registry import ALL_METHODS, recommended
+from tsveil.release import Release
 from tsveil.report.context import Context
 from tsveil.study.grids import default_grid
 from tsveil.study.study import Study
@@ -316,6 +317,8 @@ def _curves(outcome: Outcome) -> list[dict[str, str]]:
         return [{"title": f"{title}: {f.title}", "caption": f.caption, "svg": f.svg} for title, f in found]
     from tsveil.report.figures import curves
 
+    if not isinstance(release, Release):
+        return []  # a release in parts is not at hand
     return [
         {"title": figure.title if len(release.data.series) == 1 else f"{block.name}: {figure.title}"}
         | {"caption": figure.caption, "svg": figure.svg}

@@ -1,0 +1,78 @@
+"""More records than memory should hold: random walks in Parquet, protected in parts; time, memory, and the loss against exact MDAV.
+
+python benchmarks/scale.py [RECORDS] [local|dask|spark]
+
+Peak memory is that of this process, which does all the work with the local engine; CPU seconds count all threads and child processes. The last
+row protects the first 100,000 of the records by themselves and compares with exact MDAV.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import tsveil as tv
+
+FIRST = 100_000
+POINTS = 24
+#: records per input file
+ROWS = 500_000
+
+
+def write_walks(folder: Path, n: int) -> None:
+    """The first 100,000 records are the same for any n."""
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(1)
+    for at, start in enumerate(range(0, n, ROWS)):
+        x = rng.normal(size=(min(ROWS, n - start), POINTS)).cumsum(axis=1)
+        pl.DataFrame(x, schema=[str(point) for point in range(POINTS)]).write_parquet(folder / f"{at:04d}.parquet")
+
+
+def cpu() -> float:
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def main() -> None:
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 5_000_000
+    engine = sys.argv[2] if len(sys.argv) > 2 else "local"
+    work = Path(tempfile.mkdtemp(prefix="tsveil-scale-"))
+    try:
+        write_walks(work / "in", n)
+        print(f"load of the machine before: {os.getloadavg()[0]:.1f}")
+        wall, used = time.perf_counter(), cpu()
+        release = tv.protect_folder(tv.source(work / "in"), tv.MDAV(k=10), work / "out", engine=engine)
+        wall, used = time.perf_counter() - wall, cpu() - used
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print("| records x points | engine | parts | wall s | CPU s | CPU s per million | peak MB | verdict |")
+        print("| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
+        print(
+            f"| {n:,} x {POINTS} | {engine} | {release.facts['series']['parts']} | {wall:.0f} | {used:.0f} | {used / n * 1e6:.0f} | {peak:.0f} | "
+            f"{release.verdict.status} |",
+            flush=True,
+        )
+        print(release.card)
+
+        x = pl.read_parquet(work / "in" / "0000.parquet")[:FIRST]
+        (work / "first").mkdir()
+        x.write_parquet(work / "first" / "0.parquet")
+        parts = tv.protect_folder(tv.source(work / "first"), tv.MDAV(k=10), work / "first-out")
+        values = x.to_numpy()
+        exact = tv.MDAV(k=10, mode="exact").protect(tv.Dataset.from_arrays({"series": values})).data.values
+        loss = float(np.square(values - exact).sum())
+        above = 100 * (parts.facts["sum of squared errors"] / loss - 1)
+        print(f"SSE of the first {len(x):,} in parts: {above:.2f} % above exact MDAV's")
+    finally:
+        shutil.rmtree(work)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""`tsveil run PLAN --engine ...`: what a person types, and what is then there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import tsveil as tv
+from engine_files import published, write_files
+from tsveil.cli import main
+from tsveil.engine.choose import chosen_engine
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("engines")
+
+PLAN = """
+seed = 7
+[input]
+path = "in"
+confidential = ["town"]
+[method]
+name = "mdav"
+k = 5
+[output]
+folder = "out"
+title = "Meters <of> a town"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, curves: pl.DataFrame) -> Path:
+    write_files(tmp_path / "in", curves, 3)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    return tmp_path
+
+
+def ran(folder: Path, *options: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["run", str(folder / "plan.toml"), *options])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+def test_a_folder_is_protected_in_parts(folder: Path) -> None:
+    code, shown = ran(folder)
+    assert code == 0, shown
+    assert "700 records, series (6 points), protected by MDAV(k=5)" in shown
+    assert "HOLDS: 5-anonymity" in shown
+    assert "EULD" in shown
+    assert (folder / "out" / "private" / "plan.toml").read_text().startswith("seed = 7")
+    private, public = ((folder / "out" / side / "report.html").read_text() for side in ("private", "published"))
+    assert "Meters &lt;of&gt; a town" in public
+    assert "checked over all 700 published records" in public
+    assert "run: engine" in private
+    assert "run: engine" not in public
+    assert "http" not in public.replace("http-equiv", "")
+    code, shown = ran(folder, "--engine", "local")
+    assert code == 2
+    assert "exists already" in shown
+    before = published(folder / "out")
+    code, shown = ran(folder, "--engine", "local", "--overwrite", "--json")
+    assert json.loads(shown)["status"] == "holds"
+    assert published(folder / "out").equals(before)
+
+
+def test_a_running_scheduler_is_used(folder: Path, client: Client) -> None:
+    code, shown = ran(folder, "--engine", "dask", "--scheduler", client.scheduler_info()["address"])
+    assert code == 0, shown
+    assert json.loads((folder / "out" / "private" / "release.json").read_text())["facts"]["engine"] == "dask"
+    assert client.status == "running"
+
+
+def test_a_spark_session_is_used(folder: Path, spark: SparkSession) -> None:
+    outcome = tv.run(folder / "plan.toml", engine=spark)
+    assert outcome.verdict.holds
+    assert json.loads((folder / "out" / "private" / "release.json").read_text())["facts"]["engine"] == "spark"
+
+
+def test_a_local_cluster_is_started_and_stopped() -> None:
+    with chosen_engine("dask") as engine:
+        assert engine.map(lambda task: {"x": task["at"]}, [{"at": 0}, {"at": 1}], "counting") == [{"x": 0}, {"x": 1}]
+        client = engine.client  # type: ignore[attr-defined]
+    assert client.status == "closed"
+
+
+def test_what_does_not_work_in_parts_is_told_at_once(folder: Path) -> None:
+    (folder / "plan.toml").write_text(
+        PLAN.replace('path = "in"', 'path = "in"\nmissing = "drop"\nsplit = 2').replace(
+            "[output]", '[evaluate]\nties = "first"\n[output]\nformat = "csv"'
+        )
+    )
+    code, shown = ran(folder)
+    assert code == 2
+    assert "4 problems" in shown
+    (folder / "plan.toml").write_text(PLAN)
+    code, shown = ran(folder, "--engine", "local", "--scheduler", "tcp://127.0.0.1:1")
+    assert code == 2
+    assert "'scheduler' parameter is for the engine 'dask'" in shown
+    code, shown = ran(folder, "--scheduler", "tcp://127.0.0.1:1")
+    assert code == 2
+    assert [path.name for path in sorted(folder.iterdir())] == ["in", "plan.toml"]

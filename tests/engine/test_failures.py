@@ -1,0 +1,148 @@
+"""Workers that die and tasks that fail: the right result or a clear error, never a wrong or partial release."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import tsveil as tv
+from engine_files import published, write_files
+from tsveil import progress
+from tsveil._types import Indices
+from tsveil.engine.base import Engine, Result, Task, Work
+from tsveil.engine.choose import chosen_engine
+from tsveil.engine.on_dask import DaskEngine
+from tsveil.engine.on_spark import SparkEngine
+from tsveil.engine.threads import LocalEngine
+from tsveil.large import steps
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("engines")
+
+
+def dying(marker: Path, times: int, work: Work) -> Work:
+    """The same work, but the worker kills itself with SIGKILL after doing the second task, so many times."""
+    # Everything it needs comes along by value: a worker cannot import the tests.
+    path, kill = str(marker), int(signal.SIGKILL)
+
+    def doing(task: Task) -> Result:
+        result = work(task)
+        if task["at"] == 1:
+            killed = len(os.listdir(path))
+            if killed < times:
+                with open(os.path.join(path, str(killed)), "w"):
+                    pass
+                os.kill(os.getpid(), kill)
+        return result
+
+    return doing
+
+
+def protect(engine: Engine, folder: Path, frame: pl.DataFrame) -> pl.DataFrame:
+    source = tv.source(write_files(folder / "in", frame, 2), confidential=["town"])
+    release = tv.protect_folder(source, tv.MDAV(k=5), folder / "out", engine=engine, seed=7, part=220, chunk=250)
+    assert release.verdict.holds
+    return published(release.folder)
+
+
+@pytest.fixture(params=["dask", "spark"])
+def cluster(request: pytest.FixtureRequest) -> Engine:
+    """The engines whose workers are processes of their own."""
+    if request.param == "dask":
+        return DaskEngine(request.getfixturevalue("client"))
+    return SparkEngine(request.getfixturevalue("spark"))
+
+
+def test_a_worker_killed_while_it_protects_changes_nothing(
+    cluster: Engine, tmp_path: Path, curves: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = protect(LocalEngine(), tmp_path / "whole", curves)
+    (tmp_path / "killed").mkdir()
+    monkeypatch.setattr(steps, "protect", dying(tmp_path / "killed", 1, steps.protect))
+    found = protect(cluster, tmp_path / "dying", curves)
+    assert len(list((tmp_path / "killed").iterdir())) == 1
+    assert found.equals(expected)
+
+
+def test_workers_that_keep_dying_end_the_run_with_an_error(
+    cluster: Engine, tmp_path: Path, curves: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "killed").mkdir()
+    monkeypatch.setattr(steps, "assemble", dying(tmp_path / "killed", 99, steps.assemble))
+    with pytest.raises(tv.errors.EngineError, match="could not be finished on"):
+        protect(cluster, tmp_path / "dying", curves)
+    assert [path.name for path in (tmp_path / "dying").iterdir()] == ["in"]
+
+
+def test_a_task_that_fails_ends_the_run_with_its_reason(engine: Engine) -> None:
+    def failing(task: Task) -> Result:
+        if task["at"] == 2:
+            raise ZeroDivisionError("no such luck")
+        return {}
+
+    with pytest.raises((tv.errors.EngineError, ZeroDivisionError), match="no such luck"):
+        engine.map(failing, [{"at": at} for at in range(3)], "failing")
+
+
+def test_complaints_about_the_data_come_back_as_they_are(engine: Engine) -> None:
+    def refusing(task: Task) -> Result:
+        from tsveil.errors import InputError
+
+        raise InputError("2 problems: a, b", ["a", "b"])
+
+    with pytest.raises(tv.errors.InputError, match="2 problems: a, b") as caught:
+        engine.map(refusing, [{"at": 0}], "refusing")
+    assert caught.value.problems == ("a", "b")
+
+
+def test_results_come_in_the_order_of_the_tasks_and_progress_is_told(engine: Engine) -> None:
+    counters: list[Indices] = []
+
+    class Listener:
+        def begin(self, text: str, total: int, counter: Indices) -> None:
+            assert (text, total) == ("squaring", 9)
+            counters.append(counter)
+
+        def end(self) -> None:
+            pass
+
+    def squared(task: Task) -> Result:
+        return {"square": task["x"] ** 2, "bytes": b"\x00\xff", "tiny": 5e-324}
+
+    with progress.listening(Listener()):
+        found = engine.map(squared, [{"x": x} for x in range(9)], "squaring")
+    assert [one["square"] for one in found] == [x**2 for x in range(9)]
+    assert found[0]["bytes"] == b"\x00\xff"
+    assert found[0]["tiny"] == 5e-324
+    assert counters[0][0] == 9
+    assert engine.map(squared, [], "nothing") == []
+
+
+def test_the_caller_keeps_what_is_the_callers(client: Client, spark: SparkSession) -> None:
+    for given in (client, spark):
+        with chosen_engine(given) as engine:
+            assert engine.map(lambda task: {"x": 1}, [{"at": 0}], "counting") == [{"x": 1}]
+    assert client.status == "running"
+    assert spark.range(3).count() == 3
+
+
+def test_addresses_belong_to_their_engine() -> None:
+    with pytest.raises(tv.errors.ParameterError, match="'scheduler' parameter is for the engine 'dask'"):
+        chosen_engine("local", scheduler="tcp://127.0.0.1:1")
+    with pytest.raises(tv.errors.ParameterError, match="'master' parameter is for the engine 'spark'"):
+        chosen_engine("dask", master="local[1]")
+
+
+def test_packages_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("dask", "spark"):
+        monkeypatch.setitem(__import__("sys").modules, {"dask": "distributed", "spark": "pyspark.sql"}[name], None)
+        with pytest.raises(tv.errors.InputError, match=rf"pip install 'tsveil\[{name}\]'"):
+            chosen_engine(name)
