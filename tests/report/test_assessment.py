@@ -22,6 +22,7 @@ from tsveil.guarantee.base import Status, Verdict
 from tsveil.measure.real_anonymity import real_anonymity
 from tsveil.plan import Input, Output, Plan
 from tsveil.protect.kp import KP
+from tsveil.registry import ALL_METHODS, INTERVAL_METHODS
 from tsveil.report.assessment import Crowd, GivenAway, Linkage, given_away, groups_with, residual
 from tsveil.report.context import QUESTIONS, Context, starting_section
 from tsveil.report.html import report
@@ -264,3 +265,26 @@ def test_carried_values_that_groups_give_away_are_counted_for_the_owner() -> Non
     assert "6 records are in groups that give pay away" in seen(texts[False])
     assert "give pay away" not in texts[True]
     assert "attribute_disclosure.csv" not in texts[True]
+
+
+def test_a_rate_over_several_series_tells_how_far_it_goes() -> None:
+    rng = np.random.default_rng(2)
+    data = Dataset.from_arrays({name: rng.gamma(2, 1, (N, 8)).cumsum(axis=1) for name in ("load", "gas", "heat")})
+    release = tv.MDAV(k=4).protect(data)
+    card = release.evaluate(models="fitting")
+    name, rate = card.best_attack
+    text = seen(report(release, card, release.verify(), public=True)).replace("\N{NO-BREAK SPACE}", " ")
+    assert max(card.by_known[name]) > rate + 1
+    assert text.count(f"{rate:.1f} % (up to {max(card.by_known[name]):.1f} %, depending on how much is known)") == 2
+
+
+@pytest.mark.parametrize("name", ALL_METHODS)
+def test_every_method_has_a_report(name: str) -> None:
+    release: Any = ALL_METHODS[name]().protect(meters(), seed=1)
+    write, options = (interval_report, {}) if name in INTERVAL_METHODS else (report, {"models": "fitting"})
+    card, verdict = release.evaluate(**options), release.verify()
+    for public in (True, False):
+        text = seen(write(release, card, verdict, public=public))
+        assert f"Method {name} :" in text
+        assert f"In the terms of ISO/IEC 20889: {ALL_METHODS[name].techniques[0]} (a " in text
+        assert "finds that person&#39;s record in " in text

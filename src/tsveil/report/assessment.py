@@ -95,6 +95,8 @@ class Linkage:
     symbol: str = ""
     #: the highest chance of any record, where it is told
     highest: float | None = None
+    #: the rate when everything is known, where the rate is a mean over how much is known
+    at_most: float | None = None
 
     @property
     def bar(self) -> float:
@@ -231,7 +233,7 @@ def three_answers(values: Crowd, everything: Crowd, linkages: Sequence[Linkage],
         least = everything.smallest - 1
         single = f"No published record stands alone: each has all its entries in common with at least {least:,} other{'s' * (least > 1)}."
     if linkages:
-        link = f"The best attack ties {percent(linkages[0].rate)} of the records to the right person; guessing would tie {guessing(n)}."
+        link = f"The best attack ties {_rate(linkages[0])} of the records to the right person; guessing would tie {guessing(n)}."
     else:
         link = "Nothing was published that could be linked."
     return [
@@ -295,7 +297,7 @@ def residual(
     best = linkages[0]
     promise = "Although its guarantee is NOT VERIFIED" if verdict.blocks_release else "After protection"
     sentence = (
-        f"{promise}, whoever knows the true values of a person in the file finds that person's record in {percent(best.rate)} of the cases "
+        f"{promise}, whoever knows the true values of a person in the file finds that person's record in {_rate(best)} of the cases "
         f"with the best attack that was tried ({best.title}), against {guessing(n)} by guessing, and {inferred}"
     )
     if public:
@@ -314,6 +316,13 @@ def untested(*more: str) -> list[str]:
         "Intruders who hold another release of the same or of overlapping data.",
         "Whether the presence of a person in the data can be found out, and what can be inferred about groups of people.",
     ]
+
+
+def _rate(way: Linkage) -> str:
+    """The rate, and how far it goes when everything is known."""
+    if way.at_most is None or percent(way.at_most) == percent(way.rate):
+        return percent(way.rate)
+    return f"{percent(way.rate)} (up to {percent(way.at_most)}, depending on how much is known)"
 
 
 def _of(count: int, n: int) -> str:

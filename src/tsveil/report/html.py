@@ -270,7 +270,10 @@ def _identification(release: Release) -> list[tuple[str, str, float]]:
 
 def _linkages(card: Scorecard) -> list[Linkage]:
     """The record linkages, best attack first."""
-    found = [Linkage(card.meanings[name][0], card[name], card.meanings[name][1], name) for name in card.by_known]
+    found = [
+        Linkage(card.meanings[name][0], card[name], card.meanings[name][1], name, at_most=max(rates))
+        for name, rates in card.by_known.items()
+    ]
     return sorted(found, key=lambda linkage: -linkage.rate)
 
 
