@@ -192,7 +192,7 @@ def partitions(source: Source) -> Rows:
 
 
 _BLOCKS = "own scaling and the first of equals, two and three blocks known"
-_MADE = "MDAV (standard) on standardised attributes, projections cut k from both ends"
+_MADE = "MDAV (standard) on raw values, projections cut k from both ends"
 _WATER, _EIA = ("water_treatment.csv",), ("eia.csv",)
 
 EXPERIMENTS = (

@@ -218,9 +218,7 @@ def projected(table: str, name: str, source: Source) -> Rows:
 
 _BOTH = ("census.csv", "eia.csv")
 _SWAPPED = f"mean of {len(SEEDS)} seeds, every value swapped once; 1 to half of the attributes known; the score as it was computed"
-_MADE = (
-    "MDAV (standard) on standardised attributes, projections cut k from both ends; own scaling, two to all blocks known"
-)
+_MADE = "MDAV (standard) on raw values, projections cut k from both ends; own scaling, two to all blocks known"
 
 EXPERIMENTS = (
     Experiment("004-4.2", "distances are sums of absolute differences, as in example 4.1", example_links),

@@ -55,7 +55,8 @@ def reference(source: Source, name: str) -> pl.DataFrame:
 def multivariate(name: str, k: int) -> Method:
     """The microaggregation that the thesis calls by this name."""
     if name == "MDAV":
-        return MDAV(k=k)
+        # The thesis says nothing of scaling, and raw values come much nearer to its tables than standardised ones.
+        return MDAV(k=k, scale="none")
     return Projected(k=k, projection=name.lower(), grouping="fixed")  # type: ignore[arg-type]
 
 
