@@ -17,7 +17,5 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[Client]:
-    came = server.client()
-    yield came
-    came.http.close()
+def client(server: Server) -> Client:
+    return server.client()

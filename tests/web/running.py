@@ -33,6 +33,7 @@ class Server:
     links: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     errors: list[str] = field(default_factory=list)
+    clients: list[Client] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.readers = [threading.Thread(target=read) for read in (self._read_links, self._read_errors)]
@@ -64,7 +65,8 @@ class Server:
         link = self.link()
         self.used.add(link)
         client = Client(link.split("/enter")[0])
-        client.entered = client.http.get(link)
+        self.clients.append(client)
+        client.http.get(link)
         return client
 
     def children(self) -> list[psutil.Process]:
@@ -72,6 +74,8 @@ class Server:
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
         """End it, and see that it and everything it started is gone."""
+        for client in self.clients:
+            client.http.close()
         children = self.children() if self.process.poll() is None else []
         if self.process.poll() is None:
             self.process.send_signal(number)
@@ -99,7 +103,6 @@ class Client:
     def __init__(self, base: str) -> None:
         self.base = base
         self.http = httpx.Client(base_url=base, follow_redirects=True, timeout=30, trust_env=False)
-        self.entered: httpx.Response | None = None
 
     def get(self, path: str) -> httpx.Response:
         return self.http.get(path)

@@ -96,7 +96,6 @@ def test_a_form_needs_the_token_of_its_session(client: Client, server: Server, p
         assert client.http.post(path, data=fields, headers=origin(client)).status_code == 403
     assert client.upload("a.csv", METERS, csrf=other.csrf).status_code == 403
     assert list(server.temporary.glob("*/*")) == []
-    other.http.close()
 
 
 def test_what_goes_out_says_what_a_browser_may_do(client: Client) -> None:

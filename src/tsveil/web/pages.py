@@ -477,7 +477,8 @@ class App:
             self._add("release", study, key=key)
         study.picked = key
         self.studies.save(study)
-        return _see(f"/s/{study.id}/compare#picked")
+        # Not "#picked": a page that loads itself again would not leave a place within itself.
+        return _see(f"/s/{study.id}/compare?picked")
 
     def _outcome_path(self, study: Study, key: str) -> Path:
         return self.studies.place(study) / "releases" / key / "outcome.json"

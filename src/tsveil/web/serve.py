@@ -63,7 +63,10 @@ def serve(
             )
             server = _Server(config)
             server.app = app
-            server.run(sockets=[listener])
+            if hasattr(signal, "SIGHUP"):  # the terminal was closed
+                signal.signal(signal.SIGHUP, server.handle_exit)
+            with contextlib.suppress(KeyboardInterrupt):  # uvicorn has ended by then; Ctrl+C is how one ends it
+                server.run(sockets=[listener])
         finally:
             studies.close()
 
@@ -87,7 +90,7 @@ def _listening(port: int) -> Iterator[socket.socket]:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """A signal to end, or a closed terminal, ends by an exception, so that everything is cleaned up."""
+    """A signal to end ends by an exception, so that everything is cleaned up; what was before is put back."""
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {name: signal.signal(getattr(signal, name), _leave) for name in names}
     try:

@@ -163,6 +163,7 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
     kind = ALL_METHODS[name]
     method = kind()
     found: dict[str, Any] = {"name": name, "summary": kind.summary, "reference": kind.reference, "problem": ""}
+    found["example"] = str(method)
     grid, advised = default_grid(name, data)[0], recommended(name)
     found["parameters"] = [_parameter(p, grid.get(p.name), advised.get(p.name, p.default)) for p in kind.parameters()]
     found["recommended"] = name in RECOMMENDED
@@ -173,9 +174,9 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
         method.check(data)
         promise = method.guarantee() if isinstance(method, IntervalMethod) else method.guarantee(data)
         found["promises"] = not isinstance(promise, NoGuarantee)
-        found["guarantee"], found["short"] = promise.words, promise.short
+        found["guarantee"] = promise.words
     except InputError as error:
-        found |= {"problem": error.problems[0], "promises": False, "guarantee": "", "short": ""}
+        found |= {"problem": error.problems[0], "promises": False, "guarantee": ""}
     return found
 
 

@@ -43,6 +43,8 @@ for (const form of document.querySelectorAll("form[data-largest]")) {
   });
 }
 
+if (window.location.search === "?picked") document.getElementById("picked")?.scrollIntoView();
+
 // A mark of the map that was chosen can be made the release: the form below the map is for that mark.
 const pick = document.querySelector(".map-pick");
 function offer(event) {
