@@ -1,0 +1,200 @@
+"""The web app: first paint, the memory of the server during an upload of 100 MB and its preview, and twenty sessions at once.
+
+    python benchmarks/web.py [MEGABYTES]
+
+First paint is what Chromium reports for a page of the demo, from the click to the first pixels. Memory is the resident set of the server's
+process, and of the job's process beside it, sampled every 20 ms.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import numpy as np
+import psutil
+
+SESSIONS, PAGES = 20, 15
+
+
+class Server:
+    def __init__(self, folder: Path) -> None:
+        command = [
+            sys.executable,
+            "-m",
+            "tsveil.cli",
+            "web",
+            "--demo",
+            "--no-browser",
+            "--folder",
+            str(folder / "studies"),
+        ]
+        environment = {**os.environ, "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        self.watched = psutil.Process(self.process.pid)
+
+    def link(self) -> str:
+        assert self.process.stdout is not None
+        return next(found.group() for line in self.process.stdout if (found := re.search(r"http://\S+", line)))
+
+    def entered(self) -> httpx.Client:
+        link = self.link()
+        client = httpx.Client(base_url=link.split("/enter")[0], follow_redirects=True, timeout=120, trust_env=False)
+        client.get(link)
+        return client
+
+
+@contextmanager
+def started() -> Iterator[tuple[Server, Path]]:
+    with tempfile.TemporaryDirectory() as name:
+        server = Server(Path(name))
+        try:
+            yield server, Path(name)
+        finally:
+            server.process.terminate()
+            server.process.wait()
+
+
+class Peak:
+    """The largest resident set of the server and of its jobs while the body runs, in MB."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = self.job = 0.0
+        self._process = server.watched
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample)
+
+    def _sample(self) -> None:
+        while not self._over.wait(0.02):
+            self.server = max(self.server, self._process.memory_info().rss / 1e6)
+            for child in self._process.children():
+                try:
+                    self.job = max(self.job, child.memory_info().rss / 1e6)
+                except psutil.NoSuchProcess:
+                    continue
+
+    def __enter__(self) -> Peak:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+def ready(client: httpx.Client, path: str) -> None:
+    while "data-events" in client.get(path).text:
+        time.sleep(0.1)
+
+
+def first_paint(server: Server) -> list[float]:
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        page.goto(server.link())
+        page.get_by_role("button", name="These roles are right: next").wait_for(timeout=120_000)
+        found = []
+        for _ in range(5):
+            page.reload()
+            page.wait_for_timeout(300)
+            found.append(float(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")))
+        browser.close()
+    return found
+
+
+def written(path: Path, megabytes: int) -> int:
+    """A wide table of random walks of about so many bytes."""
+    rng = np.random.default_rng(1)
+    points = 1000
+    with path.open("w") as file:
+        file.write(",".join(["meter", *(str(t) for t in range(1, points + 1))]) + "\n")
+        record = 0
+        while file.tell() < megabytes * 1_000_000:
+            values = np.round(rng.normal(size=points).cumsum() + 100, 4)
+            file.write(f"m{record}," + ",".join(map(str, values.tolist())) + "\n")
+            record += 1
+    return path.stat().st_size
+
+
+def upload(server: Server, folder: Path, megabytes: int) -> None:
+    client = server.entered()
+    size = written(folder / "walks.csv", megabytes)
+    csrf = re.search(r'name="csrf" value="([^"]+)"', client.get("/").text)
+    assert csrf is not None
+    before = server.watched.memory_info().rss / 1e6
+    cpu, start = sum(server.watched.cpu_times()[:2]), time.perf_counter()
+    with Peak(server) as peak, (folder / "walks.csv").open("rb") as file:
+        headers = {"Origin": str(client.base_url).rstrip("/")}
+        page = client.post(
+            "/upload", data={"csrf": csrf.group(1)}, files={"file": ("walks.csv", file)}, headers=headers
+        )
+        sent = time.perf_counter() - start
+        ready(client, page.url.path)
+        previewed = time.perf_counter() - start
+    cpu = sum(server.watched.cpu_times()[:2]) - cpu
+    assert "Ready" in client.get(page.url.path).text
+    print(f"| upload of {size / 1e6:.0f} MB, wall s | {sent:.1f} |")
+    print(f"| upload and preview, wall s | {previewed:.1f} |")
+    print(f"| CPU of the server meanwhile, s | {cpu:.1f} |")
+    print(f"| server before, MB | {before:.0f} |")
+    print(f"| server's peak, MB | {peak.server:.0f} (grew by {peak.server - before:.0f}) |")
+    print(f"| peak of the job's process, MB | {peak.job:.0f} |", flush=True)
+
+
+def sessions(server: Server) -> None:
+    clients = [server.entered() for _ in range(SESSIONS)]
+    study = clients[0].get("/").text.split('href="/s/')[1].split("/")[0]
+    paths = ["/", f"/s/{study}/load", "/static/style.css", "/static/app.js", "/static/map.js"]
+    before = server.watched.memory_info().rss / 1e6
+    cpu, start = sum(server.watched.cpu_times()[:2]), time.perf_counter()
+
+    def visit(client: httpx.Client) -> list[float]:
+        times = []
+        for at in range(PAGES):
+            begin = time.perf_counter()
+            assert client.get(paths[at % len(paths)]).status_code == 200
+            times.append(1000 * (time.perf_counter() - begin))
+        return times
+
+    with ThreadPoolExecutor(SESSIONS) as pool:
+        times = sorted(t for own in pool.map(visit, clients) for t in own)
+    wall, cpu = time.perf_counter() - start, sum(server.watched.cpu_times()[:2]) - cpu
+    grown = server.watched.memory_info().rss / 1e6 - before
+    print(f"| {SESSIONS} sessions at once, requests | {len(times)} in {wall:.1f} s |")
+    print(f"| CPU of the server per request, ms | {1000 * cpu / len(times):.1f} |")
+    print(
+        f"| answer, median and 95th percentile, ms | {statistics.median(times):.0f}, {times[int(0.95 * len(times))]:.0f} |"
+    )
+    print(f"| server grew by, MB | {grown:.0f} |", flush=True)
+
+
+def main() -> None:
+    megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    print("| what | measured |\n| --- | ---: |")
+    with started() as (server, folder):
+        painted = first_paint(server)
+        print(
+            f"| first contentful paint of the demo's page, median of {len(painted)}, ms | {statistics.median(painted):.0f} |",
+            flush=True,
+        )
+        sessions(server)
+        upload(server, folder, megabytes)
+
+
+if __name__ == "__main__":
+    main()
