@@ -14,16 +14,20 @@ from polars.testing import assert_frame_equal
 import tsveil as tv
 from engine_files import private, published, walks, write_files
 from tsveil.data.dataset import Dataset
+from tsveil.data.intervals import IntervalTable
 from tsveil.engine.base import Engine
 from tsveil.engine.threads import LocalEngine
 from tsveil.large import ways
 from tsveil.large.protect import LargeRelease
+from tsveil.measure.kp import pattern_loss, value_loss
 from tsveil.protect.base import Method
+from tsveil.protect.intervals import IntervalMethod
+from tsveil.transform.sax import sax
 
 pytestmark = pytest.mark.xdist_group("engines")
 
 #: name -> method and data; small enough to run on three engines
-METHODS: dict[str, tuple[Method, str]] = {
+METHODS: dict[str, tuple[Method | IntervalMethod, str]] = {
     "mdav": (tv.MDAV(k=5), "curves"),
     "joint shapes": (tv.MDAV(k=4, distance="sts", grouping="joint", rounding="input"), "curves"),
     "attributes": (tv.MDAV(k=5), "people"),
@@ -31,10 +35,16 @@ METHODS: dict[str, tuple[Method, str]] = {
     "univariate": (tv.OptimalUnivariate(k=4), "people"),
     "rank swapping": (tv.RankSwap(p=3), "people"),
     "(n,l,k)": (tv.NLK(n=1, l=4, k=4), "curves"),
+    "(k,P)": (tv.KP(k=6, P=2), "curves"),
+    "envelopes": (tv.KAnonymousEnvelopes(k=5, round_to=0.1), "curves"),
 }
+#: those that publish values, so that the measures and verifiers of whole data sets apply
+VALUES = [name for name, (method, _) in METHODS.items() if isinstance(method, Method)]
 
 
-def run(method: Method, frame: pl.DataFrame, folder: Path, engine: Engine, files: int = 1) -> LargeRelease:
+def run(
+    method: Method | IntervalMethod, frame: pl.DataFrame, folder: Path, engine: Engine, files: int = 1
+) -> LargeRelease:
     source = tv.source(
         write_files(folder / f"in{files}", frame, files), confidential=["town"] if "town" in frame.columns else []
     )
@@ -107,7 +117,7 @@ def as_protected(release: LargeRelease, frame: pl.DataFrame) -> tuple[Dataset, D
     return original, original.with_values(np.ascontiguousarray(values[1]))
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", VALUES)
 def test_the_figures_are_those_of_the_whole_release(
     name: str, request: pytest.FixtureRequest, references: dict[str, LargeRelease]
 ) -> None:
@@ -127,11 +137,12 @@ def test_the_figures_are_those_of_the_whole_release(
     assert set(release.card) == set(card)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", VALUES)
 def test_the_verdict_is_that_of_the_whole_release(
     name: str, request: pytest.FixtureRequest, references: dict[str, LargeRelease]
 ) -> None:
     method, kind = METHODS[name]
+    assert isinstance(method, Method)
     release = references[name]
     _, protected = as_protected(release, the_data(kind, request))
     assert method.guarantee(protected).verify(protected).status == release.verdict.status
@@ -156,6 +167,15 @@ def test_what_is_published_and_what_is_not(references: dict[str, LargeRelease], 
     assert "seed" not in (release.folder / "published" / "README.md").read_text()
 
 
+def test_carried_columns_that_identify_are_warned_of(tmp_path: Path, curves: pl.DataFrame) -> None:
+    frame = curves.with_columns(phone=pl.Series([f"{at // 2 if at < 20 else at}" for at in range(700)]))
+    source = tv.source(write_files(tmp_path / "in", frame, 2), confidential=["town", "phone"])
+    release = tv.protect_folder(source, tv.MDAV(k=5), tmp_path / "out", chunk=300)
+    assert release.warnings == (
+        "the carried column 'phone' has a value of its own in 680 of 700 records: whoever knows it can link by it",
+    )
+
+
 def test_groups_never_cross_parts_and_have_k_members(references: dict[str, LargeRelease]) -> None:
     release = references["mdav"]
     groups = private(release.folder)["group of series"]
@@ -178,6 +198,50 @@ def test_rank_swapping_permutes_each_column_within_its_window(
         at_low, at_high = np.searchsorted(ordered, x), np.searchsorted(ordered, x, side="right") - 1
         assert (np.maximum(low - at_high, at_low - high) <= width).all()
     assert published(release.folder)["age"].dtype == pl.Int64
+
+
+@pytest.mark.parametrize("name", ["(k,P)", "envelopes"])
+def test_intervals_hold_their_series_and_keep_their_promise(
+    name: str, references: dict[str, LargeRelease], curves: pl.DataFrame
+) -> None:
+    release = references[name]
+    assert release.facts["series"]["parts"] > 1
+    known, rows = private(release.folder), published(release.folder)
+    kept = known.filter(pl.col("row").is_not_null())
+    assert rows.height == kept.height == 700 - release.card["suppressed"]
+    assert known.height == 700
+    assert "meter" not in rows.columns
+    original = kept.select(meter="original").join(curves, on="meter", maintain_order="left")
+    x = original.select(release.source.columns).to_numpy()
+    lo, hi = (rows.select([f"{side}_{c}" for c in release.source.columns]).to_numpy() for side in ("lo", "hi"))
+    assert ((lo <= x) & (x <= hi)).all()
+    assert original["town"].to_list() == rows["town"].to_list()
+    method = METHODS[name][0]
+    assert isinstance(method, IntervalMethod)
+    table = IntervalTable.from_frame(rows)
+    assert method.guarantee().verify(table).holds
+    assert release.card["value_loss"] == pytest.approx(value_loss(lo, hi).sum())
+    assert release.card["pattern_loss"] == pytest.approx(pattern_loss(x, table).sum())
+    if table.words is not None:
+        assert sax(x, 6, 16) != list(table.words)  # coarser, where it must be
+        assert {len(word) for word in table.words} == {6}
+    assert (
+        "Rows are in random order and have no identifiers" in (release.folder / "published" / "README.md").read_text()
+    )
+    assert "value loss" in (release.folder / "published" / "report.html").read_text()
+
+
+def test_a_broken_envelope_is_refused(tmp_path: Path, curves: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    protected = ways.protected
+
+    def breaking(*given: Any) -> ways.Done:
+        done = protected(*given)
+        done.values[np.flatnonzero(done.values[:, -1])[0], -2] = 20.0  # another level for the same word
+        return done
+
+    monkeypatch.setattr("tsveil.large.steps.protected", breaking)
+    with pytest.raises(tv.errors.GuaranteeError, match=r"patterns inside an envelope: .* the smallest group has 1"):
+        run(METHODS["(k,P)"][0], curves, tmp_path, LocalEngine())
 
 
 def test_a_part_alone_is_what_the_method_does_with_all(tmp_path: Path, curves: pl.DataFrame) -> None:

@@ -54,8 +54,8 @@ class Job(msgspec.Struct, frozen=True):
     squares: tuple[float, ...] = ()
     #: decimals of each column, if published values are rounded to them
     decimals: tuple[int | None, ...] | None = None
-    #: options of the measures
-    models: tuple[str, ...] | None = None
+    #: columns that the method makes of a record: those of the input, or bounds, letters, level and a mark for intervals
+    out_width: int = 0
 
     @property
     def n(self) -> int:

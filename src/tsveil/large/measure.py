@@ -71,7 +71,7 @@ def file_figures(spool: Path, job: Job, at: int, X: Array, Y: Array) -> Result:
     for role in job.source.series:
         span = job.source.span(role.name)
         x, y = np.ascontiguousarray(X[:, span]), np.ascontiguousarray(Y[:, span])
-        loss = series_loss(x, y, models=fitting_models(len(role.columns)) if job.models is None else job.models)
+        loss = series_loss(x, y, models=fitting_models(len(role.columns)))
         by_percent, _ = interval_disclosure(x, y)
         figures["series"][role.name] = {
             "IL1.1": loss.il1_1, "IL1.2": loss.il1_2, "IL2": loss.il2, "IL3": loss.il3, "ID": float(by_percent.mean()),

@@ -32,16 +32,18 @@ from tsveil._types import Array
 from tsveil.data.write import complete_folder
 from tsveil.engine.base import Engine, Result
 from tsveil.engine.choose import chosen_engine
-from tsveil.errors import InputError, ParameterError, Problems, some
+from tsveil.errors import GuaranteeError, InputError, ParameterError, Problems, some
 from tsveil.guarantee.base import Guarantee, Verdict
 from tsveil.large import measure, steps
+from tsveil.large.intervals import NOT_MEASURED, interval_card, interval_readme, letters_of, made_width
 from tsveil.large.job import Job, Unit, get_array, put_array
 from tsveil.large.parts import Tree, grown, joined
 from tsveil.large.source import MOST, Source
 from tsveil.large.verify import verify_files
-from tsveil.large.ways import least_part, sized, space, units_of, warnings_of
+from tsveil.large.ways import least_part, leaves_of, promise, sized, space, units_of, warnings_of
+from tsveil.measure.kp import IntervalCard
 from tsveil.measure.scorecard import Scorecard
-from tsveil.protect.base import Method
+from tsveil.protect.base import RARE, Method, linking_warning
 from tsveil.protect.intervals import IntervalMethod
 from tsveil.protect.rank_swap import RankSwap
 from tsveil.randomness import fresh_seed, secret_numbers, secret_order, sub_seed
@@ -63,7 +65,7 @@ class LargeRelease:
     method: Method | IntervalMethod
     guarantee: Guarantee
     verdict: Verdict
-    card: Scorecard
+    card: Scorecard | IntervalCard
     warnings: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -80,7 +82,7 @@ class LargeRelease:
 
 def protect_folder(
     source: Source,
-    method: Method,
+    method: Method | IntervalMethod,
     out: str | Path,
     *,
     engine: Any = "local",
@@ -129,6 +131,7 @@ def protect_folder(
         file_rows=chunk,
         sample=max(2, min(SAMPLE_ROWS, SAMPLE_VALUES // width)),
         people=measure.people_of(source.n, of_series=bool(source.series)),
+        out_width=made_width(method, width),
     )
     seed = fresh_seed() if seed is None else seed
     with (
@@ -139,8 +142,8 @@ def protect_folder(
         for name in ("spool", "published/data", "private/id_map"):
             (place / name).mkdir(parents=True)
         job = _looked(spool, job, running)
-        guarantee = method.guarantee(sized(job))
-        warnings = tuple(warnings_of(job, method))
+        guarantee = promise(job, method)
+        warnings = (*warnings_of(job, method), *_linking(spool, job))
         with progress.step("Shuffling"):
             _shuffle(spool, job, seed)
         parts = _scattered(spool, job, running)
@@ -148,9 +151,18 @@ def protect_folder(
         files = _assembled(spool, job, done, running)
         published = sorted((place / "published" / "data").glob("*.parquet"))
         blocks = [(block.name, block.columns) for block in source.blocks]
-        verdict = verify_files(guarantee, published, blocks, running, spool / "verify", records=source.n)
+        records = sum(int(one["records"]) for one in files)
+        if not records:
+            raise GuaranteeError(
+                f"nothing can be published: all {source.n} records would be suppressed\n  options: a smaller k or P"
+            )
+        verdict = verify_files(guarantee, published, blocks, running, spool / "verify", records=records)
         refuse_unverified(verdict, allow_unverified)
-        card = measure.scorecard(spool, job, files, running)
+        card: Scorecard | IntervalCard
+        if isinstance(method, IntervalMethod):
+            card = interval_card(job, files)
+        else:
+            card = measure.scorecard(spool, job, files, running)
         with progress.step("Writing the reports"):
             facts = _facts(job, done, files, running)
             release = LargeRelease(folder, source, method, guarantee, verdict, card, warnings, facts)
@@ -224,6 +236,17 @@ def _check_ids(spool: Path, job: Job, problems: Problems) -> None:
             problems.add(f"column {job.source.id!r}: the id {names[0]!r} occurs more than once ({where})")
 
 
+def _linking(spool: Path, job: Job) -> list[str]:
+    """A warning for each carried column whose values are so rare that they identify records by themselves."""
+    found = []
+    for number, name in enumerate(job.source.confidential):
+        marks = [get_array(spool / f"carried-{number}-{at}.npy", whole=True) for at in range(job.chunks)]
+        alone = int((np.unique(np.concatenate(marks), return_counts=True)[1] == 1).sum())
+        if alone > job.n * RARE:
+            found.append(linking_warning(name, alone, job.n))
+    return found
+
+
 def _shuffle(spool: Path, job: Job, seed: int) -> None:
     """Where each record is published, which record each published row is, and its name."""
     order = secret_order(seed, job.n)
@@ -236,13 +259,15 @@ def _shuffle(spool: Path, job: Job, seed: int) -> None:
 
 def _scattered(spool: Path, job: Job, engine: Engine) -> list[list[tuple[int, int]]]:
     """For each unit the leaves of its parts."""
-    leaves = [Tree.load(spool / f"tree-{number}.npz").leaves for number in range(len(job.units))]
+    method = job.chosen()
+    leaves = [
+        leaves_of(job, unit, method, Tree.load(spool / f"tree-{number}.npz")) for number, unit in enumerate(job.units)
+    ]
     found = engine.map(
         steps.scatter, steps.tasks(spool, job.chunks, leaves=max(leaves)), "Sorting the records into parts"
     )
-    least = least_part(job.chosen())
     return [
-        joined(np.sum([one["counts"][number] for one in found], axis=0)[:count], least)
+        joined(np.sum([one["counts"][number] for one in found], axis=0)[:count], least_part(method, job.units[number]))
         for number, count in enumerate(leaves)
     ]
 
@@ -290,8 +315,11 @@ def _facts(job: Job, done: list[tuple[Unit, list[Result]]], files: list[Result],
         "input files": len(job.source.files),
         "records read at a time": job.chunk,
         "published files": job.files,
-        "sum of squared errors": float(np.sum([one["sse"] for one in files])),
     }
+    if "sse" in files[0]:
+        facts["sum of squared errors"] = float(np.sum([one["sse"] for one in files]))
+    else:
+        facts["not measured in parts"] = NOT_MEASURED
     for unit, found in done:
         own: dict[str, Any] = {
             "parts": len(found),
@@ -313,7 +341,12 @@ def _facts(job: Job, done: list[tuple[Unit, list[Result]]], files: list[Result],
 def _write_texts(place: Path, release: LargeRelease, seed: int, title: str, extra: Mapping[str, str]) -> None:
     source, method = release.source, release.method
     blocks = [role.block() for role in source.blocks]
-    about = readme("data/", source.n, blocks, source.confidential, method, release.guarantee, release.verdict)
+    published = source.n - int(release.card.to_dict().get("suppressed", 0))
+    if isinstance(method, IntervalMethod):
+        letters = letters_of(method, len(source.columns))
+        about = interval_readme(source, published, method, release.guarantee, release.verdict, letters)
+    else:
+        about = readme("data/", published, blocks, source.confidential, method, release.guarantee, release.verdict)
     (place / "published" / "README.md").write_text(about, encoding="utf-8")
     told = {
         "method": method.name,
@@ -325,12 +358,12 @@ def _write_texts(place: Path, release: LargeRelease, seed: int, title: str, extr
         "warnings": list(release.warnings),
         "facts": dict(release.facts),
         "scores": release.card.to_dict(),
-        "measured": dict(release.card.options),
+        "measured": dict(getattr(release.card, "options", {})),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     (place / MARKER).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
     told_in_both: dict[str, Any] = {
-        "method": method, "guarantee": release.guarantee, "verdict": release.verdict, "card": release.card, "n": source.n,
+        "method": method, "guarantee": release.guarantee, "verdict": release.verdict, "card": release.card, "n": published,
         "blocks": blocks, "confidential": source.confidential, "title": title, "files": release.facts["published files"],
     }  # fmt: skip
     origin = f"{Path(source.files[0]).parent.name}, {len(source.files)} file{'s' * (len(source.files) > 1)}"

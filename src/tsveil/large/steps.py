@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices
+from tsveil._types import AnyArray, Array, Indices
 from tsveil.engine.base import Result, Task
 from tsveil.errors import EngineError
+from tsveil.large.intervals import file_losses, table_of
 from tsveil.large.job import Job, get_array, load, put, put_array
 from tsveil.large.parts import Tree, sampled
 from tsveil.large.source import EXACT, MOST, as_values
-from tsveil.large.ways import protected, space
+from tsveil.large.ways import leaf_of, protected
 from tsveil.protect.base import decimals_of
 from tsveil.randomness import secret_name
 
@@ -46,7 +47,7 @@ def look(task: Task) -> Result:
     spool, job, at = at_spool(task)
     source = job.source
     start, stop = job.chunk_range(at)
-    wanted = [*source.columns, *([source.id] if source.id else [])]
+    wanted = [*source.columns, *([source.id] if source.id else []), *source.confidential]
     frame = source.frame(start, stop, wanted)
     numbers = frame.select(source.columns)
     values = as_values(numbers)
@@ -57,13 +58,20 @@ def look(task: Task) -> Result:
             row = int(ids.is_null().arg_max() or 0)
             problems.append(f"{source.place(start + row)}, column {source.id!r}: the id is missing")
             count += ids.null_count()
-        put_array(spool / f"ids-{at}.npy", ids.cast(pl.String).hash(seed=0).to_numpy())
+        put_array(spool / f"ids-{at}.npy", _marks(ids))
+    for number, name in enumerate(source.confidential):
+        put_array(spool / f"carried-{number}-{at}.npy", _marks(frame[name]))
     if count:
         return {"problems": problems, "count": count}
     put_array(spool / f"moments-{at}.npy", moments(values))
     put_array(spool / f"sample-{at}.npy", values[sampled(start, stop, job.n, job.sample)])
     decimals = [decimals_of(column) for column in values.T] if job.settings.get("rounding") == "input" else []
     return {"problems": [], "count": 0, "decimals": decimals}
+
+
+def _marks(column: pl.Series) -> AnyArray:
+    """A mark of 64 bits for each value, equal for equal ones."""
+    return column.cast(pl.String).hash(seed=0).to_numpy()
 
 
 def _unfit(job: Job, values: Array, numbers: pl.DataFrame, start: int) -> tuple[list[str], int]:
@@ -134,7 +142,7 @@ def scatter(task: Task) -> Result:
     flat, records, ends = [], [], []
     for number, unit in enumerate(job.units):
         part = values[:, unit.columns]
-        leaf = Tree.load(spool / f"tree-{number}.npz").leaf(space(job, unit, chosen, part))
+        leaf = leaf_of(job, unit, chosen, Tree.load(spool / f"tree-{number}.npz"), np.ascontiguousarray(part))
         # A stable sort: the records of a part stay in the order of the file.
         order = np.argsort(leaf, kind="stable")
         flat.append(part[order].ravel())
@@ -199,11 +207,11 @@ def protect(task: Task) -> Result:
     rows = np.asarray(get_array(spool / "rows.npy")[records])
     order = np.argsort(rows)
     stem = f"part-{number}-{at}"
-    put_array(spool / f"{stem}.npy", np.stack([values[order], out[order]]))
+    put_array(spool / f"{stem}.npy", np.hstack([values[order], out[order]]))
     labels = np.full(len(order), -1, dtype=np.int64) if done.groups is None else done.groups[order]
     put_array(spool / f"{stem}.rows.npy", np.stack([rows[order], labels]))
     put_array(spool / f"{stem}.ends.npy", _by_file(job, rows[order]))
-    sizes = np.bincount(done.groups) if done.groups is not None else np.zeros(0, dtype=np.int64)
+    sizes = np.zeros(0, dtype=np.int64) if done.groups is None else np.bincount(done.groups[done.groups >= 0])
     return {
         "records": len(records),
         "groups": len(sizes),
@@ -226,6 +234,8 @@ def assemble(task: Task) -> Result:
     carried = _carried(spool, job, at)
     place = spool.parent
     source = job.source
+    if job.out_width != len(source.columns):
+        return _assemble_intervals(spool, job, at, X, Y, groups, carried)
     names = pl.Series([secret_name(int(name)) for name in get_array(spool / "names.npy")[start:stop]])
     columns: list[pl.Series] = [names.alias(str(task["id"]))]
     whole = set(source.integers) if task["whole"] else set()
@@ -247,15 +257,36 @@ def assemble(task: Task) -> Result:
     return file_figures(spool, job, at, X, Y)
 
 
+def _assemble_intervals(
+    spool: Path, job: Job, at: int, X: Array, Y: Array, groups: Indices, carried: pl.DataFrame
+) -> Result:
+    """The same for envelopes: rows have no names, and suppressed records are in the private file only."""
+    start, stop = job.file_range(at)
+    source, place, stem = job.source, spool.parent, f"part-{at:05d}.parquet"
+    kept = Y[:, -1] > 0
+    others = carried.select(source.confidential).filter(kept) if source.confidential else pl.DataFrame()
+    table = table_of(job, Y[kept], others)
+    if kept.any():
+        put(place / "published" / "data" / stem, lambda path: table.to_frame().write_parquet(path))
+    originals = (
+        carried[source.id] if source.id else pl.Series("record", get_array(spool / "records.npy")[start:stop] + 1)
+    )
+    row = pl.Series(np.cumsum(kept)).set(pl.Series(~kept), None)
+    known = {"original": originals, "file": [stem] * len(X), "row": row, "group": groups[:, 0]}
+    put(place / "private" / "id_map" / stem, lambda path: pl.DataFrame(known).write_parquet(path))
+    return file_losses(job, np.ascontiguousarray(X[kept]), table)
+
+
 def file_values(spool: Path, job: Job, parts: Any, at: int) -> tuple[Array, Array, Indices]:
     """Originals, protected values and groups of one published file, in the order of its rows."""
     start, stop = job.file_range(at)
     width = len(job.source.columns)
-    X, Y = np.empty((stop - start, width)), np.empty((stop - start, width))
+    X, Y = np.empty((stop - start, width)), np.empty((stop - start, job.out_width))
     groups = np.full((stop - start, len(job.units)), -1, dtype=np.int64)
     filled = np.zeros((stop - start, len(job.units)), dtype=np.int64)
     for number, unit in enumerate(job.units):
         columns = np.array(unit.columns)
+        places = columns if job.out_width == width else np.arange(job.out_width)
         label = 0
         for part, groups_of_part in enumerate(parts[number]):
             stem = f"part-{number}-{part}"
@@ -263,8 +294,9 @@ def file_values(spool: Path, job: Job, parts: Any, at: int) -> tuple[Array, Arra
             if low < high:
                 rows, labels = np.asarray(get_array(spool / f"{stem}.rows.npy")[:, low:high])
                 rows = rows - start
-                both = np.asarray(get_array(spool / f"{stem}.npy")[:, low:high])
-                X[np.ix_(rows, columns)], Y[np.ix_(rows, columns)] = both
+                both = np.asarray(get_array(spool / f"{stem}.npy")[low:high])
+                X[np.ix_(rows, columns)] = both[:, : len(columns)]
+                Y[np.ix_(rows, places)] = both[:, len(columns) :]
                 groups[rows, number] = np.where(labels >= 0, labels + label, -1)
                 filled[rows, number] += 1
             label += int(groups_of_part)

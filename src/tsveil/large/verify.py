@@ -21,13 +21,17 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import AnyArray, Array, Indices
+from tsveil.data.intervals import HIGH, LEVEL, LOW, WORD
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.errors import some
 from tsveil.guarantee.base import Guarantee, Status, Verdict
 from tsveil.guarantee.k_anonymity import KAnonymity
+from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity
 from tsveil.guarantee.nlk import NLKAnonymity
 from tsveil.large.job import get_array, put, put_array
 
+#: the promises that are checked by counting
+Counted = KAnonymity | NLKAnonymity | EnvelopeAnonymity | KPAnonymity
 #: keys that are counted at a time
 BIN = 2**22
 
@@ -37,6 +41,8 @@ class Table(msgspec.Struct, frozen=True):
 
     name: str
     columns: tuple[str, ...]
+    #: the fewest records that may share a row
+    k: int
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -44,7 +50,6 @@ class Check(msgspec.Struct, frozen=True):
 
     files: tuple[str, ...]
     tables: tuple[Table, ...]
-    k: int
     bins: int
     #: for the keys of rows: nobody can prepare rows with equal keys without it
     secret: bytes
@@ -62,16 +67,14 @@ def verify_files(
     records: int | None = None,
 ) -> Verdict:
     """Check a promise over all files together; `work` is a folder for files in between, and `records` how many there should be."""
-    if not isinstance(guarantee, (KAnonymity, NLKAnonymity)):
+    if not isinstance(guarantee, (KAnonymity, NLKAnonymity, EnvelopeAnonymity, KPAnonymity)):
         return guarantee.verify(None)  # type: ignore[arg-type]
     work.mkdir(exist_ok=True)
-    scope = "column" if isinstance(guarantee, NLKAnonymity) else guarantee.scope
-    tables = _tables(scope, blocks)
+    tables = _tables(guarantee, blocks)
     n = records or sum(int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()) for file in files)
     check = Check(
         files=tuple(str(file) for file in files),
         tables=tuple(tables),
-        k=guarantee.k,
         bins=max(1, -(-n // BIN)),
         secret=secrets.token_bytes(16),
     )
@@ -90,15 +93,26 @@ def verify_files(
     counted = engine.map(count, places, "Counting who shares values")
     if isinstance(guarantee, NLKAnonymity):
         return _by_count_lemma(guarantee, check, engine, work)
+    if crossed := sum(int(one["crossed"]) for one in read):
+        return Verdict(Status.VIOLATED, guarantee.words, f"{crossed} lower bounds are above their upper bounds")
     return _shared(guarantee, tables, places, counted)
 
 
-def _tables(scope: str, blocks: list[tuple[str, tuple[str, ...]]]) -> list[Table]:
+def _tables(guarantee: Counted, blocks: list[tuple[str, tuple[str, ...]]]) -> list[Table]:
+    k = guarantee.k
+    every = tuple(column for _, columns in blocks for column in columns)
+    if isinstance(guarantee, (EnvelopeAnonymity, KPAnonymity)):
+        bounds = (*(LOW + column for column in every), *(HIGH + column for column in every))
+        found = [Table("envelopes", bounds, k)]
+        if isinstance(guarantee, KPAnonymity):
+            found.append(Table("patterns inside an envelope", (*bounds, WORD, LEVEL), guarantee.P))
+        return found
+    scope = "column" if isinstance(guarantee, NLKAnonymity) else guarantee.scope
     if scope == "record":
-        return [Table("whole records", tuple(column for _, columns in blocks for column in columns))]
+        return [Table("whole records", every, k)]
     if scope == "block":
-        return [Table(f"block {name!r}", columns) for name, columns in blocks]
-    return [Table(f"column {column!r}", (column,)) for _, columns in blocks for column in columns]
+        return [Table(f"block {name!r}", columns, k) for name, columns in blocks]
+    return [Table(f"column {column!r}", (column,), k) for column in every]
 
 
 def _runs(blocks: list[tuple[str, tuple[str, ...]]]) -> tuple[tuple[str, int, int], ...]:
@@ -106,9 +120,7 @@ def _runs(blocks: list[tuple[str, tuple[str, ...]]]) -> tuple[tuple[str, int, in
     return tuple((name, end - len(columns), end) for (name, columns), end in zip(blocks, ends, strict=True))
 
 
-def _shared(
-    guarantee: KAnonymity, tables: list[Table], places: list[dict[str, object]], counted: list[Result]
-) -> Verdict:
+def _shared(guarantee: Counted, tables: list[Table], places: list[dict[str, object]], counted: list[Result]) -> Verdict:
     smallest = min(int(one["smallest"]) for one in counted)
     witnesses = []
     for number, table in enumerate(tables):
@@ -119,12 +131,22 @@ def _shared(
             rows = sorted(row for one in own if one["smallest"] == least for row in one["rows"])
             verb = "record shares its" if few == 1 else "records share their"
             witnesses.append(
-                f"{table.name}: {few} {verb} values with fewer than {guarantee.k} records; the smallest group has {least} "
+                f"{table.name}: {few} {verb} values with fewer than {table.k} records; the smallest group has {least} "
                 f"(published {'row' if len(rows) == 1 else 'rows'} {some(rows)})"
             )
     if witnesses:
         return Verdict(Status.VIOLATED, guarantee.words, "\n  ".join(witnesses[:5]))
-    return Verdict(Status.HOLDS, guarantee.words, details=(f"the smallest group has {smallest} records",))
+    details = [f"the smallest group has {smallest} records"]
+    if isinstance(guarantee, KPAnonymity):
+        of = [
+            min(int(one["smallest"]) for place, one in zip(places, counted, strict=True) if place["table"] == at)
+            for at in (0, 1)
+        ]
+        details = [
+            f"the smallest envelope is shared by {of[0]} records",
+            f"the rarest pattern inside an envelope occurs {of[1]} times",
+        ]
+    return Verdict(Status.HOLDS, guarantee.words, details=tuple(details))
 
 
 def _by_count_lemma(guarantee: NLKAnonymity, check: Check, engine: Engine, work: Path) -> Verdict:
@@ -185,7 +207,7 @@ def deal(task: Task) -> Result:
     frame = pl.read_parquet(check.files[at], columns=wanted, glob=False)
     first = _first_row(check, at)
     for number, table in enumerate(check.tables):
-        values = np.ascontiguousarray(frame.select(table.columns).cast(pl.Float64).to_numpy())
+        values = np.column_stack([_as_numbers(frame[column]) for column in table.columns])
         keys = keys_of(values, check.secret)
         # A multiplicative hash: the low bits of a value's own 64 are often zero.
         one = ((keys[:, 1] * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) % np.uint64(check.bins)
@@ -199,7 +221,19 @@ def deal(task: Task) -> Result:
         )
         put_array(work / f"keys-{number}-{at}.npy", table_of)
         put_array(work / f"keys-{number}-{at}.ends.npy", np.searchsorted(one[starts], np.arange(check.bins + 1)))
-    return {"records": frame.height}
+    pairs = [(name, HIGH + name.removeprefix(LOW)) for name in wanted if name.startswith(LOW)]
+    crossed = sum(int((frame[low] > frame[high]).sum()) for low, high in pairs if high in frame.columns)
+    return {"records": frame.height, "crossed": crossed}
+
+
+def _as_numbers(column: pl.Series) -> Array:
+    """A column as numbers that are equal where its cells are: texts by 64 bits that stand for them."""
+    if column.dtype != pl.String:
+        return column.cast(pl.Float64).to_numpy()
+    texts = column.unique().to_list()
+    marks = [int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") for text in texts]
+    found: Array = column.replace_strict(texts, marks, return_dtype=pl.UInt64).to_numpy().view(np.float64)
+    return found
 
 
 def count(task: Task) -> Result:
@@ -219,7 +253,7 @@ def count(task: Task) -> Result:
         else np.zeros(0, dtype=int)
     )
     copies = np.add.reduceat(keys[:, 2].astype(np.int64), starts) if len(keys) else np.zeros(0, dtype=np.int64)
-    small = copies < check.k
+    small = copies < check.tables[number].k
     if check.allowance >= 0:
         put_array(work / f"small-{number}-{one}.npy", keys[starts, 1][small])
     smallest = int(copies.min()) if len(copies) else np.iinfo(np.int64).max

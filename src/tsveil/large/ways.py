@@ -4,6 +4,7 @@
     optimal univariate   a unit is a column; ranges of its values; the least squared error in each range
     rank swapping        a unit is a column; ranges of ranks, at least eight windows long; the window is that of the whole file, and ends
                          at the border of its range
+    (k,P), k-envelopes   the whole series; parts of records whose patterns begin alike, or of near records: see `intervals`
     (n,l,k)              a unit is some time points of a series, as many as fit into memory with all records; every series may spend
                          its allowance of small cells divided over the units beforehand, so that the count holds for all of them together
 
@@ -20,10 +21,15 @@ import numpy as np
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError
+from tsveil.guarantee.base import Guarantee
+from tsveil.large.intervals import letters_of, made_intervals, prefix_leaf, prefix_of
 from tsveil.large.job import Job, Unit
+from tsveil.large.parts import Tree
 from tsveil.large.source import BlockRole, Source
 from tsveil.protect.base import Method
+from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.intervals import IntervalMethod
+from tsveil.protect.kp import KP
 from tsveil.protect.mdav import MDAV
 from tsveil.protect.microaggregation import Microaggregation
 from tsveil.protect.nlk import NLK, peeled
@@ -42,7 +48,9 @@ WINDOWS = 8
 CELLS = 2**22
 
 #: the methods that run in parts
-METHODS: tuple[type[Method] | type[IntervalMethod], ...] = (MDAV, VMDAV, OptimalUnivariate, RankSwap, NLK)
+METHODS: tuple[type[Method] | type[IntervalMethod], ...] = (
+    MDAV, VMDAV, OptimalUnivariate, RankSwap, NLK, KP, KAnonymousEnvelopes,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,8 @@ def units_of(source: Source, method: Method | IntervalMethod, part: int | None) 
         return tuple(Unit(name, (at,), size) for name, at in columns.items())
     if isinstance(method, NLK):
         return tuple(unit for block in source.blocks for unit in _time_units(source, method, block))
+    if isinstance(method, KP) or (isinstance(method, KAnonymousEnvelopes) and method.words == "none"):
+        return (Unit(source.blocks[0].name, tuple(columns.values()), part or PART),)
     raise InputError(
         f"{type(method).__name__} does not work in parts\n  methods that do: {', '.join(m.name for m in METHODS)}"
     )
@@ -99,9 +109,33 @@ def _time_units(source: Source, method: NLK, block: BlockRole) -> list[Unit]:
     ]
 
 
-def least_part(method: Method | IntervalMethod) -> int:
+def least_part(method: Method | IntervalMethod, unit: Unit) -> int:
     """The fewest records that can be a part."""
+    if isinstance(method, KP):
+        # Some beginnings of words are rare, and a part suppresses what it cannot publish: half-full parts are joined.
+        return max(method.k, unit.size // 2)
     return int(getattr(method, "k", 2))
+
+
+def promise(job: Job, method: Method | IntervalMethod) -> Guarantee:
+    """What the release promises."""
+    return method.guarantee() if isinstance(method, IntervalMethod) else method.guarantee(sized(job))
+
+
+def leaves_of(job: Job, unit: Unit, method: Method | IntervalMethod, tree: Tree) -> int:
+    """The number of leaves of a unit."""
+    if isinstance(method, KP):
+        level, count = prefix_of(job.n, unit.size, letters_of(method, len(unit.columns)))
+        return int(level**count)
+    return tree.leaves
+
+
+def leaf_of(job: Job, unit: Unit, method: Method | IntervalMethod, tree: Tree, values: Array) -> Indices:
+    """The leaf of each record: by the beginning of its pattern, or by the cuts."""
+    if isinstance(method, KP):
+        letters = letters_of(method, len(unit.columns))
+        return prefix_leaf(values, letters, *prefix_of(job.n, unit.size, letters))
+    return tree.leaf(space(job, unit, method, values))
 
 
 def sized(job: Job) -> Dataset:
@@ -186,6 +220,9 @@ def protected(job: Job, unit: Unit, method: Method | IntervalMethod, values: Arr
         return Done(
             done.values, counts={name: done.facts[name] for name in ("kept their place", "same value as before")}
         )
+    if isinstance(method, IntervalMethod):
+        made, groups, suppressed = made_intervals(method, values)
+        return Done(made, groups, {"suppressed": suppressed})
     assert isinstance(method, NLK)
     out, cells = peeled(values, method, unit.budget)
     return Done(out, counts={"cells peeled": cells})

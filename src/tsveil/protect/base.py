@@ -154,11 +154,12 @@ def check_k(method: str, k: int, n: int) -> None:
 
 def linking_columns(data: Dataset) -> list[str]:
     """A warning for each carried column whose values are so rare that they identify records by themselves."""
-    warnings = []
-    for name in data.confidential:
-        alone = int(data.others[name].is_unique().sum())
-        if alone > data.n * RARE:
-            warnings.append(
-                f"the carried column {name!r} has a value of its own in {alone} of {data.n} records: whoever knows it can link by it"
-            )
-    return warnings
+    alone = {name: int(data.others[name].is_unique().sum()) for name in data.confidential}
+    return [linking_warning(name, count, data.n) for name, count in alone.items() if count > data.n * RARE]
+
+
+def linking_warning(name: str, alone: int, n: int) -> str:
+    """What is to be said of a carried column in which so many of n records have a value of their own."""
+    return (
+        f"the carried column {name!r} has a value of its own in {alone} of {n} records: whoever knows it can link by it"
+    )

@@ -12,10 +12,11 @@ from typing import Any
 from tsveil.data.dataset import Block
 from tsveil.errors import some
 from tsveil.guarantee.base import Guarantee, Verdict
+from tsveil.measure.kp import MEANINGS, IntervalCard
 from tsveil.measure.scorecard import Scorecard
 from tsveil.release import AppliedMethod
 from tsveil.report.assessment import BANNERS
-from tsveil.report.pages import page
+from tsveil.report.pages import page, percent
 
 #: figures that sum others up
 TOTALS = ("IL", "DR", "score")
@@ -26,7 +27,7 @@ def large_report(
     method: AppliedMethod,
     guarantee: Guarantee,
     verdict: Verdict,
-    card: Scorecard,
+    card: Scorecard | IntervalCard,
     n: int,
     blocks: Sequence[Block],
     confidential: Sequence[str],
@@ -39,20 +40,8 @@ def large_report(
 ) -> str:
     """The report as the text of an HTML page; `source`, `warnings` and `facts` are shown to the owner only."""
     banner = BANNERS[verdict.status]
-    figures = [
-        {
-            "name": name,
-            "title": label,
-            "meaning": meaning,
-            "value": card[name],
-            "bar": min(100.0, max(0.0, card[name])),
-            "kind": "loss" if name.startswith(("IL", "PIL")) else "risk",
-            "total": name in TOTALS,
-        }
-        for name, (label, meaning) in card.meanings.items()
-        if name in card
-    ]
-    known = list(zip(*card.by_known.values(), strict=False)) if card.by_known else []
+    by_known = {} if isinstance(card, IntervalCard) else card.by_known
+    known = list(zip(*by_known.values(), strict=False))
     return page(
         "large.html.j2",
         {
@@ -70,14 +59,43 @@ def large_report(
                 for b in blocks
             ],
             "confidential": some(confidential) if confidential else "",
-            "figures": figures,
-            "options": card.options,
-            "by_known": {"names": list(card.by_known), "rows": known} if len(known) > 1 else None,
+            "figures": _figures(card),
+            "options": {} if isinstance(card, IntervalCard) else card.options,
+            "by_known": {"names": list(by_known), "rows": known} if len(known) > 1 else None,
             "source": "" if public else source,
             "warnings": [] if public else list(warnings),
             "facts": {} if public else _facts(facts or {}),
         },
     )
+
+
+def _figures(card: Scorecard | IntervalCard) -> list[dict[str, Any]]:
+    if isinstance(card, IntervalCard):
+        return [
+            {
+                "name": label,
+                "title": label,
+                "meaning": meaning,
+                "text": f"{card[name]:,.2f} {unit}".strip(),
+                "bar": None,
+                "total": False,
+            }
+            for name, (label, unit, meaning) in MEANINGS.items()
+            if name in card
+        ]
+    return [
+        {
+            "name": name,
+            "title": label,
+            "meaning": meaning,
+            "text": percent(card[name]),
+            "bar": min(100.0, max(0.0, card[name])),
+            "kind": "loss" if name.startswith(("IL", "PIL")) else "risk",
+            "total": name in TOTALS,
+        }
+        for name, (label, meaning) in card.meanings.items()
+        if name in card
+    ]
 
 
 def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
