@@ -118,7 +118,7 @@ def test_a_job_can_be_stopped_and_others_wait_their_turn(tmp_path: Path) -> None
         client.post(f"/jobs/{job}/stop")
         assert "Stopped." in client.get(f"/s/{long}/run").text
         assert psutil.wait_procs(working, timeout=PATIENCE)[1] == []
-        assert "1 configurations were tried" in client.ready(f"/s/{short}/run").text
+        assert "1 configuration was tried" in client.ready(f"/s/{short}/run").text
         # What was finished is kept, and a new run goes on from there.
         assert 0 < len(list(results.glob("*.json"))) < 148
 

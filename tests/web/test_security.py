@@ -164,6 +164,7 @@ def test_a_file_that_cannot_be_read_gets_words_not_a_trace(client: Client) -> No
         page = client.ready(answer.url.path).text
         assert "Traceback" not in page
         assert "odd.csv" in page
+        assert "not here any more" not in page
         assert 'class="box bad"' in page
 
 

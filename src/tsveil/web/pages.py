@@ -86,7 +86,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.globals |= {"steps": STEPS, "version": __version__, "remote": False}
+    pages.globals |= {"steps": STEPS, "version": __version__}
     pages.filters["percent"] = percent
     pages.filters["listed"] = lambda values: ", ".join(
         "" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in values
