@@ -37,6 +37,8 @@ class SparkEngine(Engine):
             raise InputError(
                 "the engine 'spark' needs PySpark and PyArrow, which are not installed\n  options: pip install 'tsveil[spark]'"
             ) from error
+        if session is None and master is None:
+            session = Session.getActiveSession()  # it would be taken in any case, and it is not ours to stop
         self._owned = session is None
         if session is None:
             # Workers must run this Python with these packages, not whatever is first on the path.

@@ -45,6 +45,7 @@ from tsveil.measure.kp import IntervalCard
 from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.base import RARE, Method, linking_warning
 from tsveil.protect.intervals import IntervalMethod
+from tsveil.protect.nlk import NLK
 from tsveil.protect.rank_swap import RankSwap
 from tsveil.randomness import fresh_seed, secret_numbers, secret_order, sub_seed
 from tsveil.release import MARKER, free_name, readme, refuse_unverified
@@ -163,8 +164,15 @@ def protect_folder(
             card = interval_card(job, files)
         else:
             card = measure.scorecard(spool, job, files, running)
+        alone = measure.singled_out(spool, job, running) if isinstance(method, NLK) else {}
+        warnings += tuple(
+            f"series {name!r}: (n,l,k)-anonymity does not stop re-identification: {method.settings()['n']} random known values single out "
+            f"{share:.1f} % of the series (of a sample)"
+            for name, share in alone.items()
+        )
         with progress.step("Writing the reports"):
             facts = _facts(job, done, files, running)
+            facts |= {f"identified by random known values, {name}, %": round(share, 2) for name, share in alone.items()}
             release = LargeRelease(folder, source, method, guarantee, verdict, card, warnings, facts)
             _write_texts(place, release, seed, title, extra or {})
         shutil.rmtree(spool)
