@@ -146,6 +146,24 @@ def fitting(method: str | None, settings: Mapping[str, Any], data: Dataset) -> l
     return runs
 
 
+def made_for_series(method: str | None, settings: Mapping[str, Any], data: Dataset) -> list[Run]:
+    """The attacks of `fitting` that are made for what this method does to columns, for releases of time series.
+
+    The linkages of series by values and by shape are run on every release; a method that swaps ranks or averages single columns leaves
+    more of a record than they look for, whatever the columns mean.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> data = tv.Dataset.from_arrays({"load": [[1.0, 2.0]] * 200}, times=[0, 1])
+    >>> [run.figure for run in made_for_series("rank-swap", {"p": 5.0}, data)], made_for_series("mdav", {"k": 3}, data)
+    (['RSLD'], [])
+    """
+    if method not in RANKS | {"optimal-univariate", "projected", "mic1d"}:
+        return []
+    return [run for run in fitting(method, settings, data) if run.figure not in ("DLD", "PLD")]
+
+
 def _by_ranks(method: str | None, settings: Mapping[str, Any], n: int) -> list[Run]:
     def run(figure: str, window: int, rule: Rule) -> Run:
         title = f"linkage by {'most ' * (rule == 'union')}ranks, within {window}"

@@ -47,7 +47,7 @@ def evaluate(
     Time series: whether the better linkage or their mean counts (`dr1`), how series are normalised before linking (`normalise`),
     which forecasts IL3 compares (`models`: names of the five, name -> callable that takes records x T to records x 3, or "fitting"
     for those of the five that the series are long enough for), and whether differences are averaged with their sign, as
-    printed (`variant="paper"`). Attributes: which are known to the intruder and how many of them (`known`,
+    printed (`variant="paper"`); a release is also attacked by what is made for its method. Attributes: which are known to the intruder and how many of them (`known`,
     `counts`, `by`), and how risks are combined (`score`); a release is attacked by all attacks that fit its method.
 
     Data with series and attributes are measured by their series; the card's options say so.
@@ -67,18 +67,10 @@ def evaluate(
     kind, foreign = ("time series", ATTRIBUTES) if original.series else ("attributes", SERIES)
     if wrong := [name for name in given if name in foreign]:
         raise ParameterError(f"The {wrong[0]!r} parameter of evaluate is not for {kind}. Got {given[wrong[0]]!r}.")
+    made = getattr(released, "method", None)
+    method: dict[str, Any] = {} if made is None else {"method": made.name, "settings": made.settings()}
     if original.series:
-        card = series_scorecard(original, protected, truth=truth, ties=ties, scaling=scaling, **given)
+        card = series_scorecard(original, protected, truth=truth, ties=ties, scaling=scaling, **method, **given)
         attributes = [block.name for block in original.blocks if not block.is_series]
         return replace(card, options={**card.options, "not measured": ", ".join(attributes)}) if attributes else card
-    method = getattr(released, "method", None)
-    return microdata_scorecard(
-        original,
-        protected,
-        truth=truth,
-        method=None if method is None else method.name,
-        settings={} if method is None else method.settings(),
-        ties=ties,
-        scaling=scaling,
-        **given,
-    )
+    return microdata_scorecard(original, protected, truth=truth, ties=ties, scaling=scaling, **method, **given)

@@ -25,6 +25,8 @@ import polars as pl
 from tsveil import progress
 from tsveil._types import Array
 from tsveil.attack._files import Ties, own_rows
+from tsveil.attack.fits import FIGURES, Run, made_for_series
+from tsveil.attack.links import Links
 from tsveil.attack.series import series_prefixes
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
@@ -77,10 +79,13 @@ def series_scorecard(
     scaling: Scaling = "original",
     models: Models = None,
     variant: Literal["default", "paper"] = "default",
+    method: str | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Scorecard:
     """Measure information loss and disclosure risk of protected series.
 
-    Rows of the two data sets are aligned, or the `truth` says which belong together: attacks then run on the files as they are,
+    The name and the settings of the method that made the release add the attacks that are made for it. They do not enter DR1,
+    which is defined by the two linkages of series, but the best attack may be one of them. Rows of the two data sets are aligned, or the `truth` says which belong together: attacks then run on the files as they are,
     and losses are measured on the people who are in both.
 
     Examples
@@ -121,26 +126,28 @@ def series_scorecard(
     how: dict[str, Any] = {"truth": truth, "normalise": normalise, "scaling": scaling, "ties": ties}
     euclidean = series_prefixes(original, protected, distance="euclidean", **how)
     shaped = series_prefixes(original, protected, distance="sts", **how)
-    by_known = {"EULD": tuple(links.rate for links in euclidean), "STSLD": tuple(links.rate for links in shaped)}
+    linked = {"EULD": euclidean, "STSLD": shaped}
+    for run in made_for_series(method, settings or {}, protected):
+        linked[run.figure] = _by_columns(original, protected, run, truth, ties)
+    by_known = {name: tuple(links.rate for links in rounds) for name, rounds in linked.items()}
     euld, stsld = float(np.mean(by_known["EULD"])), float(np.mean(by_known["STSLD"]))
     figures = {
         name: float(np.mean([figures[name] for figures in per_series.values()])) for name in ("IL1", "IL2", "IL3", "IL")
     }
     figures["IL1.1"] = float(np.mean([loss.il1_1 for loss in losses]))
     figures["IL1.2"] = float(np.mean([loss.il1_2 for loss in losses]))
-    figures |= {"EULD": euld, "STSLD": stsld, "DR1": max(euld, stsld) if dr1 == "max" else (euld + stsld) / 2}
+    figures |= {name: float(np.mean(rates)) for name, rates in by_known.items()}
+    figures |= {"DR1": max(euld, stsld) if dr1 == "max" else (euld + stsld) / 2}
     figures["ID"] = float(np.mean([f["ID"] for f in per_series.values()]))
     figures["DR"] = (figures["DR1"] + figures["ID"]) / 2
     figures["score"] = (figures["IL"] + figures["DR"]) / 2
 
-    by_value = 100 * np.mean([links.probability for links in euclidean], axis=0)
-    by_shape = 100 * np.mean([links.probability for links in shaped], axis=0)
+    chances = {name: 100 * np.mean([links.probability for links in rounds], axis=0) for name, rounds in linked.items()}
     per_record = pl.DataFrame(
         {
             "original": original.ids,
-            "risk": np.maximum(by_value, by_shape),
-            "linked_by_EULD": by_value,
-            "linked_by_STSLD": by_shape,
+            "risk": np.max(list(chances.values()), axis=0),
+            **{f"linked_by_{name}": chance for name, chance in chances.items()},
             "values_disclosed": in_both(np.mean(disclosed, axis=0), both),
             "loss": in_both(np.mean([loss.per_record_il for loss in losses], axis=0), both),
         }
@@ -150,10 +157,27 @@ def series_scorecard(
     shortest = min(len(block) for block in original.series)
     if models == "fitting" and (left_out := [name for name in MODELS if name not in fitting_models(shortest)]):
         options["models left out"] = f"{', '.join(left_out)} (series of {shortest} points are too short for them)"
-    shown = dict(MEANINGS)
+    shown = _with_meanings([name for name in linked if name not in MEANINGS])
     if dr1 == "mean":
         shown["DR1"] = (shown["DR1"][0], "The re-identification risk that counts: here the mean of the two linkages.")
     return Scorecard(figures, per_series, per_record, options, shown, by_known)
+
+
+def _by_columns(original: Dataset, protected: Dataset, run: Run, truth: Truth, ties: Ties) -> list[Links]:
+    """The links by all columns of the first 1, 2, ..., all series."""
+    known = [column for block in original.series for column in block.columns]
+    sizes = [1 if run.by_block else len(block) for block in original.series]
+    return run.rounds(original, protected, known=known, counts=np.cumsum(sizes).tolist(), truth=truth, ties=ties)
+
+
+def _with_meanings(more: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """What the figures mean, those of further attacks after the two linkages."""
+    shown = {}
+    for name, meaning in MEANINGS.items():
+        shown[name] = meaning
+        if name == "STSLD":
+            shown |= {other: FIGURES[other] for other in more}
+    return shown
 
 
 def _check_same_shape(original: Dataset, protected: Dataset) -> None:
