@@ -170,11 +170,22 @@ class Parameters:
         """The parameters as plain values; what `from_settings` takes."""
         return {p.name: getattr(self, p.name) for p in self.parameters()}
 
+    @classmethod
+    def worth_showing(cls, settings: Mapping[str, Any]) -> list[str]:
+        """The parameters by which people know it: some are always asked for, of the others only what differs from the default.
+
+        Examples
+        --------
+        >>> from tsveil.protect.kp import KP
+        >>> KP.worth_showing(KP(k=10, P=3).settings()), KP.worth_showing(KP(levels="paper").settings())
+        (['k', 'P'], ['k', 'P', 'levels'])
+        """
+        always = cls.headline or tuple(p.name for p in cls.parameters()[:1])
+        return [p.name for p in cls.parameters() if p.name in always or settings[p.name] != p.default]
+
     def __str__(self) -> str:
-        # Some parameters are always asked for; of the others only what differs from the default is worth a word.
-        always = self.headline or tuple(p.name for p in self.parameters()[:1])
-        shown = [p for p in self.parameters() if p.name in always or getattr(self, p.name) != p.default]
-        return f"{self._label()}({', '.join(f'{p.name}={getattr(self, p.name)!r}' for p in shown)})"
+        shown = (f"{name}={getattr(self, name)!r}" for name in self.worth_showing(self.settings()))
+        return f"{self._label()}({', '.join(shown)})"
 
 
 def _converted(value: Any, kind: type) -> Any:

@@ -61,9 +61,6 @@ _DEFAULTS: dict[str, Callable[[Dataset], list[dict[str, list[Any]]]]] = {
     "k-envelopes": lambda _: [{"k": list(GROUPS)}],
 }
 
-#: numbers by which people name a configuration, shown in labels even where they have their default
-_NAMED = {"nlk": ("n", "l", "k"), "kp": ("k", "P")}
-
 
 @dataclass(frozen=True)
 class Configuration:
@@ -76,9 +73,7 @@ class Configuration:
     @property
     def label(self) -> str:
         """The method with the parameters that tell it from others."""
-        parameters = ALL_METHODS[self.method].parameters()
-        named = _NAMED.get(self.method, tuple(p.name for p in parameters[:1]))
-        shown = [p.name for p in parameters if p.name in named or self.settings[p.name] != p.default]
+        shown = ALL_METHODS[self.method].worth_showing(self.settings)
         words = (f"{name}={_plain(self.settings[name])}" for name in shown)
         return f"{self.method} {', '.join(words)}".rstrip()
 
