@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install -qq
 
-.PHONY: demo test check bench faults docs clean
+.PHONY: demo test check bench faults docs fuzz lock licences sbom clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -33,6 +33,20 @@ fuzz: .venv/.fuzz
 	@FUZZ_SECONDS=$$(($(FUZZ_SECONDS) * 2 / 3)) $(BIN)/python tests/fuzz/run.py
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/checked FUZZ_EXAMPLES=$$(($(FUZZ_SECONDS) / 2 + 1)) $(BIN)/python -m pytest -n auto tests/fuzz
 
+# Versions stay as they are where they still fit; `uv pip compile --upgrade` in place of it takes the newest.
+lock: .venv/bin/python
+	@$(PIP) uv
+	@$(BIN)/uv pip compile --quiet --no-config --generate-hashes --universal --python-version 3.11.5 --no-emit-index-url --no-header \
+	  --strip-extras --extra test --output-file requirements/ci.txt pyproject.toml requirements/build.in
+
+licences: .venv/.test
+	@$(PIP) pip-licenses
+	@$(BIN)/pip-licenses --from=mixed --partial-match --ignore-packages tsveil atheris --allow-only "$$(paste -sd ';' requirements/licences.txt)"
+
+sbom: .venv/.test
+	@$(PIP) cyclonedx-bom
+	@mkdir -p build && $(BIN)/cyclonedx-py environment --output-file build/sbom.json $(BIN)/python && echo build/sbom.json
+
 .venv/bin/python:
 	@$(PYTHON) -m venv .venv
 
@@ -40,8 +54,14 @@ fuzz: .venv/.fuzz
 	@$(PIP) -e .
 	@touch $@
 
-.venv/.test: .venv/bin/python pyproject.toml
+# LOCKED: exactly the packages of the lock file, whose hashes are checked, and no others to build with.
+.venv/.test: .venv/bin/python pyproject.toml requirements/ci.txt
+ifdef LOCKED
+	@$(PIP) --require-hashes -r requirements/ci.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
+else
 	@$(PIP) -e '.[test]'
+endif
 	@touch $@ .venv/.installed
 
 .venv/.fuzz: .venv/bin/python pyproject.toml
