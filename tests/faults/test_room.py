@@ -91,14 +91,14 @@ def test_a_folder_that_may_not_be_written(arena: Arena) -> None:
         before = contents(locked / "release")
         locked.chmod(0o555)
         # Root may write anywhere, so the job gives that right up first.
-        fate = {"uid": 65534} if os.geteuid() == 0 else {}
-        ended = arena.do("write", locked / "release", 2, **fate)
+        other = ("csv", 65534) if os.geteuid() == 0 else ()
+        ended = arena.do("write", locked / "release", 2, *other)
         locked.chmod(0o755)
         assert f"OutputError: {locked / 'release'} cannot be written: Permission denied" in ended.output
         assert contents(locked / "release") == before
 
         locked.chmod(0o555)
-        ended = arena.do("write", locked / "new", 2, **fate)
+        ended = arena.do("write", locked / "new", 2, *other)
         locked.chmod(0o755)
         assert f"OutputError: {locked / 'new'} cannot be written: Permission denied" in ended.output
         assert [path.name for path in locked.iterdir()] == ["release"]
