@@ -9,7 +9,7 @@ demo: .venv/.installed
 	@$(BIN)/tsveil demo
 
 test: .venv/.test
-	@$(BIN)/python -m pytest -n auto --dist loadgroup
+	@$(BIN)/python -m pytest -n auto
 
 check: .venv/.test
 	@$(BIN)/ruff check .

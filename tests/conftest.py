@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 
 hypothesis.settings.register_profile("tsveil", deadline=None, derandomize=True, max_examples=60)
 hypothesis.settings.load_profile("tsveil")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """All engine tests go to one process, so that one Dask cluster and one Spark session are started; the others go where there is time."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class EnginesTogether(LoadScopeScheduling):  # type: ignore[misc, unused-ignore]
+        def _split_scope(self, nodeid: str) -> str:
+            return "engines" if nodeid.startswith("tests/engine/") else nodeid
+
+    return EnginesTogether(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from distributed import Client
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("engines")
-
 PLAN = """
 seed = 7
 [input]

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from distributed import Client
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.xdist_group("engines")
-
 
 def dying(marker: Path, times: int, work: Work) -> Work:
     """The same work, but the worker kills itself with SIGKILL after doing the second task, so many times."""

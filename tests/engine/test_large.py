@@ -24,8 +24,6 @@ from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
 from tsveil.transform.sax import sax
 
-pytestmark = pytest.mark.xdist_group("engines")
-
 #: name -> method and data; small enough to run on three engines
 METHODS: dict[str, tuple[Method | IntervalMethod, str]] = {
     "mdav": (tv.MDAV(k=5), "curves"),
