@@ -36,7 +36,7 @@ def tables(draw: st.DrawFn, max_rows: int) -> Array:
         return rng.integers(0, 3, (n, d)).astype(np.float64)
     if kind == "constant":
         return np.full((n, d), 0.1)
-    return rng.normal(size=(n, d)) * {"tiny": 1e-300, "huge": 1e300}.get(kind, 1.0) + (1e9 if kind == "offset" else 0.0)
+    return rng.normal(size=(n, d)) * {"tiny": 1e-300, "huge": 1e299}.get(kind, 1.0) + (1e9 if kind == "offset" else 0.0)
 
 
 def attributes(x: Array, *widths: int) -> tv.Dataset:

@@ -35,7 +35,7 @@ def columns(draw: st.DrawFn, max_size: int) -> Array:
     if kind == "outliers":
         x[:2] = [-1e12, 1e9]
         return rng.permutation(x)
-    return x * {"huge": 1e300, "tiny": 1e-300}.get(kind, 1.0) + (1e9 if kind == "offset" else 0.0)
+    return x * {"huge": 1e299, "tiny": 1e-300}.get(kind, 1.0) + (1e9 if kind == "offset" else 0.0)
 
 
 def one_column(x: Array) -> tv.Dataset:
