@@ -129,7 +129,7 @@ class Release:
             content = harmless_dataset(published) if harmless else published
             path = write_table(content, public, "data", format)
             # The promise is about the file, so the file is what is checked last; it speaks of columns by their own names.
-            written = with_names_of(published, read_like(path, content))
+            written = with_names_of(published, read_like(path, content, own=True))
             refuse_unverified(self.guarantee.verify(written), allow_unverified)
             about = readme(
                 path.name, self.data.n, self.data.blocks, self.data.confidential, self.method, self.guarantee, verdict

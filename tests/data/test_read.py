@@ -135,6 +135,36 @@ def test_parquet(tmp_path: Path) -> None:
     assert read(typed).columns == ("2018-01-01T00:00:00", "2018-01-03T00:00:00")
 
 
+#: a table of one column with 1.5, 2.5 and 3.5, as another program writes it; the byte 12 is the number of values in its page
+PARQUET = (
+    b"PAR1\x15\0\x15<\x15<,\x15\x06\x15\0\x15\x06\x15\x06\x1c\0\0\0\x02\0\0\0\x06\x01"
+    + np.array([1.5, 2.5, 3.5], "<f8").tobytes()
+    + b"\x15\x04\x19,5\0\x18\x06schema\x15\x02\0\x15\n%\x02\x18\x011\0\x16\x06\x19\x1c\x19\x1c&\0\x1c\x15\n\x19%\x06\0\x19"
+    b"\x18\x011\x15\0\x16\x06\x16b\x16b&\x08I\x1c\x15\0\x15\0\x15\x02\0<)\x06\x19&\0\x06\0\0\0\x16b\x16\x06&\x08\x16b\0"
+    b"( parquet-cpp-arrow version 26.0.1\x19\x1c\x1c\0\0\0z\0\0\0PAR1"
+)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_parquet_file_that_ends_its_parser_is_told_and_does_not_end_us(file: Any, packed: bool) -> None:
+    def stored(content: bytes) -> Any:
+        return file(gzip.compress(content) if packed else content)
+
+    assert read(stored(PARQUET)).values.tolist() == [[1.5], [2.5], [3.5]]
+    # Minus 64 values: the parser asks for 2^61 bytes, and its process is ended.
+    damaged = stored(PARQUET[:12] + b"\x7f" + PARQUET[13:])
+    told = "meters.csv cannot be read: the Parquet file is damaged, so that its parser ends\n  options: fetch or write"
+    assert message(damaged).startswith(told)
+    with pytest.raises(InputError, match="is damaged"):
+        looked_at(damaged)
+
+
+def test_the_parser_of_a_trial_is_not_a_file_beside_us(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = file("import os\nos.abort()\n", "polars.py")
+    monkeypatch.chdir(place.parent)
+    assert read(file(PARQUET)).n == 3
+
+
 # -- layouts and roles ------------------------------------------------------------------------------------------------
 
 

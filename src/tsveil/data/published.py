@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from tsveil.data.dataset import Dataset
-from tsveil.data.read import read
+from tsveil.data.read import read, read_own
 
 
-def read_like(path: str | Path, like: Dataset) -> Dataset:
-    """Read a file with the layout, blocks and roles of a data set at hand, instead of guessing them."""
+def read_like(path: str | Path, like: Dataset, *, own: bool = False) -> Dataset:
+    """Read a file with the layout, blocks and roles of a data set at hand, instead of guessing them; `own`: just written here."""
     layout = like.layout
     options: dict[str, Any] = {"layout": layout.shape, "id": like.id, "confidential": list(like.confidential)}
     if layout.shape == "long":
@@ -24,4 +24,4 @@ def read_like(path: str | Path, like: Dataset) -> Dataset:
             }
             for block in like.blocks
         }
-    return read(path, **options)
+    return (read_own if own else read)(path, **options)

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, Literal
 import polars as pl
 
 from tsveil.data._memory import reserve
+from tsveil.data._trial import survives_parsing
 from tsveil.data.dataset import Dataset, Layout
 from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
 from tsveil.data.gaps import Missing, check_gap_options
@@ -48,6 +49,8 @@ _CHUNK = 1 << 24
 #: a table takes about this many times the size of its file while it is read; the parser's threads want address space beside it
 _ROOM = 4
 _THREADS = 700_000_000
+#: the options that say what stands where in a file
+_ROLES = ("layout", "id", "blocks", "confidential", "time", "variable", "value", "separator", "decimal")
 
 
 def read(
@@ -126,10 +129,25 @@ def looked_at(path: str | Path, **options: Any) -> Look:
     >>> look.options()
     {'layout': 'wide', 'id': 'meter', 'blocks': {'series': {'from': '1', 'to': '2', 'kind': 'series'}}}
     """
-    names = ("layout", "id", "blocks", "confidential", "time", "variable", "value", "separator", "decimal")
-    given = {name: options.get(name) for name in names}
+    given: dict[str, Any] = {name: options.get(name) for name in _ROLES}
     _check_options(given["layout"], given["separator"], given["decimal"], options.get("split"))
     return _looked_at(path, **given)
+
+
+def read_own(path: str | Path, **roles: Any) -> Dataset:
+    """`read` for a file that this process has just written: nobody could damage it, so its parsing is not tried first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "meters.parquet"
+    >>> pl.DataFrame({"meter": ["a", "b"], "1": [1.5, 3.5], "2": [2.5, 4.0]}).write_parquet(path)
+    >>> read_own(path, layout="wide", id="meter")
+    Dataset: 2 records; series 'series' (2 points); identifier 'meter'
+    """
+    given: dict[str, Any] = {name: roles.get(name) for name in _ROLES}
+    look = _looked_at(path, **given, own=True)
+    return _dataset(look, None, "refuse", None)
 
 
 @dataclass(frozen=True)
@@ -216,13 +234,14 @@ def _looked_at(
     value: str | Sequence[str] | None,
     separator: str | None,
     decimal: str | None,
+    own: bool = False,
 ) -> Look:
     place = Path(path)
     problems = Problems(f"{place.name} cannot be read")
     if blocks and (layout == "long" or time or variable or value):
         problems.add("blocks= is for the wide layout; time=, variable= and value= are for the long one")
         problems.raise_if_any()
-    source = _opened(place, separator, decimal, problems)
+    source = _opened(place, separator, decimal, own, problems)
     found = guess(
         source.frame,
         layout="wide" if blocks else layout,
@@ -349,9 +368,14 @@ class _Source:
         return bool((typed.cast(pl.String) == text).all())
 
 
-def _opened(path: Path, separator: str | None, decimal: str | None, problems: Problems) -> _Source:
+def _opened(path: Path, separator: str | None, decimal: str | None, own: bool, problems: Problems) -> _Source:
     data = _bytes(path, problems)
     if data[:4] == b"PAR1":
+        if not own and not survives_parsing(data):
+            raise InputError(
+                f"{problems.subject}: the Parquet file is damaged, so that its parser ends\n"
+                "  options: fetch or write the file again, or save the table as CSV (UTF-8)"
+            )
         try:
             _check_width(len(pl.read_parquet_schema(io.BytesIO(data))), problems)
             return _Source(pl.read_parquet(io.BytesIO(data)), "parquet")
