@@ -8,11 +8,13 @@ import stat
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 from click.testing import CliRunner
+from playwright.sync_api import Browser
 
 from tsveil.cli import main
 from tsveil.web.jobs import Job, Jobs
@@ -153,7 +155,14 @@ def test_a_process_that_dies_without_a_word_is_a_failure_and_the_queue_goes_on(m
         return done
 
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    assert [job.state for job in asyncio.run(work())] == ["failed", "failed"]
+    # In a thread of its own: Playwright keeps a loop running in the main one while the browser of other tests is open.
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(asyncio.run, work()).result()
+    assert [job.state for job in done] == ["failed", "failed"]
+
+
+def test_it_runs_beside_an_open_browser(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    test_a_process_that_dies_without_a_word_is_a_failure_and_the_queue_goes_on(monkeypatch)
 
 
 def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
