@@ -27,6 +27,7 @@ from tsveil.data.write import write_text
 from tsveil.errors import OutputError, PlanError
 from tsveil.plan import Evaluation, Input, Output, Plan, TomlPlan
 from tsveil.study.choice import Recommendation
+from tsveil.study.store import locked
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
 
@@ -97,8 +98,10 @@ def run_sweep(plan: SweepPlan, *, base: str | Path = ".") -> Study:
         sweep=plan.sweep,
         evaluate=plan.evaluate,
     )
-    write_text(folder / PLAN, own.to_toml() + "\n")
-    write_text(folder / PAGE, study.report(title=plan.output.title))
+    page = study.report(title=plan.output.title)
+    with locked(folder):
+        write_text(folder / PLAN, own.to_toml() + "\n")
+        write_text(folder / PAGE, page)
     return study
 
 

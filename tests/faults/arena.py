@@ -31,6 +31,7 @@ class Arena:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "COLUMNS": "200"}
+        environment |= {"TSVEIL_THREADS": "1"}  # so that steps come in one order
         self.victim = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("victim.py"))],
             stdin=subprocess.PIPE,

@@ -1,12 +1,14 @@
 """A run that is killed at any moment leaves the old release intact or the new one complete, and the next run succeeds.
 
 First at every chosen step (each call to the file system is one), so that every moment between two steps is met; then at random moments.
-`make faults` makes more of the same kills: TSVEIL_KILLS of each kind.
+`make faults` makes more of the same kills: TSVEIL_KILLS of each kind, and half as many of sweeps, each of which takes a second and is run twice.
 """
 
 from __future__ import annotations
 
+import json
 import random
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +33,15 @@ def written(arena: Arena, folder: Path, version: int) -> dict[str, object]:
     found = contents(folder)
     assert found is not None
     return found
+
+
+def meters(folder: Path) -> None:
+    """A small file to be protected."""
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame(
+        {"id": [f"h{i}" for i in range(24)]} | {str(t): rng.gamma(2, 1, 24).round(3) for t in range(8)}
+    )
+    frame.write_csv(folder / "meters.csv")
 
 
 def test_write_killed_at_any_step_leaves_the_old_or_the_new_release(arena: Arena, tmp_path: Path) -> None:
@@ -70,11 +81,7 @@ def test_the_first_write_killed_at_any_step_leaves_nothing_or_all(arena: Arena, 
 
 
 def test_run_killed_at_random_moments(arena: Arena, tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
-    frame = pl.DataFrame(
-        {"id": [f"h{i}" for i in range(24)]} | {str(t): rng.gamma(2, 1, 24).round(3) for t in range(8)}
-    )
-    frame.write_csv(tmp_path / "meters.csv")
+    meters(tmp_path)
     versions: list[dict[str, object] | None] = []
     for version in (1, 2):
         (tmp_path / f"{version}.toml").write_text(
@@ -100,6 +107,63 @@ def test_run_killed_at_random_moments(arena: Arena, tmp_path: Path) -> None:
     assert arena.do("command", "run", tmp_path / "2.toml", "--overwrite", folder=str(tmp_path)).code == 0
     assert contents(tmp_path / "release") == versions[1]
     assert hidden(tmp_path) == []
+
+
+SWEEP = """seed = 5
+[input]
+path = "meters.csv"
+[sweep]
+methods = ["mdav", "noise"]
+[sweep.grid.mdav]
+k = [3, 4]
+[sweep.grid.noise]
+sd = [0.1]
+[evaluate]
+models = ["ses"]
+[output]
+folder = "study"
+"""
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    """The finished configurations of a study."""
+    return {path.name: path.read_bytes() for path in (folder / "results").glob("*.json")}
+
+
+def figures(rows: dict[str, bytes]) -> dict[str, object]:
+    """What finished configurations say, except for the time they took."""
+    return {name: json.loads(row) | {"seconds": None} for name, row in rows.items()}
+
+
+def test_sweep_killed_at_any_step_loses_nothing_that_was_finished(arena: Arena, tmp_path: Path) -> None:
+    meters(tmp_path)
+    study, plan = tmp_path / "study", tmp_path / "sweep.toml"
+    plan.write_text(SWEEP)
+    left_alone = arena.do("command", "sweep", plan, folder=str(study))
+    assert left_alone.code == 0, left_alone.output
+    assert left_alone.steps is not None
+    whole, names = results(study), {path.name for path in study.rglob("*")}
+    table = pl.read_parquet(study / "study.parquet").drop("seconds")
+    assert len(whole) == len(table) == 3
+    finished = set()
+    for step in spread(left_alone.steps, KILLS // 2 or 4):
+        shutil.rmtree(study)
+        assert arena.do("command", "sweep", plan, folder=str(study), at=step).code == KILLED
+        kept = results(study)
+        finished.add(len(kept))
+        # What has its name is whole; what was being written has none yet.
+        assert figures(kept).items() <= figures(whole).items(), f"killed at step {step} of {left_alone.steps}"
+        assert not (study / "study.json").exists() or json.loads((study / "study.json").read_text())["asked"] == 3
+        if (study / "study.parquet").exists():
+            assert pl.read_parquet(study / "study.parquet").drop("seconds").equals(table)
+        if (study / "study.html").exists():
+            assert (study / "study.html").read_text().rstrip().endswith("</html>")
+        again = arena.do("command", "sweep", plan, folder=str(study))
+        assert again.code == 0, again.output
+        assert kept.items() <= results(study).items()  # to the byte, with the time it took: none was made twice
+        assert pl.read_parquet(study / "study.parquet").drop("seconds").equals(table)
+        assert {path.name for path in study.rglob("*")} == names  # nothing is left of the killed one
+    assert len(finished) > 1
 
 
 def spread(steps: int, count: int) -> list[int]:

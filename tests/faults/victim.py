@@ -25,6 +25,8 @@ import tsveil as tv
 import tsveil.cli
 import tsveil.plan
 import tsveil.report.html
+import tsveil.report.risk_map
+import tsveil.sweep_plan
 from tsveil.data import _disk
 from tsveil.errors import TsveilError
 

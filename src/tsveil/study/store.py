@@ -6,7 +6,8 @@
       study.parquet      the table
       lock               held by the sweep that runs; the operating system releases it when that process ends, however it ends
 
-A sweep that is killed has lost nothing but what was running, and a rerun finds what is there. The folder is private: who has
+A sweep that is killed has lost nothing but what was running, and a rerun finds what is there; what was being written then is under a
+hidden name, and the rerun removes it. The folder is private: who has
 the seed can undo random methods.
 """
 
@@ -52,6 +53,9 @@ def locked(folder: Path) -> Iterator[None]:
     with file:
         if not _taken(file):
             raise OutputError(f"another sweep is running in {folder}\n  options: wait until it ends, or another folder")
+        for pattern in ("results/.*.partial", ".study.*.partial", ".sweep.*.partial"):
+            for path in folder.glob(pattern):
+                path.unlink(missing_ok=True)  # a killed sweep was writing it: who writes holds the lock
         yield
 
 
