@@ -18,7 +18,7 @@ import polars as pl
 
 from tsveil import progress
 from tsveil.data.dataset import Dataset
-from tsveil.data.read import read
+from tsveil.data.read import read, refuse_changed
 from tsveil.data.write import refuse_existing
 from tsveil.errors import PlanError, Problems
 from tsveil.guarantee.base import Verdict
@@ -227,7 +227,7 @@ def run(
             plan, chosen, place, folder, overwrite=overwrite, allow_unverified=allow_unverified, **options
         )
     with progress.step("Reading"):
-        data = msgspec.structs.replace(plan.input, path=str(place.absolute())).read(base)
+        data, digest = _read_and_hashed(plan.input, place, base)
     release = chosen.protect(data, seed=plan.seed)
     with progress.step("Verifying"):
         verdict = release.verify()
@@ -244,7 +244,7 @@ def run(
         card, page = evaluate(data, release, **({"models": "fitting"} if data.series else {}) | options), report
     with progress.step("Writing the reports"):
         told: dict[str, Any] = {"title": plan.output.title, "context": plan.context}
-        private = {"source": Path(plan.input.path).name, "digest": _sha256(place)}
+        private = {"source": Path(plan.input.path).name, "digest": digest}
         pages = {
             "published/report.html": page(release, card, verdict, public=True, **told),
             "private/report.html": page(release, card, verdict, public=False, **told, **private),
@@ -319,10 +319,20 @@ def demo_plan() -> tuple[pl.DataFrame, Plan]:
     )
 
 
+def _read_and_hashed(wanted: Input, place: Path, base: Path) -> tuple[Dataset, str]:
+    """The data of a file, and the hash by which an owner knows which file a report is about.
+
+    The file is read twice, so it must be the same from before the first time until after the second.
+    """
+    before = place.stat() if place.exists() else None
+    data = msgspec.structs.replace(wanted, path=str(place.absolute())).read(base)
+    digest = _sha256(place)
+    if before is not None:
+        refuse_changed(f"{place.name} cannot be read", before, place.stat())
+    return data, digest
+
+
 def _sha256(place: Path) -> str:
-    """The hash by which an owner knows which file a report is about; none for data that were not read from a file."""
-    if not place.is_file():
-        return ""
     with place.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

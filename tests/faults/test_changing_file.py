@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import tsveil as tv
+from tsveil import plan as planning
 from tsveil.data import read as reading
 from tsveil.errors import InputError
 
@@ -39,6 +40,36 @@ def test_a_file_that_changes_while_it_is_read(
     monkeypatch.undo()
     path.write_bytes(OLD)
     assert tv.read(path).n == 100
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_the_hash_in_a_report_is_that_of_the_file_that_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaced: bool
+) -> None:
+    path = tmp_path / "meters.csv"
+    path.write_bytes(OLD)
+    os.utime(path, (1_000_000, 1_000_000))
+    plan = planning.Plan(
+        input=planning.Input(path="meters.csv"),
+        method={"name": "mdav", "k": 3},
+        output=planning.Output(folder="out"),
+        evaluate=planning.Evaluation(models=["ses"]),
+    )
+    hashed = planning._sha256
+
+    def meanwhile(place: Path) -> str:
+        (tmp_path / "new.csv").write_bytes(OLD.replace(b",1,2,3", b",4,5,6"))
+        if replaced:
+            os.replace(tmp_path / "new.csv", place)
+        else:
+            place.write_bytes((tmp_path / "new.csv").read_bytes())
+        os.utime(place, (1_000_000, 1_000_000))
+        return hashed(place)
+
+    monkeypatch.setattr(planning, "_sha256", meanwhile)
+    with pytest.raises(InputError, match=r"meters.csv cannot be read: the file changed while it was read\n  options: "):
+        tv.run(plan, base=tmp_path)
+    assert not (tmp_path / "out").exists()
 
 
 def test_pipes_and_devices_are_refused_without_waiting(tmp_path: Path) -> None:

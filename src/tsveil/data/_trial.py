@@ -10,7 +10,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
-_PARSE = "import io, sys, polars; polars.read_parquet(io.BytesIO(sys.stdin.buffer.read()))"
+_PARSE = """
+import io, sys, polars
+data = sys.stdin.buffer.read()
+polars.read_parquet_schema(io.BytesIO(data))
+polars.read_parquet(io.BytesIO(data))
+"""
 
 
 def survives_parsing(data: bytes) -> bool:

@@ -416,13 +416,19 @@ def _bytes(path: Path, problems: Problems) -> bytes:
         raise
     except (OSError, ValueError) as error:
         raise InputError(f"{problems.subject}: {getattr(error, 'strerror', None) or error}") from error
-    if any(getattr(before, what) != getattr(after, what) for what in ("st_size", "st_mtime_ns", "st_ctime_ns")):
-        raise InputError(
-            f"{problems.subject}: the file changed while it was read\n  options: wait until whatever writes it is done, or read a copy"
-        )
+    refuse_changed(problems.subject, before, after)
     if not data or data.isspace():
         raise InputError(f"{problems.subject}: the file is empty")
     return data
+
+
+def refuse_changed(subject: str, before: os.stat_result, after: os.stat_result) -> None:
+    """Raise InputError if a file is not the one it was."""
+    known = ("st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+    if any(getattr(before, what) != getattr(after, what) for what in known):
+        raise InputError(
+            f"{subject}: the file changed while it was read\n  options: wait until whatever writes it is done, or read a copy"
+        )
 
 
 def _unpacked(file: BinaryIO, size: int, problems: Problems) -> bytes:
