@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install -qq
 
-.PHONY: demo test check bench faults docs fuzz lock licences sbom clean
+.PHONY: demo test check bench faults docs fuzz coverage lock licences sbom clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -32,6 +32,14 @@ FUZZ_SECONDS ?= 600
 fuzz: .venv/.fuzz
 	@FUZZ_SECONDS=$$(($(FUZZ_SECONDS) * 2 / 3)) $(BIN)/python tests/fuzz/run.py
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/checked FUZZ_EXAMPLES=$$(($(FUZZ_SECONDS) / 2 + 1)) $(BIN)/python -m pytest -n auto tests/fuzz
+
+# The lines of src/ that the tests run, with kernels as plain Python; tests/slow_without_jit.txt says which tests are left out.
+coverage: .venv/.test
+	@$(PIP) 'coverage>=7.10'
+	@rm -rf build/coverage && mkdir -p build/coverage
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --parallel-mode -m pytest -n auto
+	@$(BIN)/python -m coverage combine --quiet
+	@$(BIN)/python -m coverage report --skip-covered --fail-under=85
 
 # Versions stay as they are where they still fit; `uv pip compile --upgrade` in place of it takes the newest.
 lock: .venv/bin/python

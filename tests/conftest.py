@@ -14,8 +14,22 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-hypothesis.settings.register_profile("tsveil", deadline=None, derandomize=True, max_examples=60)
+# Without compiled kernels (`make coverage`) each example takes a hundred times as long.
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+hypothesis.settings.register_profile("tsveil", deadline=None, derandomize=True, max_examples=60 if COMPILED else 8)
 hypothesis.settings.load_profile("tsveil")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out, where nothing is compiled, the tests that would then take long: their list is slow_without_jit.txt."""
+    if COMPILED:
+        return
+    lines = (Path(__file__).parent / "slow_without_jit.txt").read_text(encoding="utf-8").splitlines()
+    slow = tuple(line for line in lines if line and not line.startswith("#"))
+    left_out = [item for item in items if item.nodeid.startswith(slow)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.nodeid.startswith(slow)]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,0 +1,58 @@
+"""Every method in parts on data so small that this also runs without compiled kernels (`make coverage`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import tsveil as tv
+from engine_files import private, published, write_files
+from tsveil.engine.threads import LocalEngine
+from tsveil.large.protect import LargeRelease
+from tsveil.protect.base import Method
+from tsveil.protect.intervals import IntervalMethod
+
+ROWS = 60
+
+METHODS: dict[str, tuple[Method | IntervalMethod, str]] = {
+    "mdav": (tv.MDAV(k=3), "curves"),
+    "attributes": (tv.MDAV(k=3), "people"),
+    "v-mdav": (tv.VMDAV(k=3), "curves"),
+    "univariate": (tv.OptimalUnivariate(k=3), "people"),
+    "rank swapping": (tv.RankSwap(p=10), "people"),
+    "(n,l,k)": (tv.NLK(n=1, l=3, k=3), "curves"),
+    "(k,P)": (tv.KP(k=4, P=2), "curves"),
+    "envelopes": (tv.KAnonymousEnvelopes(k=3, round_to=0.1), "curves"),
+}
+
+
+def protect(method: Method | IntervalMethod, frame: pl.DataFrame, folder: Path, files: int) -> LargeRelease:
+    source = tv.source(write_files(folder / f"in{files}", frame, files))
+    return tv.protect_folder(source, method, folder / f"out{files}", engine=LocalEngine(), seed=7, part=20, chunk=25)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_number_of_files_changes_nothing(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    method, kind = METHODS[name]
+    frame = request.getfixturevalue(kind)[:ROWS]
+    if "town" in frame.columns:
+        frame = frame.drop("town")
+    one, three = (protect(method, frame, tmp_path, files) for files in (1, 3))
+    assert one.verdict.holds == (name != "rank swapping")  # which promises nothing
+    assert one.verdict == three.verdict
+    assert_frame_equal(published(one.folder), published(three.folder), check_exact=True)
+    assert_frame_equal(private(one.folder), private(three.folder))
+    assert one.card.to_dict() == three.card.to_dict()
+
+
+@pytest.mark.parametrize(
+    "method", [tv.MDAV(k=3, grouping="joint"), tv.VMDAV(k=3, grouping="joint")], ids=["mdav", "v-mdav"]
+)
+def test_everybody_has_company(method: Method, tmp_path: Path, curves: pl.DataFrame) -> None:
+    """Counted in the published files, not by the verifier."""
+    rows = published(protect(method, curves[:ROWS].drop("town"), tmp_path, 2).folder)
+    assert rows.height == ROWS
+    assert rows.group_by(pl.exclude("meter")).len()["len"].min() >= 3  # type: ignore[operator]
