@@ -26,6 +26,7 @@ def fuzz(name: str, seconds: int) -> None:
     corpus.mkdir()
     for number, seed in enumerate(seeds):
         (corpus / str(number)).write_bytes(seed)
+        target(seed)  # compiles what it needs, which on a busy machine may take longer than an input is allowed to
     keep = Path(tempfile.mkdtemp(prefix=f"tsveil-fuzz-{name}-found-"))
     options = [
         f"-max_total_time={seconds}",

@@ -174,6 +174,10 @@ TARGETS: dict[str, tuple[Callable[[bytes], None], list[bytes]]] = {
     ),
     "tables": (
         value_table,
-        [bytes(range(3)) + bytes([0, 0, 1, 1, 2, 2, 3, 3]), bytes([2, 0, 0]) + bytes([2, 3, 6] * 6)],
+        [
+            bytes(range(3)) + bytes([0, 0, 1, 1, 2, 2, 3, 3]),
+            bytes([2, 0, 0]) + bytes([2, 3, 6] * 6),
+            bytes([2, 0, 0]) + bytes([2, 3, 6, 2, 3, 6, 2, 3, 2, 3, 3, 6, 2, 6, 6, 2, 3, 6]),
+        ],
     ),
 }
