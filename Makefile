@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install -qq
 
-.PHONY: demo test check bench faults docs fuzz coverage lock licences sbom clean
+.PHONY: demo test check bench faults docs fuzz coverage mutation lock licences sbom clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -40,6 +40,12 @@ coverage: .venv/.test
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --parallel-mode -m pytest -n auto
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report --skip-covered --fail-under=85
+
+# Small faults are put into protect/ and guarantee/, a sample of so many in each module, and the tests must notice.
+PER_MODULE ?= 8
+mutation: .venv/.test
+	@$(PIP) cosmic-ray
+	@$(BIN)/python tools/mutate.py --per-module $(PER_MODULE)
 
 # Versions stay as they are where they still fit; `uv pip compile --upgrade` in place of it takes the newest.
 lock: .venv/bin/python
