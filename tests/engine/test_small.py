@@ -12,6 +12,7 @@ import tsveil as tv
 from engine_files import private, published, write_files
 from tsveil.engine.threads import LocalEngine
 from tsveil.large.protect import LargeRelease
+from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
 
@@ -56,3 +57,28 @@ def test_everybody_has_company(method: Method, tmp_path: Path, curves: pl.DataFr
     rows = published(protect(method, curves[:ROWS].drop("town"), tmp_path, 2).folder)
     assert rows.height == ROWS
     assert rows.group_by(pl.exclude("meter")).len()["len"].min() >= 3  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("kind", ["curves", "people"])
+def test_of_many_records_a_sample_is_looked_for_in_the_whole_release(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, least in (("EXACT_SERIES", 50), ("EXACT_ATTRIBUTES", 50), ("SOME_SERIES", 30), ("SOME_ATTRIBUTES", 30)):
+        monkeypatch.setattr(f"tsveil.large.measure.{name}", least)
+    frame = request.getfixturevalue(kind)[:ROWS]
+    one, three = (protect(tv.MDAV(k=3), frame, tmp_path, files) for files in (1, 3))
+    assert isinstance(one.card, Scorecard)
+    told = one.card.options["people"]
+    assert told.startswith("a random sample of ")
+    assert told.endswith(f" of {ROWS} records, each linked against the whole release")
+    assert 0 < int(told.split()[4]) < ROWS
+    assert one.card.to_dict() == three.card.to_dict()
+    # Groups of at least 3: whoever is looked for, a record is one of three at best.
+    assert all(0 <= one.card[name] <= 100 / 3 + 1e-9 for name in one.card.by_known if name in ("EULD", "STSLD"))
+    assert all(0 <= rate <= 100 for rates in one.card.by_known.values() for rate in rates)
+
+
+def test_attacks_that_need_everything_at_once_are_named(tmp_path: Path, curves: pl.DataFrame) -> None:
+    release = protect(tv.RankSwap(p=10), curves[:ROWS].drop("town"), tmp_path, 2)
+    assert isinstance(release.card, Scorecard)
+    assert "linkage by ranks" in release.card.options["not measured"]

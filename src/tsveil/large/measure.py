@@ -24,7 +24,7 @@ import polars as pl
 
 from tsveil._types import Array, Indices
 from tsveil.attack._nearest import nearest_with_distance
-from tsveil.attack.fits import Run, fitting
+from tsveil.attack.fits import Run, fitting, made_for_series
 from tsveil.attack.interval import rank_gaps, ranks
 from tsveil.data.dataset import Dataset
 from tsveil.engine.base import Engine, Result, Task
@@ -231,6 +231,11 @@ def disclosed(task: Task) -> Result:
     return {"hits": [int(np.count_nonzero(gap * 100.0 <= width * job.n)) for width in PERCENTS]}
 
 
+def _made_for(job: Job) -> list[Run]:
+    """The attacks made for the method that need all of a release of series at once."""
+    return made_for_series(job.method, job.settings, sized(job))
+
+
 def _runs(job: Job) -> list[Run]:
     """The attacks that fit the method."""
     return fitting(job.method, job.settings, sized(job))
@@ -303,8 +308,10 @@ def _of_series(spool: Path, job: Job, files: Sequence[Result], engine: Engine, a
     shortest = min(len(role.columns) for role in job.source.series)
     if left_out := [name for name in MODELS if name not in fitting_models(shortest)]:
         options["models left out"] = f"{', '.join(left_out)} (series of {shortest} points are too short for them)"
-    if attributes := [role.name for role in job.source.blocks if role.times is None]:
-        options["not measured"] = ", ".join(attributes)
+    missing = [role.name for role in job.source.blocks if role.times is None]
+    missing += [f"{run.title}, which is made for {job.method} and may find more" for run in _made_for(job)]
+    if missing:
+        options["not measured"] = ", ".join(missing)
     return Scorecard(figures, per_series, pl.DataFrame(), options, series.MEANINGS, by_known)
 
 
