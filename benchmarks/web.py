@@ -1,6 +1,6 @@
 """The web app: first paint, the memory of the server during an upload of 100 MB and its preview, and twenty sessions at once.
 
-    python benchmarks/web.py [MEGABYTES]
+    python benchmarks/web.py [MEGABYTES [SECONDS]]        SECONDS: how long the twenty visit
 
 First paint is what Chromium reports for a page of the demo, from the click to the first pixels. Memory is the resident set of the server's
 process, and of the job's process beside it, sampled every 20 ms.
@@ -26,7 +26,8 @@ import httpx
 import numpy as np
 import psutil
 
-SESSIONS, PAGES = 20, 15
+#: visitors at the same time, and the pause of each after a page, in seconds
+SESSIONS, PAUSE = 20, 0.1
 
 
 class Server:
@@ -156,7 +157,7 @@ def upload(server: Server, folder: Path, megabytes: int) -> None:
     print(f"| peak of the job's process, MB | {peak.job:.0f} |", flush=True)
 
 
-def sessions(server: Server) -> None:
+def sessions(server: Server, seconds: float) -> None:
     clients = [server.entered() for _ in range(SESSIONS)]
     study = clients[0].get("/").text.split('href="/s/')[1].split("/")[0]
     paths = ["/", f"/s/{study}/load", "/static/style.css", "/static/app.js", "/static/map.js"]
@@ -164,11 +165,12 @@ def sessions(server: Server) -> None:
     cpu, start = sum(server.watched.cpu_times()[:2]), time.perf_counter()
 
     def visit(client: httpx.Client) -> list[float]:
-        times = []
-        for at in range(PAGES):
+        times: list[float] = []
+        while time.perf_counter() - start < seconds:
             begin = time.perf_counter()
-            assert client.get(paths[at % len(paths)]).status_code == 200
+            assert client.get(paths[len(times) % len(paths)]).status_code == 200
             times.append(1000 * (time.perf_counter() - begin))
+            time.sleep(PAUSE)
         return times
 
     with ThreadPoolExecutor(SESSIONS) as pool:
@@ -185,6 +187,7 @@ def sessions(server: Server) -> None:
 
 def main() -> None:
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 10.0
     print("| what | measured |\n| --- | ---: |")
     with started() as (server, folder):
         painted = first_paint(server)
@@ -192,7 +195,7 @@ def main() -> None:
             f"| first contentful paint of the demo's page, median of {len(painted)}, ms | {statistics.median(painted):.0f} |",
             flush=True,
         )
-        sessions(server)
+        sessions(server, seconds)
         upload(server, folder, megabytes)
 
 
