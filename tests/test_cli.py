@@ -223,6 +223,25 @@ def test_attack_on_microdata(tmp_path: Path) -> None:
     assert list(one["attacks"]) == ["distance"]
 
 
+def test_attack_without_common_attributes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    size = np.sort(rng.lognormal(5, 1, 80))[:, None]
+    ids = [f"p{i}" for i in range(80)]
+    for name, columns in (("a", ["income", "rent", "car"]), ("b", ["tax", "savings"])):
+        frame = pl.DataFrame((size * rng.uniform(0.97, 1.03, (80, len(columns)))).round(2), schema=columns)
+        frame.insert_column(0, pl.Series("nr", ids)).sample(fraction=1, shuffle=True, seed=5).write_csv(
+            tmp_path / f"{name}.csv"
+        )
+    words = ("attack", tmp_path / "a.csv", tmp_path / "b.csv", "--truth", "id")
+    found = json.loads(tsveil(*words, "--method", "fuzzy", "--json").output)
+    assert list(found["attacks"]) == ["fuzzy"]
+    assert found["attacks"]["fuzzy"]["attack"].endswith("3 and 2 attributes")
+    assert found["attacks"]["fuzzy"]["rate"] > 10 * 100 / 80
+    refused = tsveil(*words)  # the other attacks need the same columns
+    assert refused.exit_code == 2
+    assert "income" in refused.output
+
+
 def test_envelopes_and_patterns_from_file_to_query(meters: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     made = tsveil("protect", meters, "--out", out, "--method", "kp", "--k", 6, "--P", 2)

@@ -361,7 +361,13 @@ def evaluate(
 @click.option(
     "--known", metavar="NAME,NAME", help="Attributes, blocks or series that the intruder knows; all by default."
 )
-@click.option("--method", "name", default="auto", show_default=True, help="One attack by name, or auto: all that fit.")
+@click.option(
+    "--method",
+    "name",
+    default="auto",
+    show_default=True,
+    help="One attack by name, or auto: all that fit. fuzzy is for files without common attributes.",
+)
 @click.option("--truth", metavar="FILE", help="Links ids: CSV with the columns original, released; or the word id.")
 @click.option(
     "--distance",
@@ -382,12 +388,12 @@ def attack(
     blocking: int | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Re-identify records of RELEASED, made by any tool, as an intruder who knows ORIGINAL would."""
-    from tsveil.attack.attempts import attempts
+    from tsveil.attack.attempts import FUZZY, attempts
     from tsveil.data.published import read_like
     from tsveil.data.read import read
 
     data = read(original, **reading(options))
-    protected = read_like(released, data)
+    protected = read(released) if name == FUZZY else read_like(released, data)
     names = known.split(",") if known else None
     with shown_progress(not as_json):
         tried = attempts(

@@ -8,6 +8,7 @@ from typing import Any
 
 from tsveil.attack._files import HasData, released_data
 from tsveil.attack.fits import ATTACKS
+from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.links import Links
 from tsveil.attack.probabilistic import MOST
 from tsveil.attack.series import Distance, series
@@ -17,8 +18,10 @@ from tsveil.errors import ParameterError
 
 #: name -> distance of the time series linkage
 SERIES: dict[str, Distance] = {"values": "euclidean", "shape": "sts", "warping": "dtw"}
-#: compares every pair at length, so it runs only when asked for
-SLOW = "warping"
+#: links files that have no attribute in common
+FUZZY = "fuzzy"
+#: run only when asked for: one compares every pair at length, the other knows less than is known of files with common attributes
+ASKED = ("warping", FUZZY)
 
 
 def attempts(
@@ -43,7 +46,7 @@ def attempts(
     >>> attempts(data, tv.MDAV(k=2).protect(data))
     {'values': Links: ..., 'shape': Links: ...}
     """
-    names = list(SERIES) if original.series else list(ATTACKS)
+    names = list(SERIES) if original.series else [*ATTACKS, FUZZY]
     options: dict[str, Any] = {"one_to_one": True} if one_to_one else {}
     options |= {} if blocking is None else {"blocking": blocking}
     able = names if original.series else ["distance"]
@@ -66,7 +69,7 @@ def attempts(
         raise ParameterError(
             f"the attack {only!r} does not know {' and '.join(options)}; of these attacks {', '.join(able)} does"
         )
-    wanted = [only] if only else [name for name in (able if options else names) if name != SLOW]
+    wanted = [only] if only else [name for name in (able if options else names) if name not in ASKED]
     tried: dict[str, Callable[..., Links]]
     if original.series:
         tried = {name: partial(series, distance=SERIES[name], **options) for name in wanted}
@@ -75,5 +78,6 @@ def attempts(
             wanted.remove(
                 "probabilistic"
             )  # it compares patterns of agreement: their number doubles with each attribute
-        tried = {name: partial(ATTACKS[name].function, **options) for name in wanted}
+        functions = {FUZZY: fuzzy, **{name: attack.function for name, attack in ATTACKS.items()}}
+        tried = {name: partial(functions[name], **options) for name in wanted}
     return {name: attack(original, released_data(released), known=known, truth=truth) for name, attack in tried.items()}
