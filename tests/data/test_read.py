@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tsveil as tv
+from tsveil.data._trial import Trial
 from tsveil.data.read import looked_at, read
 from tsveil.errors import InputError, ParameterError, TsveilError
 
@@ -163,6 +165,37 @@ def test_the_parser_of_a_trial_is_not_a_file_beside_us(file: Any, monkeypatch: p
     place = file("import os\nos.abort()\n", "polars.py")
     monkeypatch.chdir(place.parent)
     assert read(file(PARQUET)).n == 3
+
+
+def test_what_the_trial_could_not_parse_is_not_parsed_again(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of two damaged columns is met first is chance: an error in the trial may be the end of this process."""
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("polars.read_parquet", never)
+    monkeypatch.setattr("polars.read_parquet_schema", never)
+    cut = message(file(PARQUET[:50] + PARQUET[54:]))
+    assert cut.startswith("meters.csv cannot be read: it is not a complete Parquet file (")
+    assert cut.endswith(")\n  options: fetch or write the file again, or save the table as CSV (UTF-8)")
+
+
+def test_one_trial_for_many_files_goes_on_after_one_that_ended_it() -> None:
+    cut, ends = PARQUET[:50] + PARQUET[54:], PARQUET[:12] + b"\x7f" + PARQUET[13:]
+    with Trial() as trial:
+        told = [trial.problem(data) or "" for data in (PARQUET, cut, ends, PARQUET, ends, b"", PARQUET)]
+    short = [text.split(" (")[0] for text in told]
+    ended, broken = "the Parquet file is damaged, so that its parser ends", "it is not a complete Parquet file"
+    assert short == ["", broken, ended, "", ended, broken, ""]
+
+
+@pytest.mark.parametrize("python", ["", shutil.which("false")])
+def test_where_no_child_can_be_started_files_are_read_all_the_same(
+    file: Any, monkeypatch: pytest.MonkeyPatch, python: str
+) -> None:
+    monkeypatch.setattr("sys.executable", python)
+    assert read(file(PARQUET)).n == 3
+    assert "it is not a complete Parquet file (" in message(file(PARQUET[:50] + PARQUET[54:]))
 
 
 # -- layouts and roles ------------------------------------------------------------------------------------------------

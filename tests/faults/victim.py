@@ -138,6 +138,20 @@ def do(job: dict[str, Any]) -> None:
         os._exit(code)
 
 
+def ended(child: int, after: float | None) -> int:
+    """The exit code of a job, which is killed if it is still at work after so many seconds."""
+    until = None if after is None else time.monotonic() + after
+    while until is not None:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        if (left := until - time.monotonic()) <= 0:
+            os.kill(child, signal.SIGKILL)
+            break
+        time.sleep(min(left, 0.01))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 def main() -> None:
     """Do job after job."""
     threads = {(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()}
@@ -149,11 +163,7 @@ def main() -> None:
         child = os.fork()
         if not child:
             do(job)
-        if "after" in job:
-            time.sleep(job["after"])
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        print(json.dumps(os.waitstatus_to_exitcode(status)), flush=True)
+        print(json.dumps(ended(child, job.get("after"))), flush=True)
 
 
 if __name__ == "__main__":

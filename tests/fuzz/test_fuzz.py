@@ -74,7 +74,7 @@ SNIPPETS = [b",", b";", b"\t", b"|", b"\n", b"\r", b'"', b"'", b"\0", b" ", b"-"
 def test_readers_and_verifiers(name: str) -> None:
     target, seeds = TARGETS[name]
 
-    @few(60 if name != "parquet" else 15)  # every Parquet file costs a child process
+    @few(60)
     @given(mutated(seeds) if name != "tables" else st.binary(min_size=6, max_size=60))
     def hold(data: bytes) -> None:
         target(data)

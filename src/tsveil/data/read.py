@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Literal
 import polars as pl
 
 from tsveil.data._memory import reserve
-from tsveil.data._trial import survives_parsing
+from tsveil.data._trial import parsing_problem
 from tsveil.data.dataset import Dataset, Layout
 from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
 from tsveil.data.gaps import Missing, check_gap_options
@@ -371,15 +371,14 @@ class _Source:
 def _opened(path: Path, separator: str | None, decimal: str | None, own: bool, problems: Problems) -> _Source:
     data = _bytes(path, problems)
     if data[:4] == b"PAR1":
-        if not own and not survives_parsing(data):
+        if not own and (wrong := parsing_problem(data)):
             raise InputError(
-                f"{problems.subject}: the Parquet file is damaged, so that its parser ends\n"
-                "  options: fetch or write the file again, or save the table as CSV (UTF-8)"
+                f"{problems.subject}: {wrong}\n  options: fetch or write the file again, or save the table as CSV (UTF-8)"
             )
         try:
             _check_width(len(pl.read_parquet_schema(io.BytesIO(data))), problems)
             return _Source(pl.read_parquet(io.BytesIO(data)), "parquet")
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # no trial was possible
             raise InputError(f"{problems.subject}: it is not a complete Parquet file ({_first_line(error)})") from error
     if data[:4] == b"PK\x03\x04":
         problems.add("it is a zip archive or an Excel workbook")
