@@ -17,7 +17,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
 from tsveil.engine.base import Engine
 from tsveil.engine.threads import LocalEngine
-from tsveil.large import measure, ways
+from tsveil.large import known_values, ways
 from tsveil.large.protect import LargeRelease
 from tsveil.measure.kp import pattern_loss, value_loss
 from tsveil.protect.base import Method
@@ -286,8 +286,8 @@ def test_who_is_singled_out_is_counted_over_all_files(references: dict[str, Larg
     # Up to 100,000 records everybody is a person whom the intruder may know; the first 200 are asked about.
     alone = [
         (rows[:, points] == rows[person, points]).all(axis=1).sum() == 1
-        for person in range(measure.SINGLED)
-        for points in (measure.known_points(6, 1, person, draw) for draw in range(measure.DRAWS))
+        for person in range(known_values.SINGLED)
+        for points in (known_values.known_points(6, 1, person, draw) for draw in range(known_values.DRAWS))
     ]
     share = release.facts["identified by random known values, series, %"]
     assert 0 < share == round(100 * float(np.mean(alone)), 2)

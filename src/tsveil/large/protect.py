@@ -37,6 +37,7 @@ from tsveil.guarantee.base import Guarantee, Verdict
 from tsveil.large import measure, steps
 from tsveil.large.intervals import NOT_MEASURED, interval_card, interval_readme, letters_of, made_width
 from tsveil.large.job import Job, Unit, get_array, put_array
+from tsveil.large.known_values import singled_out
 from tsveil.large.parts import Tree, grown, joined
 from tsveil.large.source import MOST, Source
 from tsveil.large.verify import verify_files
@@ -164,7 +165,7 @@ def protect_folder(
             card = interval_card(job, files)
         else:
             card = measure.scorecard(spool, job, files, running)
-        alone = measure.singled_out(spool, job, running) if isinstance(method, NLK) else {}
+        alone = singled_out(spool, job, running) if isinstance(method, NLK) else {}
         warnings += tuple(
             f"series {name!r}: (n,l,k)-anonymity does not stop re-identification: {method.settings()['n']} random known values single out "
             f"{share:.1f} % of the series (of a sample)"
