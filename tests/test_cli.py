@@ -176,6 +176,22 @@ def test_a_plan_for_microdata_with_blocks_by_correlation(tmp_path: Path, method:
         assert sorted(published["a0"]) == sorted(frame["a0"])
 
 
+def test_hints_are_as_one_would_type_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("age,pay\n1,2\n3,\n5,6\n7,8\n")
+    for words in (("inspect", path), ("protect", path, "--out", tmp_path / "out", "--k", 2)):
+        told = tsveil(*words)
+        assert told.exit_code == 2
+        assert "options: --missing drop leaves" in told.output
+    assert tsveil("inspect", path, "--missing", "drop").exit_code == 0
+    shape = tsveil("protect", path, "--missing", "drop", "--out", tmp_path / "out", "--k", 2, "--distance", "sts")
+    assert "options: --distance euclidean" in shape.output
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[input]\npath = "a.csv"\n[method]\nname = "mdav"\nk = 2\n[output]\nfolder = "out"\n')
+    told = tsveil("run", plan)
+    assert "options: missing='drop' leaves" in told.output  # as a plan has it
+
+
 def test_attack_shows_what_an_intruder_learns(meters: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     tsveil("protect", meters, "--out", out, "--k", 3)

@@ -16,7 +16,7 @@ SOURCE = Path(tsveil.__file__).parent
 #: from the bottom to the top; a module may import what stands in its own or an earlier line
 ORDER = [
     ["_types", "errors"],
-    ["params", "progress", "randomness", "technique"],
+    ["params", "plan_problems", "progress", "randomness", "technique"],
     ["_kernels", "engine"],
     ["data", "transform", "distance"],
     ["guarantee"],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,7 +46,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except TsveilError as error:
             click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-            click.echo(str(error), err=True)
+            click.echo(as_typed(str(error), self.get_command(ctx, ctx.invoked_subcommand or "")), err=True)
             ctx.exit(1 if isinstance(error, GuaranteeError) else 2)
         except (MemoryError, RuntimeError) as error:
             if not isinstance(error, MemoryError) and "new thread" not in str(error):
@@ -60,6 +61,26 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("stopped; nothing was written", err=True)
             ctx.exit(130)
+
+
+def as_typed(message: str, command: click.Command | None) -> str:
+    """A message whose hints name options as this command takes them: `missing='drop'` is `--missing drop` here, and stays in plans.
+
+    Examples
+    --------
+    >>> as_typed("2 problems\\n  options: missing='drop', resample=m", main.commands["inspect"])
+    '2 problems\\n  options: --missing drop, --resample M'
+    """
+    names = {option.name for option in command.params} if command else set()
+    any_name = bool(command and command.context_settings.get("allow_extra_args"))  # the parameters of a method
+
+    def typed(found: re.Match[str]) -> str:
+        name, text, letter = found.groups()
+        return f"--{name} {text or letter.upper()}" if any_name or name in names else found[0]
+
+    lines = message.split("\n")
+    hints = [re.sub(r"\b(\w+)=(?:'([^']+)'|([a-z])\b)", typed, line) for line in lines]
+    return "\n".join(hint if "options: " in line else line for line, hint in zip(lines, hints, strict=True))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -193,7 +214,7 @@ def inspect(file: Path, as_json: bool, **options: Any) -> None:
 
         data = read(file, **given)
     except InputError as error:
-        problem = str(error)
+        problem = as_typed(str(error), main.commands["inspect"])
     if as_json:
         click.echo(json.dumps({**look.to_dict(), "problems": problem, "data": repr(data) if data else None}, indent=2))
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from tsveil.large.protect import LargeRelease
 from tsveil.measure.evaluate import evaluate
 from tsveil.measure.kp import IntervalCard
 from tsveil.measure.scorecard import Scorecard
+from tsveil.plan_problems import look_through
 from tsveil.registry import method, recommended
 from tsveil.release import Release
 from tsveil.report.context import Context
@@ -95,9 +97,16 @@ class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
     @classmethod
     def from_toml(cls, text: str, source: str = "the plan") -> Self:
         """Read a plan from TOML text."""
+        problems = Problems(f"{source} cannot be used", PlanError)
         try:
-            return msgspec.toml.decode(text, type=cls)
-        except (msgspec.ValidationError, msgspec.DecodeError) as error:
+            tables = tomllib.loads(text)
+            look_through(cls, tables, problems)
+            problems.hint(f"options: {cls.start}")
+            problems.raise_if_any()
+            return msgspec.convert(tables, cls)
+        except PlanError:
+            raise
+        except (ValueError, RecursionError) as error:  # not TOML, numbers of thousands of digits, brackets without end
             raise PlanError(f"{source} cannot be used: {error}\n  options: {cls.start}") from error
 
     @classmethod
