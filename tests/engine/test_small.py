@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -15,6 +16,10 @@ from tsveil.large.protect import LargeRelease
 from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from pyspark.sql import SparkSession
 
 ROWS = 60
 
@@ -82,3 +87,23 @@ def test_attacks_that_need_everything_at_once_are_named(tmp_path: Path, curves: 
     release = protect(tv.RankSwap(p=10), curves[:ROWS].drop("town"), tmp_path, 2)
     assert isinstance(release.card, Scorecard)
     assert "linkage by ranks" in release.card.options["not measured"]
+
+
+@pytest.mark.parametrize("kind", ["curves", "people"])
+def test_every_engine_gives_the_same(
+    kind: str, tmp_path: Path, client: Client, spark: SparkSession, request: pytest.FixtureRequest
+) -> None:
+    frame = request.getfixturevalue(kind)[:ROWS]
+    source = tv.source(write_files(tmp_path / "in", frame, 2), confidential=["town"] if kind == "curves" else [])
+    given = {"local": LocalEngine(), "dask": client, "spark": spark}
+    releases = {
+        name: tv.protect_folder(source, tv.MDAV(k=3), tmp_path / name, engine=engine, seed=7, part=20, chunk=25)
+        for name, engine in given.items()
+    }
+    assert {name: release.facts["engine"] for name, release in releases.items()} == dict(zip(given, given, strict=True))
+    one = releases["local"]
+    assert one.verdict.holds
+    for other in releases.values():
+        assert_frame_equal(published(one.folder), published(other.folder), check_exact=True)
+        assert_frame_equal(private(one.folder), private(other.folder))
+        assert one.card.to_dict() == other.card.to_dict()
