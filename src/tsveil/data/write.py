@@ -85,20 +85,33 @@ def write_table(data: Dataset, folder: Path, stem: str, form: str | None = None)
 
 
 def write_frame(frame: pl.DataFrame, path: Path, layout: Layout) -> None:
-    """Write a table as Parquet or CSV, as the file's name says; CSV with the separator and the decimal mark of the layout.
-
-    The words of a categorical column are stored apart from its rows, those of records that are not published among them: so such
-    a column is written as text.
-    """
-    listed = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
-    frame = frame.with_columns(pl.col(listed).cast(pl.String))
-    try:
+    """Write a table as Parquet or CSV, as the file's name says; CSV with the separator and the decimal mark of the layout."""
+    frame = words_as_text(frame)
+    with told_by_the_disk():
         if path.suffix == ".parquet":
             frame.write_parquet(path)
         else:
             frame.write_csv(path, separator=layout.separator, decimal_comma=layout.decimal == ",")
+
+
+def words_as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Categorical columns as text: their words are stored apart from the rows, those of records that are not published among them.
+
+    Examples
+    --------
+    >>> words_as_text(pl.DataFrame({"town": ["a"]}, schema={"town": pl.Enum(["a", "b"])})).dtypes
+    [String]
+    """
+    listed = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
+    return frame.with_columns(pl.col(listed).cast(pl.String))
+
+
+@contextmanager
+def told_by_the_disk() -> Iterator[None]:
+    """A full disk reaches us as an OSError from one writer and as a PolarsError from another: make it an OSError."""
+    try:
+        yield
     except pl.exceptions.PolarsError as error:
-        # A full disk reaches us as an OSError from one writer and as a PolarsError from the other.
         raise OSError(None, str(error).strip().split("\n")[0]) from error
 
 

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from tsveil._types import AnyArray
+from tsveil.data.write import told_by_the_disk
 from tsveil.large.source import Source
 from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
@@ -105,7 +106,8 @@ def put(path: Path, write: Any) -> None:
     """Write a file so that it is complete or absent, also when two workers write it at once."""
     partial = path.with_name(f".{secrets.token_hex(6)}.{path.name}")
     try:
-        write(partial)
+        with told_by_the_disk():
+            write(partial)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)

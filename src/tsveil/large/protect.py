@@ -141,7 +141,9 @@ def protect_folder(
         chosen_engine(engine, scheduler=scheduler, master=master) as running,
     ):
         spool = place / "spool"
-        for name in ("spool", "published/data", "private/id_map"):
+        for name in ("spool", "private"):
+            (place / name).mkdir(mode=0o700)  # for their owner only
+        for name in ("published/data", "private/id_map"):
             (place / name).mkdir(parents=True)
         job = _looked(spool, job, running)
         guarantee = promise(job, method)

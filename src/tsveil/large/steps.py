@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import AnyArray, Array, Indices
+from tsveil.data.write import words_as_text
 from tsveil.engine.base import Result, Task
 from tsveil.errors import EngineError
 from tsveil.large.intervals import file_losses, table_of
@@ -154,7 +155,7 @@ def scatter(task: Task) -> Result:
     if others:
         rows = np.asarray(get_array(spool / "rows.npy")[start:stop])
         order = np.argsort(rows)
-        carried = frame.select(others)[order].with_columns(pl.Series(ROW, rows[order]))
+        carried = words_as_text(frame.select(others))[order].with_columns(pl.Series(ROW, rows[order]))
         put(spool / f"carried-{at}.arrow", lambda path: carried.write_ipc(path, compression="uncompressed"))
         put_array(spool / f"carried-{at}.ends.npy", _by_file(job, rows[order]))
     return {"counts": [np.diff(each).tolist() for each in ends]}

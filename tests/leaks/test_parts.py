@@ -1,0 +1,165 @@
+"""A release made in parts gives away no more than one made at once: markers, order of rows, bits, rights, and nothing left of the spool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import spearmanr
+
+import tsveil as tv
+from engine_files import private, published, walks, write_files
+from leaks.marks import POINTS, SEED, VALUES_STAY, found_in, marked_frame, markers
+from tsveil.data.write import complete_folder
+from tsveil.errors import InputError
+from tsveil.large import steps, ways
+from tsveil.large.protect import LargeRelease
+
+PROTECTED: dict[str, Any] = {"load": {"from": "load.0", "to": f"load.{POINTS - 1}", "kind": "series"}}
+
+
+def made(kind: Any) -> Any:
+    names = {parameter.name for parameter in kind.parameters()}
+    return kind.from_settings({key: value for key, value in {"k": 4, "P": 2}.items() if key in names})
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with marked files in it."""
+    folder = tmp_path_factory.mktemp("markedfolder") / "markedfiles"
+    return write_files(folder, marked_frame(), 3)
+
+
+def released(planted: Path, out: Path, method: Any) -> LargeRelease:
+    source = tv.source(planted, id="person", blocks=PROTECTED, confidential=["tariff"])
+    return tv.protect_folder(source, method, out, seed=SEED, part=20, chunk=15)
+
+
+@pytest.mark.parametrize("kind", ways.METHODS)
+def test_no_marker_is_published(planted: Path, tmp_path: Path, kind: Any) -> None:
+    release = released(planted, tmp_path / "out", made(kind))
+    assert len(release.files) > 1
+    wanted = markers(planted, cells=kind.name not in VALUES_STAY)
+    assert found_in(release.folder / "published", wanted) == []
+    assert {path.name for path in release.folder.iterdir()} == {"published", "private"}  # the spool is gone
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    found = found_in(release.folder / "private", markers(planted, cells=False))
+    assert any("an identifier" in one for one in found)
+    assert any("the seed" in one for one in found)
+
+
+def test_what_is_private_is_for_its_owner_only(planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the work is done, too: the spool holds all original values."""
+    rights = {}
+    assemble = steps.assemble
+
+    def looking(task: Any) -> Any:
+        spool = Path(task["spool"])
+        rights.update({path.name: path.stat().st_mode & 0o777 for path in (spool, spool.parent / "private")})
+        return assemble(task)
+
+    monkeypatch.setattr(steps, "assemble", looking)
+    folder = released(planted, tmp_path / "out", tv.MDAV(k=4)).folder
+    assert rights == {"spool": 0o700, "private": 0o700}
+    assert (folder / "private").stat().st_mode & 0o777 == 0o700
+    assert (folder / "published").stat().st_mode & 0o777 == (tmp_path / "out").stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical(), pl.Enum(["day", "night", "markedword"])], ids=["open", "closed"])
+def test_parquet_says_nothing_of_rows_that_are_not_published(tmp_path: Path, kind: Any) -> None:
+    """Words of a categorical column that only suppressed records have."""
+    rng = np.random.default_rng(3)
+    same = np.repeat(rng.normal(size=(10, 6)).cumsum(axis=1), 6, axis=0) + rng.normal(0, 1e-6, (60, 6))
+    alone = np.array([[0, 9, -9, 9, -9, 0]]) * 1.0
+    values = np.vstack([same, alone])
+    words = pl.Series("tariff", ["day", "night"] * 30 + ["markedword"], dtype=kind)
+    frame = pl.DataFrame(values, schema=list("123456")).with_columns(words)
+    source = tv.source(write_files(tmp_path / "in", frame, 2), confidential="tariff")
+    release = tv.protect_folder(source, tv.KP(k=6, P=2), tmp_path / "out", seed=1)
+    assert release.card.to_dict()["suppressed"] > 0
+    assert "markedword" not in published(release.folder)["tariff"].cast(pl.String).to_list()
+    assert found_in(release.folder / "published", {"a word": {b"marked"}}) == []
+
+
+RECORDS, SEEDS = 150, 6
+#: the rank correlation of two independent orders has this standard deviation
+SPREAD = 1 / np.sqrt(RECORDS - 1)
+
+
+@pytest.mark.parametrize("method", [tv.MDAV(k=3), tv.KAnonymousEnvelopes(k=3)], ids=["mdav", "k-envelopes"])
+def test_published_rows_are_in_random_order(tmp_path: Path, method: Any) -> None:
+    values = np.sort(walks(RECORDS, 4), axis=0)
+    frame = pl.DataFrame(values, schema=list("1234")).with_columns(who=pl.Series([f"h{i:03}" for i in range(RECORDS)]))
+    source = tv.source(write_files(tmp_path / "in", frame, 2), id="who")
+    found, orders = [], set()
+    for seed in range(SEEDS):
+        folder = tv.protect_folder(source, method, tmp_path / f"out{seed}", seed=seed, part=60, chunk=40).folder
+        order = [int(name[1:]) for name in private(folder)["original"]]  # in the order of the published rows
+        orders.add(tuple(order))
+        found.append(spearmanr(order, np.arange(RECORDS)).statistic)
+    assert len(orders) == SEEDS
+    assert max(map(abs, found)) < 5 * SPREAD
+    assert abs(np.mean(found)) < 4 * SPREAD / np.sqrt(SEEDS)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ways.METHODS if kind.name not in ("rank-swap", "nlk")])
+def test_members_of_a_group_have_the_same_bits(tmp_path: Path, kind: Any) -> None:
+    rng = np.random.default_rng(8)
+    values = rng.normal(0, 1, (90, 6)) / 3 + 1e6 * rng.integers(0, 2, (90, 1))
+    values[::7], values[1::7] = 0.0, -0.0
+    values[::11] *= 1e-9
+    frame = pl.DataFrame(values, schema=list("123456"))
+    release = tv.protect_folder(
+        tv.source(write_files(tmp_path / "in", frame, 2)), made(kind), tmp_path / "out", seed=1, part=40, chunk=25
+    )
+    known, table = private(release.folder), published(release.folder)
+    if "row" in known.columns:  # intervals: suppressed records are not published
+        known = known.filter(pl.col("row").is_not_null())
+    bits = table.select(pl.col(pl.Float64)).to_numpy().view(np.uint64)
+    assert not (bits == np.float64(-0.0).view(np.uint64)).any()
+    groups = {name: known[name].to_numpy() for name in known.columns if name.startswith("group")}
+    assert groups
+    for name, labels in groups.items():
+        # One column at a time: a group of that column alone.
+        own = bits[:, [table.select(pl.col(pl.Float64)).columns.index(name[-1])]] if len(groups) > 1 else bits
+        for group in np.unique(labels):
+            assert len(np.unique(own[labels == group], axis=0)) == 1
+        assert len(np.unique(labels)) < len(labels) / 3
+
+
+def test_messages_about_bad_cells_quote_no_good_ones(planted: Path, tmp_path: Path) -> None:
+    frame = marked_frame()
+    bad = frame.with_columns(
+        pl.when(pl.int_range(pl.len()) == 17).then(None).otherwise(pl.col("load.3")).alias("load.3")
+    )
+    source = tv.source(write_files(tmp_path / "in", bad, 2), id="person", blocks=PROTECTED)
+    with pytest.raises(InputError) as refused:
+        tv.protect_folder(source, tv.MDAV(k=4), tmp_path / "out")
+    assert "column 'load.3': the value is missing" in str(refused.value)
+    (tmp_path / "told").mkdir()
+    (tmp_path / "told" / "message.txt").write_text(str(refused.value))
+    assert found_in(tmp_path / "told", markers(planted, cells=True)) == []
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_fails_leaves_no_spool(planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(task: Any) -> Any:
+        raise RuntimeError("no more")
+
+    monkeypatch.setattr(steps, "assemble", broken)
+    with pytest.raises(Exception, match="no more"):
+        released(planted, tmp_path / "out", tv.MDAV(k=4))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(planted: Path, tmp_path: Path) -> None:
+    left = tmp_path / ".out.0123abcd.partial" / "spool"
+    left.mkdir(parents=True)
+    (left / "chunk-0.npy").write_bytes(b"markedid")
+    with complete_folder(tmp_path / "other", overwrite=False, marker="x") as place:
+        (place / "x").touch()
+    released(planted, tmp_path / "out", tv.MDAV(k=4))
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "other"}
