@@ -1,25 +1,31 @@
 """Mutation testing of protect/ and guarantee/: small faults are put into the code, and the tests must notice.
 
-    python tools/mutate.py [--per-module 12] [--seed 0] [--jobs 2] [MODULE ...]
+    python tools/mutate.py [--per-module 8] [--seed 0] [--jobs 2] [MODULE ...]
 
 Cosmic-ray makes the mutants (a comparison turned, a number changed, a branch negated, ...); a random sample of them is tried for
-each module, so that a run has bounds. Every mutant is tried in a forked child of a process that has loaded all libraries and
-compiled kernels: starting afresh would take longer than most tests. No file is changed. Mutants in type annotations are left out,
-because annotations are never evaluated here; nothing else is. Prints a table and every survivor, and exits 1 below --least percent.
+each module, so that a run has bounds. Every mutant is tried in a forked child of a process that has loaded all libraries: starting
+afresh would take longer than most tests. No file is changed. A child runs the examples of the docstrings, then the tests of the
+module, the quickest first, and ends with the first failure; tests that take longer than LONGEST are not waited for.
+Mutants in type annotations are left out, because annotations are never evaluated here, and so are cosmic-ray's two operators that need
+to be told names of variables; nothing else is. Prints every survivor and a table, and exits 1 below --least percent.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import difflib
 import importlib.abc
 import importlib.util
+import json
 import os
 import random
 import resource
+import signal
 import sys
-from collections.abc import Sequence
+import tempfile
+import time
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -27,33 +33,57 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "tsveil"
-#: of CPU: a mutant that loops for ever is noticed by its use of the machine, not by a clock that others slow down
-SECONDS = 240
-#: pytest wants to rewrite its plugins before anyone imports them
-ALREADY = "ignore::pytest.PytestAssertRewriteWarning"
+#: of processor time: a test that takes longer is not run for mutants, which can only lower the share that is killed
+LONGEST = 4.0
+#: a mutant may use this many times the processor time of its tests, and so many seconds more
+PATIENCE, SLACK = 3, 30
+#: how a child ends
+PASSED, NOTICED, NOT_RUN = 0, 1, 70
+#: seconds of a clock for each second of processor time, before a child that only waits is given up
+BUSY = 30
 
-GENERAL = ["tests/test_registry.py", "tests/test_release.py"]
+CONTRACT = ["tests/protect/test_parameters.py", "tests/test_registry.py", "tests/test_release.py"]
 MDAV = ["tests/property/test_mdav.py", "tests/protect/test_mdav_exact.py", "tests/golden/test_microaggregation.py"]
-KP = ["tests/guarantee/test_kp.py", "tests/test_interval_release.py", "tests/protect/test_kp.py"]
-#: module -> its tests, the quickest first; what is not listed has a test file of its own name
+GROUPS = [*MDAV, "tests/protect/test_microaggregation.py", "tests/protect/test_variable.py", *CONTRACT]
+REFINE = ["tests/protect/test_refine.py"]
+KP = [
+    "tests/protect/test_parameters.py",
+    "tests/guarantee/test_kp.py",
+    "tests/test_interval_release.py",
+    "tests/protect/test_kp.py",
+    "tests/measure/test_kp.py",
+]
+SWAP = ["tests/protect/test_rank_swap.py", *CONTRACT]
+#: module -> its tests; what is not listed has a test file of its own name
 TESTS = {
-    "protect/_mdav_exact": MDAV,
-    "protect/_mdav_parts": MDAV,
-    "protect/mdav": [*MDAV, *GENERAL],
-    "protect/microaggregation": [*MDAV, *GENERAL],
-    "protect/representative": [*MDAV, *GENERAL],
-    "protect/base": [*GENERAL, "tests/test_cli.py"],
+    "protect/_mdav_exact": [*MDAV, *REFINE],
+    "protect/_mdav_parts": [*MDAV, *REFINE, "tests/protect/test_variable.py"],
+    "protect/_refine": REFINE,
+    "protect/mdav": [*GROUPS, *REFINE],
+    "protect/microaggregation": GROUPS,
+    "protect/representative": GROUPS,
+    "protect/base": ["tests/protect/test_base.py", "tests/nasty/test_numbers.py", *CONTRACT],
     "protect/kp": KP,
     "protect/envelopes": KP,
     "protect/intervals": KP,
-    "protect/rank_swap_buckets": ["tests/protect/test_rank_swap.py"],
-    "protect/rank_swap_distribution": ["tests/protect/test_rank_swap.py"],
-    "protect/sensitive": ["tests/protect/test_variable.py"],
-    "protect/vmdav": ["tests/protect/test_variable.py"],
-    "guarantee/base": ["tests/guarantee/test_k_anonymity.py", "tests/guarantee/test_kp.py"],
-    "guarantee/p_sensitive": ["tests/protect/test_variable.py"],
-    "guarantee/nlk": ["tests/guarantee/test_nlk.py", "tests/protect/test_nlk.py"],
+    "protect/rank_swap_buckets": SWAP,
+    "protect/rank_swap_distribution": SWAP,
+    "protect/sensitive": ["tests/protect/test_variable.py", *CONTRACT],
+    "protect/vmdav": ["tests/protect/test_variable.py", *CONTRACT],
+    "protect/nlk": ["tests/protect/test_nlk.py", "tests/measure/test_nlk.py", *CONTRACT],
+    "guarantee/base": [
+        "tests/guarantee/test_base.py",
+        "tests/guarantee/test_k_anonymity.py",
+        "tests/guarantee/test_kp.py",
+    ],
+    "guarantee/p_sensitive": ["tests/guarantee/test_p_sensitive.py", "tests/protect/test_variable.py"],
+    "guarantee/kp": KP,
+    "guarantee/nlk": ["tests/guarantee/test_nlk.py", "tests/protect/test_nlk.py", "tests/measure/test_nlk.py"],
 }
+
+
+class NotRunError(Exception):
+    """The tests could not be run, so that nothing is known of a mutant."""
 
 
 class Mutant(NamedTuple):
@@ -73,10 +103,16 @@ def modules() -> list[str]:
 
 
 def tests_of(module: str) -> list[str]:
-    """The tests that look at a module. Its own examples are not among them: pytest would load the file past the mutant."""
+    """The tests that look at a module."""
     kind, name = module.split("/")
-    own = [f"tests/{kind}/test_{name}.py"] if (ROOT / f"tests/{kind}/test_{name}.py").exists() else []
-    return TESTS.get(module, [*own, *GENERAL])
+    return TESTS.get(module, [f"tests/{kind}/test_{name}.py", *CONTRACT])
+
+
+def examples_of(module: str) -> list[str]:
+    """The modules whose examples look at a module: itself and those of the two folders that import it."""
+    text = "tsveil." + module.replace("/", ".")
+    users = [m for m in modules() if f"{text} import" in (SOURCE / f"{m}.py").read_text(encoding="utf-8")]
+    return [m.replace("/", ".") for m in (module, *users)]
 
 
 def _line_starts(text: str) -> list[int]:
@@ -172,8 +208,46 @@ def load_all() -> None:
         importlib.import_module(f"tsveil._kernels.{path.stem}")
 
 
-def passes(tests: Sequence[str], mutant: Mutant | None) -> bool:
-    """Run tests in this process, with a mutant in place, and say whether all pass."""
+class Quickest:
+    """A plugin of pytest: sorts the tests by the time they took without a mutant, or notes that time."""
+
+    def __init__(self, times: dict[str, float], noting: bool) -> None:
+        self.times, self.noting = times, noting
+
+    def pytest_sessionstart(self) -> None:
+        """A failure is enough: no smaller example is looked for, and none is kept for the next run."""
+        from hypothesis import Phase, settings
+
+        phases = (Phase.explicit, Phase.generate)
+        settings.register_profile("mutants", parent=settings.get_profile("tsveil"), phases=phases, database=None)
+        settings.load_profile("mutants")
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """The quickest first, the longest not at all."""
+        if not self.noting:
+            items[:] = sorted((i for i in items if self.times[i.nodeid] < LONGEST), key=lambda i: self.times[i.nodeid])
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note the time."""
+        self.times[report.nodeid] = self.times.get(report.nodeid, 0.0) + time.process_time() - self.began
+        self.began = time.process_time()
+
+    def pytest_runtest_logstart(self) -> None:
+        """Begin to count."""
+        self.began = time.process_time()
+
+
+def examples_pass(names: list[str]) -> bool:
+    """Run the examples of docstrings. Pytest would load the files past the mutant."""
+    import doctest
+
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.FAIL_FAST
+    loaded = (importlib.import_module(f"tsveil.{name}") for name in names)
+    return all(doctest.testmod(module, optionflags=flags).failed == 0 for module in loaded)
+
+
+def passes(examples: list[str], tests: list[str], mutant: Mutant | None, plugin: Quickest) -> bool:
+    """Run examples and tests in this process, with a mutant in place, and say whether all pass; NotRunError if they cannot be run."""
     import pytest
 
     for name in [n for n in sys.modules if n.startswith("tsveil") and not n.startswith("tsveil._kernels")]:
@@ -183,34 +257,64 @@ def passes(tests: Sequence[str], mutant: Mutant | None) -> bool:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    return pytest.main(["-x", "-p", "no:xdist", "-W", ALREADY, *tests]) == 0
+    options = ["-x", "-p", "no:xdist", "--assert=plain", "--tb=no"]
+    if not examples_pass(examples):
+        return False
+    code = pytest.main([*options, *tests], plugins=[plugin]) if tests else pytest.ExitCode.OK
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
+        raise NotRunError(f"pytest ended with {code!r}")
+    return code == pytest.ExitCode.OK
 
 
-def tried(mutant: Mutant | None, tests: Sequence[str]) -> int:
-    """Start a child that tries a mutant, and give its process number."""
+def tried(mutant: Mutant | None, examples: list[str], tests: list[str], times: dict[str, float], notes: Path) -> int:
+    """Start a child that tries a mutant, or that notes the times of tests without one; gives its process number."""
     child = os.fork()
     if child == 0:
-        code = 1
+        code = NOTICED
         try:
             os.setsid()
             os.chdir(ROOT)
-            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-            code = 0 if passes(tests, mutant) else 1
-        except BaseException:  # (whatever goes wrong, the mutant was noticed)
-            code = 1
+            plugin = Quickest(times, noting=mutant is None)
+            if mutant is not None:
+                usual = sum(t for name, t in times.items() if t < LONGEST and name.split("::")[0] in tests)
+                most = int(PATIENCE * usual) + SLACK
+                resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+                signal.alarm(BUSY * most)
+            code = PASSED if passes(examples, tests, mutant, plugin) else NOTICED
+            if mutant is None:
+                notes.write_text(json.dumps(plugin.times), encoding="utf-8")
+        except NotRunError:
+            code = NOT_RUN
+        except BaseException:  # (a module that cannot even be imported was noticed)
+            code = NOTICED
         os._exit(code)
     return child
 
 
-def warmed(chosen: list[str]) -> None:
-    """Run the tests of all modules unchanged: they must pass, and kernels are compiled and cached for the children."""
-    for tests in sorted({tuple(tests_of(module)) for module in chosen}):
-        child = tried(None, tests)
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
-            sys.exit(f"the tests fail without any mutant: {' '.join(tests)}")
+def ended(child: int, status: int) -> bool:
+    """Whether a child found nothing; what it started ends with it. One that a signal ended, for its use of time, has noticed."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(status)
+    if code == NOT_RUN:
+        sys.exit("the tests of a mutant could not be run")
+    return code == PASSED
 
 
-def run(sample: list[Mutant], jobs: int) -> dict[int, bool]:
+def warmed(chosen: list[str], notes: Path) -> dict[str, float]:
+    """Run all without a mutant: everything must pass, and compiled kernels are kept for the children. Gives the time of each test."""
+    times: dict[str, float] = {}
+    examples = sorted({name for module in chosen for name in examples_of(module)})
+    files = sorted({test for module in chosen for test in tests_of(module)})
+    for what, arguments in [("examples", (examples, [])), *((name, ([], [name])) for name in files)]:
+        child = tried(None, *arguments, {}, notes)
+        if not ended(child, os.waitpid(child, 0)[1]):
+            sys.exit(f"these fail without any mutant: {what}")
+        times |= json.loads(notes.read_text(encoding="utf-8"))
+    return times
+
+
+def run(sample: list[Mutant], jobs: int, times: dict[str, float], notes: Path) -> dict[int, bool]:
     """Try all mutants, a few at a time; number -> whether it was killed."""
     killed: dict[int, bool] = {}
     running: dict[int, int] = {}
@@ -218,10 +322,11 @@ def run(sample: list[Mutant], jobs: int) -> dict[int, bool]:
     while waiting or running:
         while waiting and len(running) < jobs:
             number = waiting.pop(0)
-            running[tried(sample[number], tests_of(sample[number].module))] = number
+            mutant = sample[number]
+            running[tried(mutant, examples_of(mutant.module), tests_of(mutant.module), times, notes)] = number
         child, status = os.waitpid(-1, 0)
         number = running.pop(child)
-        killed[number] = os.waitstatus_to_exitcode(status) != 0
+        killed[number] = not ended(child, status)
         if not killed[number]:
             lived = sample[number]
             print(f"survived: {lived.module}.py:{lived.line} {lived.operator}\n{lived.change}\n", flush=True)
@@ -232,7 +337,7 @@ def main() -> None:
     """Sample, try and count."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*", default=modules(), metavar="MODULE")
-    parser.add_argument("--per-module", type=int, default=12)
+    parser.add_argument("--per-module", type=int, default=8)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--least", type=float, default=85.0)
@@ -240,13 +345,17 @@ def main() -> None:
     load_all()
     sample = [mutant for module in given.modules for mutant in sampled(module, given.per_module, given.seed)]
     print(f"{len(sample)} mutants of {len(given.modules)} modules", flush=True)
-    warmed(given.modules)
-    killed = run(sample, given.jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        notes = Path(folder) / "times.json"
+        killed = run(sample, given.jobs, warmed(given.modules, notes), notes)
     print("| module | mutants | killed |\n| --- | ---: | ---: |")
     for module in given.modules:
         own = [killed[number] for number, mutant in enumerate(sample) if mutant.module == module]
         print(f"| {module} | {len(own)} | {sum(own)} |")
     share = 100 * sum(killed.values()) / max(len(killed), 1)
+    for folder in ("protect", "guarantee"):
+        own = [killed[number] for number, mutant in enumerate(sample) if mutant.module.startswith(folder)]
+        print(f"{folder}/: killed {sum(own)} of {len(own)}")
     print(f"killed {sum(killed.values())} of {len(killed)}: {share:.1f} %")
     sys.exit(share < given.least)
 

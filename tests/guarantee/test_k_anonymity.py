@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tsveil as tv
-from tsveil.guarantee.base import NoGuarantee, Status
-from tsveil.guarantee.k_anonymity import KAnonymity, shared_by
+from tsveil.guarantee.base import NoGuarantee, Status, Verdict
+from tsveil.guarantee.k_anonymity import KAnonymity, Scope, shared_by
 
 
 @given(st.lists(st.lists(st.sampled_from([0.0, 1.0, -1.0, 1e-300]), min_size=2, max_size=2), min_size=1, max_size=30))
@@ -49,3 +49,66 @@ def test_nothing_claimed_is_not_a_pass() -> None:
     assert verdict.status is Status.NONE_CLAIMED
     assert not verdict.holds
     assert not verdict.blocks_release
+
+
+def test_one_record_less_than_k_is_too_few() -> None:
+    data = tv.Dataset.from_arrays({"x": [[1.0]] * 3 + [[2.0]] * 4})
+    assert KAnonymity(3).verify(data) == Verdict(
+        Status.HOLDS, KAnonymity(3).words, details=("the smallest group has 3 records",)
+    )
+    assert KAnonymity(4).verify(data).witness == (
+        "block 'x': 3 records share their values with fewer than 4 records; the smallest group has 3 (rows 1, 2, 3)"
+    )
+    everybody = tv.Dataset.from_arrays({"x": [[1.0]] * 3})
+    assert KAnonymity(3).verify(everybody).details == ("the smallest group has 3 records",)
+    assert KAnonymity(1).verify(tv.Dataset.from_arrays({"x": [[1.0], [2.0]]})).holds
+
+
+def test_the_smallest_group_of_all_blocks_is_told() -> None:
+    # Three records that are too few, of which one is alone: it is the witness, and the first five of its kind are named.
+    small = tv.Dataset.from_arrays({"x": [[1.0], [2.0], [1.0], [3.0], [3.0], [3.0]]})
+    assert KAnonymity(3).verify(small).witness == (
+        "block 'x': 3 records share their values with fewer than 3 records; the smallest group has 1 (row 2)"
+    )
+    alone = tv.Dataset.from_arrays({"x": [[float(row)] for row in range(7)]})
+    assert KAnonymity(2).verify(alone).witness.endswith("the smallest group has 1 (rows 1, 2, 3, 4, 5 and 2 more)")
+    two = tv.Dataset.from_arrays({"a": [[1.0]] * 4, "b": [[1.0], [1.0], [2.0], [2.0]]})
+    assert KAnonymity(2).verify(two).details == ("the smallest group has 2 records",)
+    assert KAnonymity(2, scope="column").verify(two).details == ("the smallest group has 2 records",)
+
+
+def test_the_first_five_tables_are_told() -> None:
+    values = np.array([[0.0, 0, 0, 0, 0, 0, 0], [1.0, 1, 1, 0, 1, 1, 1]])
+    data = tv.Dataset.from_arrays({"x": values})
+    told = KAnonymity(2, scope="column").verify(data).witness.split("\n  ")
+    assert [line.split(":")[0] for line in told] == [f"column '{at}'" for at in (0, 1, 2, 4, 5)]
+
+
+def test_the_promise_in_words() -> None:
+    assert KAnonymity(4).words == (
+        "4-anonymity: in each block, every published row of values is shared by at least 4 records."
+    )
+    assert "in each column by itself, every published value is shared" in KAnonymity(4, scope="column").words
+    assert "every published record, with all its series and attributes, is" in KAnonymity(4, scope="record").words
+    assert KAnonymity(4, scope="column").short == "4-anonymity per column"
+
+
+@pytest.mark.parametrize(
+    ("scope", "blocks", "alone"),
+    [
+        ("block", 1, False),
+        ("block", 2, True),
+        ("record", 1, False),
+        ("record", 2, False),
+        ("column", 1, True),
+        ("column", 2, True),
+    ],
+)
+def test_what_several_blocks_give_together_is_not_promised(scope: Scope, blocks: int, alone: bool) -> None:
+    limits = KAnonymity(4, scope, blocks).limits
+    assert (f"holds for each {scope} by itself" in limits) is alone
+    assert ("bounds linking by the published values at 1 in 4" in limits) is not alone
+
+
+def test_one_block_is_meant_unless_said_otherwise() -> None:
+    assert KAnonymity(4) == KAnonymity(4, "block", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -271,3 +272,100 @@ def test_a_table_is_written_as_it_is_read() -> None:
     assert len(part) == 2
     assert KPAnonymity(1, 1).verify(part).holds
     assert read.to_frame(whole={"tue"})["lo_tue"].dtype == pl.Int64
+
+
+# -- what is told -----------------------------------------------------------------------------------------------------
+
+
+def flat(bounds: Sequence[tuple[float, float]], patterns: list[tuple[str, int]] | None = None) -> pl.DataFrame:
+    columns: dict[str, list[object]] = {
+        "lo_1": [float(lo) for lo, _ in bounds],
+        "hi_1": [float(hi) for _, hi in bounds],
+    }
+    if patterns is not None:
+        columns |= {"pattern": [word for word, _ in patterns], "level": [level for _, level in patterns]}
+    return pl.DataFrame(columns)
+
+
+def test_three_envelopes_are_told_and_the_others_counted() -> None:
+    table = flat([(3, 9), (1, 9), (1, 9), (2, 9), (4, 9), (5, 9)])
+    assert EnvelopeAnonymity(2).verify(table.head(4)).witness.split("\n  ") == [
+        "row 1: its envelope is shared by 1 record only; 2 are needed",
+        "row 4: its envelope is shared by 1 record only; 2 are needed",
+    ]
+    assert EnvelopeAnonymity(3).verify(table.head(4)).witness.split("\n  ") == [
+        "row 1: its envelope is shared by 1 record only; 3 are needed",
+        "rows 2, 3: their envelope is shared by 2 records only; 3 are needed",
+        "row 4: its envelope is shared by 1 record only; 3 are needed",
+    ]
+    assert EnvelopeAnonymity(3).verify(table.head(5)).witness.split("\n  ")[3:] == [
+        "... and 1 more envelopes that are shared by fewer than 3 records"
+    ]
+    assert EnvelopeAnonymity(3).verify(table).witness.split("\n  ")[3:] == [
+        "... and 2 more envelopes that are shared by fewer than 3 records"
+    ]
+
+
+def test_three_patterns_are_told_and_the_others_counted() -> None:
+    patterns = [("a", 2), ("b", 2), ("b", 2), ("a", 3), ("b", 3), ("c", 3)]
+    table = flat([(1, 2)] * 6, patterns)
+    found = verify_kp(table, 6, 3).witness.split("\n  ")
+    assert found == [
+        "row 1: inside its envelope only 1 record has the pattern a (level 2); 3 are needed",
+        "rows 2, 3: inside their envelope only 2 records have the pattern b (level 2); 3 are needed",
+        "row 4: inside its envelope only 1 record has the pattern a (level 3); 3 are needed",
+        "... and 2 more patterns that fewer than 3 records of their envelope have",
+    ]
+    assert len(verify_kp(table.head(4), 4, 3).witness.split("\n  ")) == 3
+    assert verify_kp(table.head(5), 5, 3).witness.split("\n  ")[3].startswith("... and 1 more patterns that fewer")
+    assert verify_kp(table.head(1), 1, 1).details == (
+        "the smallest envelope is shared by 1 records",
+        "the rarest pattern inside an envelope occurs 1 times",
+    )
+
+
+def test_three_bounds_in_the_wrong_order_are_told() -> None:
+    table = flat([(1, 1), (5, 2.5), (6, 2), (7, 2), (8, 2), (9, 2)])
+    assert EnvelopeAnonymity(1).verify(table.head(1)).holds  # an envelope may be a single value
+    assert EnvelopeAnonymity(1).verify(table.head(4)).witness.split("\n  ") == [
+        "row 2: lo_1 is 5, above hi_1, 2.5",
+        "row 3: lo_1 is 6, above hi_1, 2",
+        "row 4: lo_1 is 7, above hi_1, 2",
+    ]
+    assert EnvelopeAnonymity(1).verify(table).witness.split("\n  ")[3:] == ["... and 2 more bounds in the wrong order"]
+    assert EnvelopeAnonymity(1).verify(table.head(5)).witness.endswith("... and 1 more bounds in the wrong order")
+
+
+def test_three_patterns_that_cannot_be_are_told() -> None:
+    words = [("a", 1), ("z", 26), ("b", 1), ("b", 1), ("", 2), ("a", 0), ("a", 27), ("az", 25)]
+    table = flat([(1, 2)] * 8, words)
+    assert verify_kp(table.head(2), 1, 1).holds
+    assert verify_kp(table.head(6), 1, 1).witness.split("\n  ") == [
+        "row 3: the pattern b has a letter that level 1 does not have (its letters are a to a)",
+        "row 5: the pattern is empty",
+        "row 6: the level 0 is not between 1 and 26",
+    ]
+    assert verify_kp(table.head(7), 1, 1).witness.endswith("... and 1 more patterns that cannot be")
+    assert verify_kp(table, 1, 1).witness.endswith("... and 2 more patterns that cannot be")
+
+
+def test_k_and_p_of_one_are_allowed_and_true_is_no_number() -> None:
+    assert KPAnonymity(1, 1).verify(flat([(1, 2)], [("a", 1)])).holds
+    for k, P in ((True, 1), (1, True), (1.0, 1), (0, 1), (1, 0)):
+        with pytest.raises(ParameterError, match=r"must be an integer of at least 1. Got (True|1.0|0)\.$"):
+            KPAnonymity(k, P)  # type: ignore[arg-type]
+
+
+def test_disclosed_values_are_counted_by_class_and_record() -> None:
+    table = flat([(1, 2)] * 3 + [(3, 4)] * 2 + [(5, 6)] * 2).with_columns(tariff=pl.Series(list("aaabbba")))
+    assert EnvelopeAnonymity(2).verify(table).details == (
+        "the smallest envelope is shared by 2 records",
+        "column 'tariff' is the same for all records of one envelope in 2 of 3 cases (5 records): it is disclosed for them",
+    )
+    assert homogeneous(np.array([0, 0, 1]), pl.Series([None, None, "a"])).tolist() == [True, True, True]
+    assert homogeneous(np.zeros(0, dtype=np.int64), pl.Series([], dtype=pl.String)).tolist() == []
+    # One record alone says nothing of whether a column names people.
+    one = flat([(1, 2)]).with_columns(name=pl.Series(["x"]))
+    assert not any("different in every row" in detail for detail in EnvelopeAnonymity(1).verify(one).details)
+    two = flat([(1, 2)] * 2).with_columns(name=pl.Series(["x", "y"]))
+    assert any("different in every row" in detail for detail in EnvelopeAnonymity(2).verify(two).details)

@@ -88,6 +88,30 @@ def test_fixed_groups_are_those_of_mdav_on_the_projection(seed: int, n: int, k: 
     assert sorted(naive_micro.as_groups(groups)) == sorted(expected)
 
 
+def test_the_cut_is_the_one_that_was_asked_for() -> None:
+    x = np.random.default_rng(6).exponential(size=(23, 3))
+    along = project(x, "pcp")
+    order = np.argsort(along, kind="stable")
+    fixed = np.empty(23, dtype=np.int64)
+    fixed[order] = fixed_groups(along[order], order, 4)
+    release = Projected(k=4, grouping="fixed").protect(attributes(x))
+    assert np.array_equal(release.groups["b0"], fixed)
+    assert release.facts["b0"] == {"groups": 5, "smallest group": 4, "largest group": 7}
+    best = Projected(k=4).protect(attributes(x))
+    sizes = np.bincount(best.groups["b0"])
+    assert not np.array_equal(best.groups["b0"], fixed)
+    assert best.facts["b0"] == {"groups": len(sizes), "smallest group": sizes.min(), "largest group": sizes.max()}
+
+
+def test_it_begins_at_k_records() -> None:
+    x = np.arange(6.0).reshape(3, 2)
+    for grouping in ("optimal", "fixed"):
+        release = Projected(k=3, grouping=grouping).protect(attributes(x))
+        assert np.array_equal(release.data.values, np.tile([2.0, 3.0], (3, 1)))
+    assert release.guarantee == tv.KAnonymity(3, "block", 1)
+    assert Projected(k=3).protect(attributes(x, 1, 1)).guarantee == tv.KAnonymity(3, "block", 2)
+
+
 def test_the_lower_record_decides_when_both_ends_are_equally_far() -> None:
     along = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
     assert fixed_groups(along, np.arange(5), 2).tolist() == [0, 0, 1, 1, 1]

@@ -56,21 +56,18 @@ class PSensitive(Guarantee):
         if not plain.holds:
             return Verdict(plain.status, self.words, plain.witness)
         for what, rows in rows_by_scope(published, self.scope):
-            frame = published.others.select(self.columns).with_columns(
-                pl.Series("__row", [row.tobytes() for row in np.ascontiguousarray(rows)]),
-                pl.Series("__at", np.arange(published.n)),
-            )
-            counted = frame.group_by("__row").agg(
-                pl.len(), pl.col("__at").min(), *(pl.col(c).n_unique() for c in self.columns)
-            )
+            row = pl.Series("row", [row.tobytes() for row in np.ascontiguousarray(rows)])
             for column in self.columns:
-                few = counted.filter(pl.col(column) < self.p).sort("__at")
+                # The column gets a name of ours, so that it may be called anything.
+                frame = pl.DataFrame([row, published.others[column].alias("value")]).with_row_index("at", offset=1)
+                counted = frame.group_by("row").agg(pl.len(), pl.col("at").min(), pl.col("value").n_unique())
+                few = counted.filter(pl.col("value") < self.p).sort("at")
                 if len(few):
                     first = few.row(0, named=True)
                     return Verdict(
                         Status.VIOLATED,
                         self.words,
-                        f"{what}: the {first['len']} records that share the values of row {first['__at'] + 1} have {first[column]} of "
+                        f"{what}: the {first['len']} records that share the values of row {first['at']} have {first['value']} of "
                         f"{self.p} values of {column!r}",
                     )
         return Verdict(Status.HOLDS, self.words, details=plain.details)

@@ -6,7 +6,7 @@ other and only write `protect_block`; one that needs all blocks at once override
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -41,7 +41,7 @@ class Protected:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method(Parameters):
+class Method(Parameters, ABC):
     """Base of all protection methods."""
 
     #: the key in the registry, plans and on the command line

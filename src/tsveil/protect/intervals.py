@@ -7,7 +7,7 @@ the release.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -50,7 +50,7 @@ class Grouped:
 
 
 @dataclass(frozen=True, kw_only=True)
-class IntervalMethod(Parameters):
+class IntervalMethod(Parameters, ABC):
     """Base of the methods that publish intervals instead of values."""
 
     #: the key in the registry, plans and on the command line
