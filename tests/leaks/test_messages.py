@@ -6,6 +6,7 @@ one cell does not bring along the others, and what is told of a broken promise n
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import tsveil as tv
+from leaks.marks import POINTS, SEED, found_in, marked_frame, markers
 from tsveil.cli import main
 from tsveil.errors import GuaranteeError, InputError
 
@@ -82,3 +84,91 @@ def test_what_is_printed_has_no_seed_and_no_values(tmp_path: Path) -> None:
         assert ended.exit_code == 0, ended.output
         assert "918273645" not in ended.output + ended.stderr
         assert "9876" not in ended.output + ended.stderr
+
+
+# -- tsveil run ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    """A plan for marked data."""
+    marked_frame().write_csv(tmp_path / "input.csv")
+    (tmp_path / "plan.toml").write_text(
+        f'seed = {SEED}\n[input]\npath = "input.csv"\nid = "person"\nconfidential = ["tariff"]\n[input.blocks]\n'
+        f'load = {{ from = "load.0", to = "load.{POINTS - 1}", kind = "series" }}\n'
+        '[method]\nname = "mdav"\nk = 4\n[output]\nfolder = "out"\n'
+    )
+    return tmp_path / "plan.toml"
+
+
+def told(plan: Path, caplog: pytest.LogCaptureFixture, *more: str) -> tuple[int, str]:
+    """The exit code of `tsveil run`, and everything that it says, also to whoever listens to Python's logging."""
+    with caplog.at_level(logging.DEBUG):
+        ended = CliRunner().invoke(main, ["run", str(plan), *more])
+    assert ended.exception is None or isinstance(ended.exception, SystemExit), ended.exception
+    return ended.exit_code, ended.output + ended.stderr + caplog.text
+
+
+def marked_in(text: str, folder: Path) -> list[str]:
+    (folder / "told").mkdir()
+    (folder / "told" / "text.txt").write_text(text)
+    wanted = markers(Path("no file of this name"), cells=True)
+    return found_in(folder / "told", {what: wanted[what] for what in SECRETS})
+
+
+SECRETS = ("an identifier", "a column without a role", "the seed", "a cell")
+
+
+@pytest.mark.parametrize("extra", [[], ["--json"]])
+def test_a_run_says_nothing_of_people_values_or_the_seed(
+    plan: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, extra: list[str]
+) -> None:
+    code, text = told(plan, caplog, *extra)
+    assert code == 0, text
+    assert marked_in(text, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("k = 4", "k = 400", "400"),
+        ("k = 4", "k = 4\ncolour = 3", "colour"),
+        ('id = "person"', 'id = "nobody"', "nobody"),
+        ('"load.0"', '"remark"', "remark"),
+        ('"load.0"', '"tariff"', "tariff"),
+        ('"mdav"\nk = 4', '"nlk"\nn = 2\nl = 90\nk = 4', "l"),
+        ('folder = "out"', 'folder = "input.csv/out"', "cannot be written"),
+    ],
+)
+def test_a_run_that_is_refused_says_nothing_of_them_either(
+    plan: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, old: str, new: str, reason: str
+) -> None:
+    text = plan.read_text()
+    assert old in text
+    plan.write_text(text.replace(old, new))
+    code, said = told(plan, caplog)
+    assert code == 2, said
+    assert reason in said
+    # The one cell that is wrong may be quoted, and is when a column of words is taken for numbers.
+    quoted = {"a column without a role"} if "remark" in new else set()
+    assert {one.split(" in ")[0] for one in marked_in(said, tmp_path)} <= quoted
+
+
+def test_a_promise_that_does_not_hold_is_refused_without_values(
+    plan: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if a method were wrong: it leaves one record as it was."""
+    honest = tv.MDAV.protect
+
+    def wrong(self: tv.MDAV, data: tv.Dataset, seed: int | None = None) -> tv.Release:
+        release = honest(self, data, seed=seed)
+        values = release.data.values.copy()
+        values[5] = data.values[5]
+        return replace(release, data=release.data.with_values(values))
+
+    monkeypatch.setattr(tv.MDAV, "protect", wrong)
+    code, said = told(plan, caplog)
+    assert code == 1, said
+    assert "violated" in said
+    assert marked_in(said, tmp_path) == []
+    assert not (tmp_path / "out").exists()

@@ -9,6 +9,7 @@ process killed between the two steps leaves it under a hidden name, and the next
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import re
 import secrets
@@ -22,6 +23,8 @@ except ImportError:  # Windows: folders left behind cannot be told from those in
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
+#: what was written is not on the disk: it is broken, or full
+_LOST = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 
 
 def partial_name(final: Path) -> Path:
@@ -95,8 +98,9 @@ def flush(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
-    except OSError:
-        if not path.is_dir():  # some file systems cannot flush folders; then there is nothing to do
+    except OSError as error:
+        # Some file systems cannot flush folders; then there is nothing to do.
+        if not path.is_dir() or error.errno in _LOST:
             raise
     finally:
         os.close(handle)

@@ -46,7 +46,8 @@ SCHEMA: dict[str, Any] = {
 def locked(folder: Path) -> Iterator[None]:
     """Keep the folder to this sweep; another one gets an error."""
     try:
-        (folder / "results").mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # for its owner only
+        (folder / "results").mkdir(exist_ok=True)
         file = (folder / "lock").open("a")
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}") from error
