@@ -26,6 +26,8 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -122,7 +124,7 @@ def _line_starts(text: str) -> list[int]:
     return starts
 
 
-def annotations(text: str) -> set[int]:
+def annotated(text: str) -> set[int]:
     """Offsets of the characters of annotations, and of what only type checkers read."""
     found: set[int] = set()
     starts = _line_starts(text)
@@ -147,7 +149,7 @@ def sampled(module: str, count: int, seed: int) -> list[Mutant]:
 
     text = (SOURCE / f"{module}.py").read_text(encoding="utf-8")
     starts = _line_starts(text)
-    left_out = annotations(text)
+    left_out = annotated(text)
     nodes = list(ast_nodes(get_ast(text)))
     places: list[tuple[str, int, int]] = []
     for name in sorted(plugins.operator_names()):
@@ -212,7 +214,7 @@ class Quickest:
     """A plugin of pytest: sorts the tests by the time they took without a mutant, or notes that time."""
 
     def __init__(self, times: dict[str, float], noting: bool) -> None:
-        self.times, self.noting = times, noting
+        self.times, self.noting, self.began = times, noting, 0.0
 
     def pytest_sessionstart(self) -> None:
         """A failure is enough: no smaller example is looked for, and none is kept for the next run."""
@@ -291,43 +293,47 @@ def tried(mutant: Mutant | None, examples: list[str], tests: list[str], times: d
     return child
 
 
-def ended(child: int, status: int) -> bool:
-    """Whether a child found nothing; what it started ends with it. One that a signal ended, for its use of time, has noticed."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child, signal.SIGKILL)
-    code = os.waitstatus_to_exitcode(status)
-    if code == NOT_RUN:
-        sys.exit("the tests of a mutant could not be run")
-    return code == PASSED
+def finished(work: Sequence[Callable[[], int]], jobs: int) -> Iterator[tuple[int, bool]]:
+    """Start children, a few at a time; as each one ends, its number and whether it found nothing.
 
-
-def warmed(chosen: list[str], notes: Path) -> dict[str, float]:
-    """Run all without a mutant: everything must pass, and compiled kernels are kept for the children. Gives the time of each test."""
-    times: dict[str, float] = {}
-    examples = sorted({name for module in chosen for name in examples_of(module)})
-    files = sorted({test for module in chosen for test in tests_of(module)})
-    for what, arguments in [("examples", (examples, [])), *((name, ([], [name])) for name in files)]:
-        child = tried(None, *arguments, {}, notes)
-        if not ended(child, os.waitpid(child, 0)[1]):
-            sys.exit(f"these fail without any mutant: {what}")
-        times |= json.loads(notes.read_text(encoding="utf-8"))
-    return times
-
-
-def run(sample: list[Mutant], jobs: int, times: dict[str, float], notes: Path) -> dict[int, bool]:
-    """Try all mutants, a few at a time; number -> whether it was killed."""
-    killed: dict[int, bool] = {}
+    What a child has started ends with it. One that was ended by a signal, for its use of time, has noticed.
+    """
     running: dict[int, int] = {}
-    waiting = list(range(len(sample)))
+    waiting = list(range(len(work)))
     while waiting or running:
         while waiting and len(running) < jobs:
             number = waiting.pop(0)
-            mutant = sample[number]
-            running[tried(mutant, examples_of(mutant.module), tests_of(mutant.module), times, notes)] = number
+            running[work[number]()] = number
         child, status = os.waitpid(-1, 0)
-        number = running.pop(child)
-        killed[number] = not ended(child, status)
-        if not killed[number]:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(status)
+        if code == NOT_RUN:
+            sys.exit("the tests of a mutant could not be run")
+        yield running.pop(child), code == PASSED
+
+
+def warmed(chosen: list[str], jobs: int, folder: Path) -> dict[str, float]:
+    """Run all without a mutant: everything must pass, and compiled kernels are kept for the children. Gives the time of each test."""
+    examples = sorted({name for module in chosen for name in examples_of(module)})
+    runs: list[tuple[list[str], list[str]]] = [(examples, [])]
+    runs += [([], [test]) for test in sorted({test for module in chosen for test in tests_of(module)})]
+    work = [partial(tried, None, *run, {}, folder / f"{at}.json") for at, run in enumerate(runs)]
+    times: dict[str, float] = {}
+    for at, passed in finished(work, jobs):
+        if not passed:
+            sys.exit(f"these fail without any mutant: {' '.join(runs[at][1]) or 'examples'}")
+        times |= json.loads((folder / f"{at}.json").read_text(encoding="utf-8"))
+    return times
+
+
+def run(sample: list[Mutant], jobs: int, times: dict[str, float], folder: Path) -> dict[int, bool]:
+    """Try all mutants; number -> whether it was killed."""
+    work = [partial(tried, m, examples_of(m.module), tests_of(m.module), times, folder / "unused") for m in sample]
+    killed: dict[int, bool] = {}
+    for number, passed in finished(work, jobs):
+        killed[number] = not passed
+        if passed:
             lived = sample[number]
             print(f"survived: {lived.module}.py:{lived.line} {lived.operator}\n{lived.change}\n", flush=True)
     return killed
@@ -345,17 +351,17 @@ def main() -> None:
     load_all()
     sample = [mutant for module in given.modules for mutant in sampled(module, given.per_module, given.seed)]
     print(f"{len(sample)} mutants of {len(given.modules)} modules", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        notes = Path(folder) / "times.json"
-        killed = run(sample, given.jobs, warmed(given.modules, notes), notes)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        killed = run(sample, given.jobs, warmed(given.modules, given.jobs, folder), folder)
     print("| module | mutants | killed |\n| --- | ---: | ---: |")
     for module in given.modules:
         own = [killed[number] for number, mutant in enumerate(sample) if mutant.module == module]
         print(f"| {module} | {len(own)} | {sum(own)} |")
     share = 100 * sum(killed.values()) / max(len(killed), 1)
-    for folder in ("protect", "guarantee"):
-        own = [killed[number] for number, mutant in enumerate(sample) if mutant.module.startswith(folder)]
-        print(f"{folder}/: killed {sum(own)} of {len(own)}")
+    for kind in ("protect", "guarantee"):
+        own = [killed[number] for number, mutant in enumerate(sample) if mutant.module.startswith(kind)]
+        print(f"{kind}/: killed {sum(own)} of {len(own)}")
     print(f"killed {sum(killed.values())} of {len(killed)}: {share:.1f} %")
     sys.exit(share < given.least)
 

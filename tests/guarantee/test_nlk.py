@@ -16,7 +16,7 @@ import tsveil as tv
 from tsveil._types import Indices
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.base import Status
-from tsveil.guarantee.nlk import Attack, NLKAnonymity, _search, clusters_of, find_violation, verify_nlk
+from tsveil.guarantee.nlk import Attack, NLKAnonymity, _search, check_nlk, clusters_of, find_violation, verify_nlk
 
 
 @pytest.mark.parametrize(("text", "nlk", "anonymous"), naive.VECTORS)
@@ -168,6 +168,106 @@ def test_all_wrong_parameters_are_told_at_once() -> None:
     for wrong in ([[1.0, np.nan]], [[1.0], [2.0, 3.0]], ["ab"], np.zeros((0, 3))):
         with pytest.raises(InputError, match="published values"):
             verify_nlk(wrong, 1, 2, 2)
+
+
+def test_parameters_end_where_they_say() -> None:
+    check_nlk("x", 1, 2, 2, records=2, points=2)
+    check_nlk("x", 3, 4, 5, records=5, points=4)
+    for n, l, k, message in (
+        (0, 1, 2, "The 'n' parameter of x must be at least 1. Got 0."),
+        (2, 2, 2, "The 'l' parameter of x must be above n (2) and at most the number of time points (4). Got 2."),
+        (2, 5, 2, "The 'l' parameter of x must be above n (2) and at most the number of time points (4). Got 5."),
+        (1, 2, 1, "The 'k' parameter of x must be at least 2 and at most the number of records (5). Got 1."),
+        (1, 2, 6, "The 'k' parameter of x must be at least 2 and at most the number of records (5). Got 6."),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            check_nlk("x", n, l, k, records=5, points=4)
+        assert caught.value.problems == (message,)
+
+
+def test_the_witness_names_rows_and_points_from_one() -> None:
+    bad = np.array([[0.0, 0, 0, 0], [0, 1, 1, 1], [0, 2, 2, 2], [0, 3, 3, 3]])
+    # Whoever knows the second point of a series knows the third and the fourth; the first is shared by all.
+    assert verify_nlk(bad, 1, 3, 2).witness == (
+        "row 1: who knows point 2 infers points 3, 4, where fewer than 2 series remain possible"
+    )
+    assert verify_nlk(bad, 2, 3, 2).witness == (
+        "row 1: who knows points 1, 2 infers points 3, 4, where fewer than 2 series remain possible"
+    )
+    assert verify_nlk(bad[:, :2], 1, 2, 2).holds  # the only other point is shared by all
+    many = np.hstack([np.zeros((4, 1)), np.tile(np.arange(4.0)[:, None], 14)])
+    assert verify_nlk(many, 1, 2, 2).witness == (
+        "row 1: who knows point 2 infers points 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 and 1 more, where fewer than 2 series "
+        "remain possible"
+    )
+
+
+def test_what_a_search_has_done_is_told() -> None:
+    table = hard_table()
+    finding = find_violation(table.astype(float), 2, 3, 17)
+    assert (finding.counted, finding.searched, finding.undecided) == (0, 32, ())
+    assert verify_nlk(table, 2, 3, 17).details == (
+        "0 series have too few values in small clusters for any attack, 32 were searched",
+    )
+    assert verify_nlk(table, 2, 3, 2).details == (
+        "32 series have too few values in small clusters for any attack, 0 were searched",
+    )
+    stopped = find_violation(table.astype(float), 2, 3, 17, node_limit=1)
+    assert stopped.undecided
+    rows = "row" if len(stopped.undecided) == 1 else "rows"
+    witness = verify_nlk(table, 2, 3, 17, node_limit=1).witness
+    assert witness.startswith(
+        f"the search was stopped after {stopped.nodes} nodes with {len(stopped.undecided)} series undecided ({rows} "
+    )
+    assert f"({rows} {stopped.undecided[0] + 1}" in witness
+    assert stopped.counted + stopped.searched + len(stopped.undecided) == 32
+    named = NLKAnonymity(2, 3, 17, node_limit=1).verify(tv.Dataset.from_arrays({"a": np.zeros((32, 5)), "b": table}))
+    assert named.witness == f"block 'b': {witness}"
+    assert named.details == ()
+
+
+def test_the_whole_limit_may_be_used() -> None:
+    table = hard_table().astype(float)
+    needed = find_violation(table, 2, 3, 17).nodes
+    assert needed > 32
+    assert find_violation(table, 2, 3, 17, node_limit=needed).status is Status.HOLDS
+    assert find_violation(table, 2, 3, 17, node_limit=needed - 1).status is Status.UNKNOWN
+
+
+def test_each_block_has_its_details() -> None:
+    data = tv.Dataset.from_arrays({"a": np.zeros((4, 3)), "b": np.ones((4, 3))})
+    told = "4 series have too few values in small clusters for any attack, 0 were searched"
+    assert NLKAnonymity(1, 2, 3).verify(data).details == (f"block 'a': {told}", f"block 'b': {told}")
+    assert NLKAnonymity(1, 2, 3, scope="record").verify(data).details == (told,)
+    with pytest.raises(ParameterError, match=r"'k' parameter of NLKAnonymity .* number of records \(4\). Got 5"):
+        NLKAnonymity(1, 2, 5).verify(data)
+    unequal = tv.Dataset.from_arrays({"a": np.zeros((4, 3)), "b": np.ones((4, 2))})
+    assert NLKAnonymity(1, 2, 3).verify(unequal).holds
+    with pytest.raises(InputError, match=r"same length. Got 2, 3 points\n  options: scope='block'"):
+        NLKAnonymity(1, 2, 3, scope="record").verify(unequal)
+
+
+def test_the_promise_counts_what_may_be_inferred() -> None:
+    assert NLKAnonymity(7, 10, 12).short == "(7,10,12)-anonymity"
+    assert "up to 2 values that may be published more exactly" in NLKAnonymity(7, 10, 12).limits
+    assert "who knows more than 7 values" in NLKAnonymity(7, 10, 12).limits
+    assert "clusters of at least 12 series" in NLKAnonymity(7, 10, 12).limits
+    assert "at most 1 of the others" in NLKAnonymity(7, 9, 12).words
+    assert "published series, its points of all dimensions, can infer" in NLKAnonymity(7, 9, 12, scope="record").words
+    assert "published series can infer" in NLKAnonymity(7, 9, 12).words
+
+
+def test_only_tables_of_numbers_are_judged() -> None:
+    for wrong, message in (
+        (np.zeros(3), r"series by time points. Got the shape \(3,\)"),
+        (np.zeros((2, 2, 2, 2)), r"Got the shape \(2, 2, 2, 2\)"),
+        (np.zeros((3, 0)), r"Got the shape \(3, 0\)"),
+        ([["a", "b"]], "must be a table of numbers with rows of equal length"),
+        ([[1.0, np.inf], [1.0, 2.0]], "must be finite numbers; some are missing or infinite"),
+    ):
+        with pytest.raises(InputError, match=message):
+            verify_nlk(wrong, 1, 2, 2)
+    assert verify_nlk(np.zeros((3, 2, 1)), 1, 2, 2).holds
 
 
 def test_it_shares_no_code_with_the_protector() -> None:

@@ -16,12 +16,13 @@ import tsveil as tv
 from tsveil._types import Array
 from tsveil.attack.kp import envelope_linkages
 from tsveil.errors import InputError, ParameterError
-from tsveil.guarantee.kp import verify_kp
+from tsveil.guarantee.kp import EnvelopeAnonymity, verify_kp
 from tsveil.interval_release import IntervalRelease
 from tsveil.measure.kp import pattern_loss, value_loss
 from tsveil.protect.envelopes import KAnonymousEnvelopes
-from tsveil.protect.intervals import IntervalMethod, rounded_outwards
+from tsveil.protect.intervals import IntervalMethod, envelopes, rounded_outwards
 from tsveil.protect.kp import KP, recycle, split
+from tsveil.transform.sax import sax
 
 METHODS: list[IntervalMethod] = [KP(k=6, P=2), KAnonymousEnvelopes(k=6), KAnonymousEnvelopes(k=6, words="unprotected")]
 every_method = pytest.mark.parametrize("made", METHODS, ids=str)
@@ -241,6 +242,154 @@ def test_carried_columns_that_a_group_shares_are_warned_of() -> None:
     data = series(walks(60), confidential={"tariff": ["day"] * 59 + ["night"]})
     warnings = KP(k=6, P=2).protect(data).warnings
     assert any("'tariff'" in w and "one value only" in w for w in warnings)
+
+
+def test_what_is_told_of_a_run() -> None:
+    # Ten that rise and four that fall, far apart, and one of another shape that nobody shares.
+    rising, falling = np.arange(8.0), np.arange(8.0)[::-1]
+    x = np.array([rising + at / 10 for at in range(10)] + [falling + 100 + at / 10 for at in range(4)] + [rising * 0])
+    x[14, 3] = 9.0
+    release = KP(k=4, P=3, word_length=4).protect(series(x), seed=1)
+    assert release.suppressed.tolist() == [14]
+    assert release.warnings == (
+        "P = 3 is near k = 4: envelopes without patterns (k-envelopes) lose less in values and, with long words, even in patterns; P "
+        "should be k/3 or less",
+        "1 record is suppressed, because too few others share their pattern",
+    )
+    sizes = np.bincount(release.groups)
+    assert release.facts["groups"] == len(sizes)
+    assert release.facts["smallest group"] == sizes.min() >= 4
+    assert release.facts["largest group"] == sizes.max()
+    assert release.facts["suppressed"] == 1
+    assert release.words is not None
+    assert release.levels is not None
+    counted = {str(level): int((release.levels == level).sum()) for level in sorted(set(release.levels.tolist()))}
+    assert release.facts["records by level"] == counted
+    pairs = set(zip(release.groups.tolist(), release.words, strict=True))
+    assert release.facts["subgroups"] >= len(pairs)
+
+
+def test_p_is_near_k_from_more_than_half_on() -> None:
+    assert KP(k=6, P=3)._warnings(0) == ()
+    assert len(KP(k=5, P=3)._warnings(0)) == 1
+    assert KP(k=6, P=3)._warnings(2) == ("2 records are suppressed, because too few others share their pattern",)
+
+
+def test_k_records_are_enough_to_publish() -> None:
+    x = np.tile(np.arange(6.0), (5, 1)) + np.arange(5.0)[:, None] / 10
+    release = KP(k=5, P=2).protect(series(x))
+    assert release.n == 5
+    assert np.array_equal(release.lo, np.tile(x[0], (5, 1)))
+    assert np.array_equal(release.hi, np.tile(x[4], (5, 1)))
+    odd = x.copy()
+    odd[4] = odd[4][::-1]
+    nothing = KP(k=5, P=2).protect(series(odd))
+    assert nothing.n == 0
+    assert nothing.facts == {"suppressed": 5}
+    assert nothing.warnings[-1] == "nothing can be published: 4 records are left, fewer than k = 5"
+
+
+def test_words_have_eight_letters_or_as_many_as_there_are_points() -> None:
+    for T, letters in ((3, 3), (8, 8), (9, 8), (24, 8)):
+        release = KP(k=5, P=2).protect(series(walks(40, T)))
+        assert release.words is not None
+        assert {len(word) for word in release.words} == {letters}
+        shown = KAnonymousEnvelopes(k=5, words="unprotected").protect(series(walks(40, T)))
+        assert shown.words is not None
+        assert {len(word) for word in shown.words} == {letters}
+        assert shown.levels is not None
+        assert set(shown.levels.tolist()) == {16}
+        assert list(shown.words) == sax(walks(40, T), letters, 16)
+    assert KP(k=5, P=2, word_length=3).protect(series(walks(40))).words is not None
+
+
+def test_envelopes_tell_of_their_groups() -> None:
+    release = KAnonymousEnvelopes(k=5).protect(series(walks(40)))
+    sizes = np.bincount(release.groups)
+    assert release.facts == {"groups": len(sizes), "smallest group": sizes.min(), "largest group": sizes.max()}
+    assert sizes.min() >= 5
+    assert sizes.max() < 10
+    assert release.warnings == ()
+    assert release.words is None
+    assert release.guarantee == EnvelopeAnonymity(5)
+    shown = KAnonymousEnvelopes(k=5, words="unprotected").protect(series(walks(40)))
+    assert shown.guarantee == EnvelopeAnonymity(5, patterns=True)
+    assert shown.warnings == (
+        "words='unprotected' publishes the pattern of every record: it singles out most of them and is for comparison only",
+    )
+    assert np.array_equal(shown.groups, release.groups)
+
+
+def test_what_groups_give_away_is_counted() -> None:
+    # Two groups of three, far apart; all of the first have the same tariff.
+    x = np.array([[0.0, 1.0]] * 3 + [[50.0, 51.0]] * 3)
+    data = series(x, confidential={"tariff": list("aaaabc")})
+    release = KAnonymousEnvelopes(k=3).protect(data)
+    told = "the carried column 'tariff' has one value only among all records of one envelope for 3 of 6 records: whoever finds their group learns it"
+    assert told in release.warnings
+    assert any("has a value of its own in 2 of 6 records" in w for w in release.warnings)
+    both = KP(k=3, P=3).protect(data).warnings
+    assert told.replace("one envelope for", "one envelope and pattern for") in both
+    mixed = KAnonymousEnvelopes(k=3).protect(series(x, confidential={"tariff": list("abcabc")}))
+    assert not any("one value only" in w for w in mixed.warnings)
+
+
+@every_method
+def test_values_up_to_1e150_are_taken(made: IntervalMethod) -> None:
+    x = walks(9)
+    x[0, 0] = -1e150
+    assert made.protect(series(x)).original.n == 9
+    x[0, 0] = np.nextafter(-1e150, -np.inf)
+    with pytest.raises(InputError, match=r"values beyond 1e\+150 cannot be compared by squared distances"):
+        made.protect(series(x))
+
+
+def test_minus_zero_is_published_as_zero() -> None:
+    release = KAnonymousEnvelopes(k=2).protect(series(np.full((4, 3), -0.0)))
+    assert not np.signbit(release.lo).any()
+    assert not np.signbit(release.hi).any()
+
+
+def test_bounds_of_groups_in_any_order() -> None:
+    x = np.array([[5.0, 1.0], [2.0, 9.0], [4.0, 0.0], [3.0, 3.0]])
+    lo, hi = envelopes(x, np.array([1, 0, 1, 0]))
+    assert lo.tolist() == [[2.0, 3.0], [4.0, 0.0]]
+    assert hi.tolist() == [[3.0, 9.0], [5.0, 1.0]]
+    assert [part.shape for part in envelopes(x[:0], np.zeros(0, dtype=np.int64))] == [(0, 2), (0, 2)]
+
+
+def test_bounds_are_multiples_as_they_are_written() -> None:
+    lo, hi = rounded_outwards(np.array([-0.31, 0.29, 7.0]), np.array([-0.29, 0.31, 7.0]), 0.1)
+    assert lo.tolist() == [-0.4, 0.2, 7.0]
+    assert hi.tolist() == [-0.2, 0.4, 7.0]
+    lo, hi = rounded_outwards(np.array([1234.0, -1.0]), np.array([1251.0, -1.0]), 50.0)
+    assert lo.tolist() == [1200.0, -50.0]
+    assert hi.tolist() == [1300.0, 0.0]
+    assert not np.signbit(hi).any()
+    lo, hi = rounded_outwards(np.array([0.3]), np.array([0.3]), 0.25)
+    assert (lo.tolist(), hi.tolist()) == ([0.25], [0.5])
+
+
+def test_all_that_is_wrong_with_the_data_is_told_at_once() -> None:
+    data = tv.Dataset.from_arrays({"a": walks(9) * 1e200, "b": walks(9)}, confidential={"level": [1] * 9})
+    with pytest.raises(InputError) as caught:
+        KP(k=3, P=2).protect(data)
+    assert caught.value.problems == (
+        "values beyond 1e+150 cannot be compared by squared distances",
+        "it publishes one time series per record; this data set has 'a (series)', 'b (series)'",
+        "the carried columns 'level' would be taken for envelopes or patterns; rename them",
+    )
+    frame = pl.DataFrame({"age": [1.0] * 9})
+    with pytest.raises(InputError, match=r"this data set has 'person \(attributes\)'") as one:
+        KP(k=3, P=2).protect(tv.Dataset.from_frame(frame, blocks={"person": ["age"]}))
+    assert "several series" not in str(one.value)
+    with pytest.raises(ParameterError) as both:
+        KP(k=3, P=10, word_length=13).protect(series(walks(9)))
+    assert both.value.problems == (
+        "The 'P' parameter of KP must be at most the number of records (9). Got 10.",
+        "The 'word_length' parameter of KP must be at most the number of time points (12). Got 13.",
+    )
+    assert KP(k=9, P=9, word_length=12).protect(series(np.ones((9, 12)))).n == 9
 
 
 # -- the contract of methods ------------------------------------------------------------------------------------------

@@ -95,6 +95,19 @@ def test_all_blocks_are_mixed() -> None:
     assert np.array_equal(apart.data.block("y"), together.data.values[:, 3:])
 
 
+def test_the_last_chunk_is_told() -> None:
+    data = tv.Dataset.from_arrays({"x": PEOPLE})
+    for kappa, chunks, last in ((20, 1, 20), (10, 2, 10), (3, 7, 2), (9, 3, 2), (2, 10, 2)):
+        release = Mic1D(kappa=kappa).protect(data)
+        assert release.facts["x"] == {"chunks": chunks, "values in the last chunk": last}
+        assert release.warnings == ()
+    alone = Mic1D(kappa=19).protect(data)
+    assert alone.facts["x"] == {"chunks": 2, "values in the last chunk": 1}
+    assert alone.warnings == (
+        "the last chunk holds a single value, which is published unchanged; another kappa avoids that",
+    )
+
+
 def test_a_value_left_alone_gets_a_warning() -> None:
     release = Mic1D(kappa=19).protect(tv.Dataset.from_arrays({"x": PEOPLE}))
     assert "single value, which is published unchanged" in release.warnings[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from tsveil.data.published import read_like
 from tsveil.data.synthetic import random_series, sine_series
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.nlk import clusters_of, find_violation
+from tsveil.measure.nlk import identification
 from tsveil.protect import nlk as module
-from tsveil.protect.nlk import NLK, Made, first_clusters, nlk_study, represented, sorted_points
+from tsveil.protect.nlk import NLK, Made, first_clusters, nlk_study, peeled, represented, sorted_points
 
 HEURISTICS: tuple[Any, ...] = ("auto", "mth", "mil", "gpe", "peel")
 
@@ -490,6 +492,129 @@ def test_wrong_parameters() -> None:
         NLK(n=1, l=2, k=2).protect(attributes)
     with pytest.raises(InputError, match="rescale"):
         NLK(n=1, l=2, k=2).protect(tv.Dataset.from_arrays({"x": [[1e200, 1.0], [1.0, 2.0]]}))
+
+
+def test_values_up_to_1e150_are_taken() -> None:
+    for sign in (1, -1):
+        values = np.array([[sign * 1e150, 1.0], [1.0, 2.0]])
+        assert NLK(n=1, l=2, k=2).protect(tv.Dataset.from_arrays({"x": values})).verify().holds
+        values[0, 0] = np.nextafter(values[0, 0], sign * np.inf)
+        with pytest.raises(
+            InputError, match=r"^values beyond 1e\+150 cannot be averaged safely\n  options: rescale the data first$"
+        ):
+            NLK(n=1, l=2, k=2).protect(tv.Dataset.from_arrays({"x": values}))
+
+
+def test_parameters_at_their_borders() -> None:
+    assert NLK(n=9, l=10).l == 10
+    assert NLK(k=3, smallest_cluster=3).smallest_cluster == 3
+    data = random_series(10, 10)
+    assert NLK(n=7, l=10, k=10).protect(data).verify().holds  # as many points as l, as many records as k
+    with pytest.raises(ParameterError, match=r"number of time points \(6\)"):
+        NLK(n=2, l=7, k=3).protect(tv.Dataset.from_arrays({"a": data.values, "b": data.values[:, :6]}))
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_the_facts_are_those_of_the_published_table(heuristic: Any) -> None:
+    data = random_series(40, 12, seed=5)
+    release = NLK(n=2, l=5, k=5, heuristic=heuristic).protect(data)
+    facts = release.facts["random"]
+    published = release.data.values
+    assert facts["heuristic"] == heuristic if heuristic != "auto" else facts["heuristic"] in ("peel", "gpe", "mth")
+    assert facts["loss"] == pytest.approx(float(np.abs(published - data.values).sum()))
+    first = NLK(n=2, l=5, k=5)._stage1(sorted_points(data.values[:, :, None]))
+    assert facts["loss of stage 1"] == first.loss
+    assert facts["loss"] <= first.loss
+    clusters = np.mean([len(np.unique(column)) for column in published.T])
+    assert facts["clusters per time point"] == round(float(clusters), 2)
+    found = identification(published[:, :, None], 2)
+    assert facts["identified by random known values, %"] == round(found.random, 2)
+    assert facts["identified by chosen known values, %"] == round(found.chosen, 2)
+    cuts = [facts[name] for name in ("cuts accepted", "cuts refused", "cuts undecided", "cells peeled")]
+    assert (cuts[3] > 0) is (facts["heuristic"] == "peel")
+    assert (cuts[0] > 0) is (facts["heuristic"] != "peel")
+    assert release.groups == {}
+    assert release.warnings == (f"series 'random': (n,l,k)-anonymity does not stop re-identification: {found}",)
+
+
+def test_of_joint_points_the_first_dimension_tells_of_all() -> None:
+    x = random_series(30, 8, seed=1).values
+    release = NLK(n=2, l=4, k=4, grouping="joint").protect(tv.Dataset.from_arrays({"a": x, "b": x**2}))
+    assert list(release.facts) == ["a"]
+    assert [w for w in release.warnings if not w.startswith("points: ")] == []
+    # Equal clusters in all dimensions, and losses in units of each dimension's spread.
+    both = [(v - v.mean()) / v.std(ddof=1) for v in (x, x**2)]
+    moved = [(release.data.block(b) - v.mean()) / v.std(ddof=1) for b, v in (("a", x), ("b", x**2))]
+    expected = sum(float(np.abs(one - two).sum()) for one, two in zip(both, moved, strict=True))
+    assert release.facts["a"]["loss"] == pytest.approx(expected)
+
+
+def test_remarks_on_what_could_not_be_done() -> None:
+    made = Made("mth", np.zeros((2, 2, 1)), 1.0, accepted=0, refused=9, undecided=0, peeled=0)
+    some, none = replace(made, accepted=2), NLK(n=3, l=6, k=5)
+    assert none._remarks(made, "load") == [
+        "load: no cluster could be made smaller than 5 series, because n = 3, l = 6 and k = 5 leave no room; a larger l or a smaller n "
+        "would lose less"
+    ]
+    assert none._remarks(some, "load") == none._remarks(replace(made, peeled=1), "load") == []
+    assert none._remarks(replace(some, undecided=4), "load") == [
+        "load: 4 cuts could not be decided within the search limit and were refused, which costs a little loss"
+    ]
+    tight = NLK(n=3, l=4, k=5)
+    assert tight._remarks(made, "load") == [
+        "load: l - n = 1 leaves no value that an intruder may infer, so clusters smaller than 5 series are hardly ever possible (no cut "
+        "could be made); a larger l or a smaller n would lose less"
+    ]
+    assert "(only 2 of 11 cuts could be made)" in tight._remarks(some, "load")[0]
+    # Who asks for clusters of k records wants no smaller ones.
+    assert NLK(n=3, l=6, k=5, smallest_cluster=5)._remarks(made, "load") == []
+    assert NLK(n=3, l=4, k=5, smallest_cluster=5)._remarks(made, "load") == []
+    assert len(NLK(n=3, l=4, k=5, smallest_cluster=4)._remarks(made, "load")) == 1
+
+
+def test_peeling_with_another_allowance() -> None:
+    x = random_series(30, 6, seed=2).values
+    method = NLK(n=1, l=3, k=4)
+    for allowance in (0, 1, 3):
+        out, cells = peeled(x, method, allowance)
+        expected = NLK(n=1, l=2 + allowance, k=4)._made(sorted_points(x[:, :, None]), "peel", "points")
+        assert np.array_equal(out, expected.published[:, :, 0])
+        assert cells == expected.peeled
+        _, sizes = clusters_of(out)
+        assert (sizes < 4).sum(axis=0).max() <= allowance
+    assert peeled(x, method, 0)[1] == 0
+
+
+def test_points_are_sorted_with_equal_ones_side_by_side() -> None:
+    a = np.array([[0.0], [1.0], [0.5], [0.0], [1.0]])
+    points = sorted_points(np.stack([a, a[::-1]], axis=2))
+    assert points.order.shape == (1, 5)
+    found = points.cube[points.order[0], 0]
+    sums = points.S.sum(axis=2)[0]
+    assert (np.diff(sums) >= -1e-12).all()
+    assert len(points.gaps[0]) == 4
+    assert np.allclose(points.gaps, np.abs(np.diff(points.S, axis=1)).sum(axis=2))
+    equal = (np.diff(found, axis=0) == 0).all(axis=1)
+    assert equal.sum() == len(found) - len(np.unique(found, axis=0))
+
+
+def test_the_study_of_the_paper() -> None:
+    with pytest.raises(ParameterError, match=r"'k' parameter of nlk_study .* number of records \(9\). Got 10"):
+        nlk_study(random_series(9, 6), pairs=[(1, 2)], ks=[10])
+    data = random_series(20, 21, seed=4)
+    study = nlk_study(data, ks=[4], heuristics=["mth"], representative="median")
+    assert study.select("n", "l").rows() == [
+        (None, None), (7, 8), (7, 10), (10, 11), (10, 12), (10, 15), (10, 20)
+    ]  # fmt: skip
+    assert study["heuristic"].to_list() == ["stage 1", *["mth"] * 6]
+    points = sorted_points(data.values[:, :, None])
+    for row in study.rows(named=True)[1:]:
+        method = NLK(n=row["n"], l=row["l"], k=4, representative="median")
+        first, made = method._stage1(points), method._made(points, "mth", "x")
+        assert row["reduction"] == pytest.approx(100 * (first.loss - made.loss) / first.loss)
+    constant = nlk_study(tv.Dataset.from_arrays({"x": np.ones((6, 4))}), pairs=[(1, 3)], ks=[2, 3], heuristics=["mth"])
+    assert constant["reduction"].to_list() == [0.0] * 4
+    assert constant["k"].to_list() == [2, 2, 3, 3]
 
 
 # -- real data and the paper's experiments ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from scipy.stats import kstest
 from tsveil._types import Array
 from tsveil.data.dataset import Block, Dataset
 from tsveil.errors import InputError, ParameterError
-from tsveil.protect.noise import Noise
+from tsveil.protect.noise import Noise, _triangle
 
 
 def attributes(values: Array) -> Dataset:
@@ -88,6 +88,39 @@ def test_nothing_is_promised() -> None:
     verdict = Noise(sd=0.2).protect(attributes(correlated_values(10))).verify()
     assert verdict.status == "none-claimed"
     assert "20 %" in verdict.guarantee
+
+
+def test_what_is_told_of_the_run() -> None:
+    values = np.column_stack([np.full(24, 0.1), np.arange(24.0), np.ones(24)])
+    release = Noise(sd=0.25).protect(attributes(values), seed=1)
+    assert release.facts["all"] == {"values": 72, "constant columns, published as they are": 2}
+    assert "about 25 % of its column's standard deviation" in release.guarantee.words
+    assert release.groups == {}
+    assert Noise().protect(attributes(values[:2]), seed=1).data.n == 2  # two records have a spread
+
+
+def test_correlated_noise_does_not_depend_on_signs_of_the_factor() -> None:
+    # R'R = X'X leaves the sign of every row of R open; the one with a diagonal of at least zero is taken.
+    centred = np.array([[3.0, 1.0, 2.0], [-1.0, 2.0, 0.0], [-2.0, -3.0, -2.0]])
+    for signs in ([1, 1, 1], [-1, 1, 1], [1, -1, 1], [-1, -1, -1]):
+        factor = _triangle(centred * np.array(signs))
+        assert np.allclose(factor.T @ factor, (centred * signs).T @ (centred * signs))
+        assert (np.diagonal(factor) >= 0).all()
+        assert np.allclose(factor, np.triu(factor))
+        assert not np.allclose(factor, 0)
+
+
+def test_the_noise_of_two_records() -> None:
+    # One difference of 2: the standard deviation with divisor n - 1 is sqrt(2), of either kind of noise.
+    values = np.array([[1.0], [3.0]])
+    for correlated in (False, True):
+        draws = [noise_of_seed(values, seed, correlated) for seed in range(400)]
+        assert np.std(draws) == pytest.approx(np.sqrt(2), rel=0.1)
+        assert np.mean(draws) == pytest.approx(0, abs=0.2)
+
+
+def noise_of_seed(values: Array, seed: int, correlated: bool) -> Array:
+    return Noise(sd=1, correlated=correlated).protect(attributes(values), seed=seed).data.values - values
 
 
 def test_what_cannot_be_protected() -> None:

@@ -208,6 +208,66 @@ def test_buckets_too_small_or_too_many() -> None:
         RankSwapBuckets(buckets=0)
 
 
+@pytest.mark.parametrize("method", [RankSwap, RankSwapDistribution])
+def test_what_a_narrow_window_is_told_with(method: type[RankSwap]) -> None:
+    def told(n: int, p: float) -> tuple[str, ...]:
+        return method(p=p).protect(attributes(np.arange(float(n))[:, None])).warnings
+
+    assert told(20, 5) == (
+        "p=5 of 20 records is a window of one rank: values trade places with their neighbours, which can be undone; take a larger p "
+        "(it is a percentage: 5 means 5 %)",
+    )
+    assert told(20, 10) == ()
+    assert told(2000, 0.5) == (
+        "p=0.5 is a window of 10 of 2000 ranks, which hardly hinders linkage; take a larger p (it is a percentage: 5 means 5 %)",
+    )
+    assert told(2000, 1) == ()
+
+
+def test_series_of_one_point_have_no_course_to_lose() -> None:
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    told = "the time points of 'load' were swapped one by one: the course of single series is not kept"
+    for method in (RankSwap(p=20), RankSwapDistribution(p=20), RankSwapBuckets(buckets=3)):
+        assert method.protect(Dataset.from_arrays({"load": x})).warnings == (told,)
+        assert method.protect(Dataset.from_arrays({"load": x[:, :1]})).warnings == ()
+        assert method.protect(attributes(x)).warnings == ()
+
+
+def test_the_distances_that_are_told() -> None:
+    data = attributes(np.arange(2 * 90.0).reshape(90, 2))
+    for method, words, fact in (
+        (RankSwap(p=10), "at most 9 of 90 ranks from its owner", ("window", 9)),
+        (RankSwapDistribution(p=10), "most are within 13 of 90 ranks from their owner", ("mean distance", 4.5)),
+        (RankSwapBuckets(buckets=20), "mostly within 9 of 90 ranks from its owner", ("smallest bucket", 4)),
+    ):
+        release = method.protect(data, seed=3)
+        assert words in release.guarantee.words
+        facts = release.facts["all"]
+        assert next(iter(facts.items())) == fact
+        assert list(facts)[1:] == ["values", "kept their place", "same value as before"]
+        assert facts["same value as before"] == (release.data.values == data.values).sum()
+
+
+def test_two_records_are_enough() -> None:
+    data = attributes(np.array([[1.0], [2.0]]))
+    for method in (RankSwap(p=1), RankSwapDistribution(p=1), RankSwapBuckets(buckets=1), RankSwapBuckets(buckets=2)):
+        assert method.protect(data).data.values.ravel().tolist() == [2.0, 1.0]
+
+
+def test_a_hundred_buckets_of_two_are_enough() -> None:
+    def told(n: int, buckets: int) -> tuple[str, ...]:
+        return RankSwapBuckets(buckets=buckets).protect(attributes(np.arange(float(n))[:, None])).warnings
+
+    assert told(200, 100) == told(4, 2) == told(2, 1) == ()
+    assert told(199, 100) == (
+        "100 buckets of 199 records hold 1 of them each, which hardly hinders linkage; take fewer buckets",
+    )
+    assert told(505, 101) == (
+        "101 buckets of 505 records hold 5 of them each, which hardly hinders linkage; take fewer buckets",
+    )
+    assert RankSwapBuckets(buckets=9).protect(attributes(np.arange(9.0)[:, None])).data.n == 9
+
+
 # -- how likely each result is ----------------------------------------------------------------------------------------
 
 

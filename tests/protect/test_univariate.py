@@ -124,6 +124,17 @@ def test_the_thesis_example() -> None:
     assert "several columns" in release.guarantee.limits
 
 
+def test_columns_are_counted_together() -> None:
+    x = np.array([[1.0, 5.0], [1.0, 5.0], [9.0, 5.0], [9.0, 5.0], [9.0, 5.0]])
+    data = tv.Dataset.from_arrays({"a": x, "b": x[:, :1]})
+    release = OptimalUnivariate(k=2).protect(data)
+    assert release.facts["a"] == {"groups": 4, "smallest group": 2, "largest group": 3}
+    assert release.facts["b"] == {"groups": 2, "smallest group": 2, "largest group": 3}
+    assert release.guarantee == tv.KAnonymity(2, "column", 2)
+    whole = OptimalUnivariate(k=5).protect(data)
+    assert whole.facts["b"] == {"groups": 1, "smallest group": 5, "largest group": 5}
+
+
 def test_few_records_form_one_group() -> None:
     assert set(least_sse_groups(np.array([5.0, 1.0, 3.0]), 2).tolist()) == {0}
     assert set(least_sse_groups(np.array([5.0, 1.0]), 2).tolist()) == {0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 import naive_variable
 import tsveil as tv
 from tsveil.errors import InputError, ParameterError
+from tsveil.guarantee.p_sensitive import PSensitive
+from tsveil.protect.sensitive import codes_of
 from tsveil.transform.parts import principal_parts
 
 seeds = st.integers(0, 10**6)
@@ -68,6 +71,51 @@ def test_p_sensitive_needs_a_confidential_column() -> None:
     carried = tv.Dataset.from_arrays({"x": np.ones((9, 2))}, confidential={"a": list("xyzxyzxyz")})
     with pytest.raises(InputError, match="'b' is not a confidential column"):
         tv.SensitiveMDAV(k=2, columns="b").protect(carried)
+
+
+def test_p_may_be_the_number_of_values_and_no_more() -> None:
+    x = np.random.default_rng(1).normal(size=(12, 2))
+    data = tv.Dataset.from_arrays({"x": x}, confidential={"a": list("uvw" * 4), "b": list("xy" * 6)})
+    assert tv.SensitiveMDAV(k=2, p=3, columns="a").protect(data).verify().holds
+    with pytest.raises(
+        ParameterError,
+        match=r"^The 'p' parameter of SensitiveMDAV must be at most the number of different values in 'b' \(2\). Got 3.$",
+    ):
+        tv.SensitiveMDAV(k=2, p=3).protect(data)
+    with pytest.raises(
+        ParameterError, match=r"'k' parameter of SensitiveMDAV must be at most the number of records \(12\)"
+    ):
+        tv.SensitiveMDAV(k=13, p=2).protect(data)
+    with pytest.raises(InputError, match=r"^'c', 'd' is not a confidential column\n  confidential columns: a, b$"):
+        tv.SensitiveMDAV(k=2, columns="a, c ,d").protect(data)
+
+
+def test_the_named_columns_are_promised() -> None:
+    x = np.random.default_rng(1).normal(size=(12, 2))
+    data = tv.Dataset.from_arrays({"x": x, "y": x}, confidential={"a": list("uvw" * 4), "b": list("xy" * 6)})
+    assert tv.SensitiveMDAV(k=3).protect(data).guarantee == PSensitive(3, 2, ("a", "b"), "block", 2)
+    joint = tv.SensitiveMDAV(k=3, p=2, columns=" b ", grouping="joint").protect(data)
+    assert joint.guarantee == PSensitive(3, 2, ("b",), "record", 2)
+    assert joint.verify().holds
+
+
+def test_missing_confidential_values_are_one_value_of_their_own() -> None:
+    codes = codes_of(pl.Series(["b", None, "a", None, "b"]))
+    assert len({codes[0], codes[1], codes[2]}) == 3
+    assert codes[1] == codes[3]
+    assert codes[0] == codes[4]
+    assert sorted(set(codes.tolist())) == [0, 1, 2]
+    assert codes_of(pl.Series([3, 10, 3])).tolist() in ([1, 0, 1], [0, 1, 0])
+
+
+def test_gamma_at_its_ends() -> None:
+    # 0: no record ever joins; a large one: groups grow to 2k - 1 while records are left.
+    x = np.random.default_rng(2).normal(size=(20, 2))
+    data = tv.Dataset.from_arrays({"x": x})
+    assert np.bincount(tv.VMDAV(k=4, gamma=0).protect(data).groups["x"]).tolist() == [4] * 5
+    assert np.bincount(tv.VMDAV(k=4, gamma=10).protect(data).groups["x"]).max() >= 7
+    whole = tv.VMDAV(k=20).protect(data)
+    assert whole.facts["x"] == {"groups": 1, "smallest group": 20, "largest group": 20}
 
 
 @given(seeds, st.integers(1, 400), st.integers(10, 60), st.integers(1, 6), st.booleans())

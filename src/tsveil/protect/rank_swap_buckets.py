@@ -76,7 +76,7 @@ class RankSwapBuckets(Method):
         """Swap every column by itself."""
         size = len(values) // self.buckets
         warnings = series_warnings(block)
-        if self.buckets > 100 or (size < 2 and self.buckets > 1):
+        if self.buckets > 100 or size < 2:
             warnings += (
                 f"{self.buckets} buckets of {len(values)} records hold {size} of them each, which hardly hinders linkage; take fewer buckets",
             )
