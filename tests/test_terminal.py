@@ -51,7 +51,11 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def soon(true: Callable[[], bool]) -> bool:
     """Whether something becomes true before long; a thread draws in its own time."""
-    return any(true() or time.sleep(0.02) for _ in range(500))
+    for _ in range(500):
+        if true():
+            return True
+        time.sleep(0.02)
+    return False
 
 
 # -- bars -------------------------------------------------------------------------------------------------------------
