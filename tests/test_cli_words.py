@@ -231,4 +231,4 @@ def test_a_distance_that_is_none(meters: Path) -> None:
 
     data = tv.read(meters)
     with pytest.raises(tv.errors.ParameterError, match="there is no distance 'manhattan'\n  distances available: "):
-        attempts(data, data, distance="manhattan")
+        attempts(data, data, distance="manhattan")  # type: ignore[arg-type]

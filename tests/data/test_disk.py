@@ -39,7 +39,8 @@ def test_without_locks_nothing_is_taken_for_left_behind(tmp_path: Path, monkeypa
 def test_a_folder_that_was_removed_before_it_was_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock_on, seen = _disk.lock_on, []
+    lock_on = _disk.lock_on
+    seen: list[Path] = []
 
     def late(path: Path, *, wait: bool = False) -> int | None:
         found = lock_on(path, wait=wait)
