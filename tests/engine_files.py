@@ -29,6 +29,7 @@ def published(folder: Path) -> pl.DataFrame:
     return pl.concat([pl.read_parquet(file) for file in sorted((folder / "published" / "data").glob("*.parquet"))])
 
 
-def private(folder: Path) -> pl.DataFrame:
-    """Who is who, in the order of the published rows."""
-    return pl.concat([pl.read_parquet(file) for file in sorted((folder / "private" / "id_map").glob("*.parquet"))])
+def private(folder: Path, what: str = "id_map") -> pl.DataFrame:
+    """Who is who, or the risk of each record, in the order of the published rows; empty if there are no such files."""
+    files = sorted((folder / "private" / what).glob("*.parquet"))
+    return pl.concat([pl.read_parquet(file) for file in files]) if files else pl.DataFrame()

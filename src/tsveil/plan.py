@@ -76,6 +76,18 @@ class Evaluation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True,
     counts: list[int] | None = None
     by: Literal["attributes", "blocks"] | None = None
     score: Literal["max", "classic", "rank-swap", "new"] | None = None
+    #: in parts only: how many records the intruder knows, see `tsveil.protect_folder`
+    people: int | Literal["all"] | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Those of `tsveil.evaluate`, for data that fit into memory."""
+        if self.people is not None:
+            raise PlanError(
+                "evaluate.people is for data that are protected in parts: of data that fit into memory everybody is attacked\n"
+                "  options: leave it out, or run the plan with an engine"
+            )
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found
 
 
 class Output(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -235,6 +247,7 @@ def run(
         return _run_in_parts(
             plan, chosen, place, folder, overwrite=overwrite, allow_unverified=allow_unverified, **options
         )
+    measured = plan.evaluate.options()
     with progress.step("Reading"):
         data, digest = _read_and_hashed(plan.input, place, base)
     release = chosen.protect(data, seed=plan.seed)
@@ -249,8 +262,7 @@ def run(
     else:
         from tsveil.report.html import report
 
-        options = msgspec.to_builtins(plan.evaluate)
-        card, page = evaluate(data, release, **({"models": "fitting"} if data.series else {}) | options), report
+        card, page = evaluate(data, release, **({"models": "fitting"} if data.series else {}) | measured), report
     with progress.step("Writing the reports"):
         told: dict[str, Any] = {"title": plan.output.title, "context": plan.context}
         private = {"source": Path(plan.input.path).name, "digest": digest}
@@ -284,7 +296,8 @@ def _run_in_parts(plan: Plan, chosen: Any, place: Path, folder: Path, **options:
         if name != "path" and (name, given[name]) != ("layout", "wide"):
             problems.add(f"input.{name} is for files that fit into memory")
     for name in msgspec.to_builtins(plan.evaluate):
-        problems.add(f"evaluate.{name}: releases in parts are measured with the default options")
+        if name != "people":
+            problems.add(f"evaluate.{name}: releases in parts are measured with the default options")
     if plan.output.format not in (None, "parquet"):
         problems.add("output.format must be 'parquet'")
     problems.raise_if_any()
@@ -293,6 +306,7 @@ def _run_in_parts(plan: Plan, chosen: Any, place: Path, folder: Path, **options:
         chosen,
         folder,
         seed=plan.seed,
+        people=plan.evaluate.people,
         title=plan.output.title,
         extra={"private/plan.toml": plan.to_toml() + "\n"},
         **options,

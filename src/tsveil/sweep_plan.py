@@ -88,9 +88,9 @@ def run_sweep(plan: SweepPlan, *, base: str | Path = ".") -> Study:
     known = ("study.json", "lock")
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in known):
         raise OutputError(f"{folder} has other files and no study in it\n  options: another folder")
+    options = plan.evaluate.options()
     with progress.step("Reading"):
         data = plan.input.read(base)
-    options = msgspec.to_builtins(plan.evaluate)
     study = sweep(data, plan.sweep.methods, plan.sweep.grid, options, folder=folder, seed=plan.seed)
     own = SweepPlan(
         input=_moved(plan.input, base, folder),

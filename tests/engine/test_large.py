@@ -32,6 +32,7 @@ METHODS: dict[str, tuple[Method | IntervalMethod, str]] = {
     "v-mdav": (tv.VMDAV(k=4), "curves"),
     "univariate": (tv.OptimalUnivariate(k=4), "people"),
     "rank swapping": (tv.RankSwap(p=3), "people"),
+    "swapped series": (tv.RankSwap(p=3), "curves"),
     "(n,l,k)": (tv.NLK(n=1, l=4, k=4), "curves"),
     "(k,P)": (tv.KP(k=6, P=2), "curves"),
     "envelopes": (tv.KAnonymousEnvelopes(k=5, round_to=0.1), "curves"),
@@ -70,6 +71,7 @@ def assert_same(one: LargeRelease, other: LargeRelease) -> None:
     """To the last bit: published values, groups, scores, and what was found on the way."""
     assert_frame_equal(published(one.folder), published(other.folder), check_exact=True)
     assert_frame_equal(private(one.folder), private(other.folder))
+    assert_frame_equal(private(one.folder, "risk"), private(other.folder, "risk"), check_exact=True)
     assert one.card.to_dict() == other.card.to_dict()
     assert one.verdict == other.verdict
     differ = ("engine", "input files")

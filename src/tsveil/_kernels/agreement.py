@@ -13,8 +13,10 @@ SPREAD = 5184547
 
 
 @kernel
-def pattern_counts(labels: Indices, released: Indices, sizes: Indices) -> AnyArray:
+def pattern_counts(labels: Indices, released: Indices, copies: Indices, sizes: Indices) -> AnyArray:
     """For each original record and each pattern the number of released records that agree in exactly that way.
+
+    `released` are rows of labels, of which there are so many `copies`.
 
     Attribute j agrees where the labels (original records by attributes, released records by attributes; sizes[j] labels) are
     equal; bit j of a pattern is set where it agrees.
@@ -37,7 +39,7 @@ def pattern_counts(labels: Indices, released: Indices, sizes: Indices) -> AnyArr
     ours[0] = np.arange(n)
     theirs[0] = np.arange(m)
     alive[0] = n, m
-    counts[:, 0] = m
+    counts[:, 0] = copies.sum()
     slots = 4
     while slots < 2 * m:
         slots *= 2
@@ -76,7 +78,7 @@ def pattern_counts(labels: Indices, released: Indices, sizes: Indices) -> AnyArr
                 members[found] = 0
                 used[found] = 0
                 found += 1
-            members[codes[at]] += 1
+            members[codes[at]] += copies[row]
             their_code[depth + 1, r] = codes[at]
         kept = 0
         for r in range(a_alive):

@@ -22,8 +22,8 @@ def nearest_by_columns(
     first: Indices,
     own: Indices,
     counter: Indices,
-) -> tuple[Indices, Indices, Indices]:
-    """For each known record and each wanted number of known columns: size of the tie, lowest row tied, own row tied or not.
+) -> tuple[Array, Indices, Indices, Indices]:
+    """For each known record and each wanted number of known columns: least distance, size of the tie, lowest row tied, own row tied or not.
 
     `candidates` is (columns, distinct released records), `wanted` holds increasing numbers of columns. The distance is the
     sum over columns, in their order, of the squared (or absolute) differences times `factor`. `copies` and `first` give
@@ -73,7 +73,7 @@ def nearest_by_columns(
                             hit[i, w] = 1
             if low + TILE >= m:
                 counter[0] += 1
-    return tied, link, hit
+    return best, tied, link, hit
 
 
 @kernel

@@ -7,7 +7,9 @@ compared as in the pair by pair version, so both give the same to the last bit.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -35,18 +37,14 @@ def nearest(
 
     The distance is the sum over columns, in their order, of squared (or absolute) differences times `factor`.
     """
-    large = len(a) * len(b) >= MANY
-    searched = [count for count in counts if large and count <= DEEPEST]
-    compared = [count for count in counts if count not in searched]
-    found = dict(zip(compared, _compared(pair, a, b, factor, metric, compared), strict=True))
-    for count in searched:
-        found[count] = _searched(pair, a[:, :count], b[:, :count], factor[:count], metric)
+    rows, first, label, copies = distinct_rows(b)
+    found = nearest_distinct(a, Candidates(rows, first, copies, own_candidate(pair.own, label)), factor, metric, counts)
     return [
         Links(
             attack=pair.told("distance linkage", count),
-            candidates=found[count][0],
-            link=found[count][1],
-            hit=found[count][2].astype(np.bool_),
+            candidates=found[count].tied,
+            link=found[count].link,
+            hit=found[count].hit.astype(np.bool_),
             ties=ties,
             own=pair.own,
             released=len(b),
@@ -55,36 +53,70 @@ def nearest(
     ]
 
 
-def _compared(
-    pair: Files, a: Array, b: Array, factor: Array, metric: Metric, counts: list[int]
-) -> list[tuple[Indices, Indices, Indices]]:
-    """Size of the tie, lowest row and own row tied or not, for each number of columns: pair by pair."""
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The distinct released rows, their lowest row numbers and numbers of copies, and which of them is each known record's own (-1: none)."""
+
+    rows: Array
+    first: Indices
+    copies: Indices
+    own: Indices
+
+    def by_first(self, count: int) -> Candidates:
+        """The distinct rows of the first so many columns."""
+        rows, at, label, _ = distinct_rows(self.rows[:, :count])
+        copies = np.zeros(len(rows), dtype=np.int64)
+        np.add.at(copies, label, self.copies)
+        return Candidates(rows, self.first[at], copies, own_candidate(self.own, label))
+
+
+class Found(NamedTuple):
+    """For each known record the least distance (squared if Euclidean), the size of the tie, the lowest row tied, the own row tied or not."""
+
+    best: Array
+    tied: Indices
+    link: Indices
+    hit: Indices
+
+
+def nearest_distinct(
+    a: Array, candidates: Candidates, factor: Array, metric: Metric, counts: Sequence[int]
+) -> dict[int, Found]:
+    """The nearest of some distinct released rows, for each number of columns; distances are comparable between calls."""
+    large = len(a) * len(candidates.rows) >= MANY
+    searched = [count for count in counts if large and count <= DEEPEST]
+    compared = [count for count in counts if count not in searched]
+    found = _compared(a, candidates, factor, metric, compared)
+    for count in searched:
+        found[count] = _searched(a[:, :count], candidates.by_first(count), factor[:count], metric)
+    return found
+
+
+def _compared(a: Array, candidates: Candidates, factor: Array, metric: Metric, counts: list[int]) -> dict[int, Found]:
+    """Pair by pair."""
     from tsveil._kernels.attributes import nearest_by_columns
 
     if not counts:
-        return []
-    rows, first, label, copies = distinct_rows(b)
-    own = own_candidate(pair.own, label)
-    candidates = np.ascontiguousarray(rows.T)
+        return {}
+    rows, own = np.ascontiguousarray(candidates.rows.T), candidates.own
     wanted = np.array(counts, dtype=np.int64)
     with progress.step("Linking records by distance", total=len(a)) as counter:
         parts = map_chunks(
             lambda low, high: nearest_by_columns(
-                a[low:high], candidates, factor, metric == "l1", wanted, copies, first, own[low:high], counter
+                a[low:high], rows, factor, metric == "l1", wanted, candidates.copies, candidates.first, own[low:high], counter
             ),
             len(a),
             1024,
-        )
-    tied, link, hit = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    return [(tied[:, at], link[:, at], hit[:, at]) for at in range(len(counts))]
+        )  # fmt: skip
+    best, tied, link, hit = (np.concatenate([part[k] for part in parts]) for k in range(4))
+    return {count: Found(best[:, at], tied[:, at], link[:, at], hit[:, at]) for at, count in enumerate(counts)}
 
 
-def _searched(pair: Files, a: Array, b: Array, factor: Array, metric: Metric) -> tuple[Indices, Indices, Indices]:
+def _searched(a: Array, candidates: Candidates, factor: Array, metric: Metric) -> Found:
     """The same for all columns given, with a k-d tree."""
     from scipy.spatial import cKDTree
 
-    rows, first, label, copies = distinct_rows(b)
-    own = own_candidate(pair.own, label)
+    rows, first, copies, own = candidates.rows, candidates.first, candidates.copies, candidates.own
     middle = np.median(rows, axis=0)
     power = 1 if metric == "l1" else 2
     tree = cKDTree((rows - middle) * factor)
@@ -92,7 +124,7 @@ def _searched(pair: Files, a: Array, b: Array, factor: Array, metric: Metric) ->
     # Scaled values are off by rounding, up to this much of the largest, in every column.
     margin = 16 * np.finfo(np.float64).eps * a.shape[1] * float(max(np.abs(tree.data).max(), np.abs(points).max()))
 
-    def work(low: int, high: int) -> tuple[Indices, Indices, Indices]:
+    def work(low: int, high: int) -> Found:
         distance, _ = tree.query(points[low:high], p=power)
         near = tree.query_ball_point(points[low:high], distance * (1 + 1e-9) + margin, p=power)
         sizes = np.array([len(found) for found in near], dtype=np.int64)
@@ -103,14 +135,14 @@ def _searched(pair: Files, a: Array, b: Array, factor: Array, metric: Metric) ->
             difference = np.abs(a[low + person, j] - rows[at, j]) * factor[j]
             total += difference if metric == "l1" else difference * difference
         starts = np.cumsum(sizes) - sizes
-        best = total == np.minimum.reduceat(total, starts)[person]
+        least = np.minimum.reduceat(total, starts)
+        best = total == least[person]
         tied = np.add.reduceat(np.where(best, copies[at], 0), starts)
-        link = np.minimum.reduceat(np.where(best, first[at], len(b)), starts)
+        link = np.minimum.reduceat(np.where(best, first[at], np.iinfo(np.int64).max), starts)
         hit = np.maximum.reduceat((best & (at == own[low + person])).astype(np.int64), starts)
         counter[0] += high - low
-        return tied, link, hit
+        return Found(least, tied, link, hit)
 
     with progress.step(f"Linking records by distance, {a.shape[1]} known", total=len(a)) as counter:
         parts = map_chunks(work, len(a), CHUNK)
-    tied, link, hit = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    return tied, link, hit
+    return Found(*(np.concatenate(each) for each in zip(*parts, strict=True)))

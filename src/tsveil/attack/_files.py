@@ -160,13 +160,18 @@ def on_one_scale(a: Array, b: Array, scaling: Scaling = "original") -> tuple[Arr
         raise ParameterError(f"The 'scaling' parameter of an attack must be 'original' or 'own'. Got {scaling!r}.")
     if scaling == "own":
         return standardised(a, a), standardised(b, b), np.ones(a.shape[1])
-    widest = np.abs(np.vstack([a, b])).max(axis=0)
+    power, factor = scale_of(a, b)
+    return np.ldexp(a, power), np.ldexp(b, power), factor
+
+
+def scale_of(a: Array, b: Array) -> tuple[Indices, Array]:
+    """For each column the power of two that both files are multiplied by, and then one over the original's deviation (0: constant)."""
+    widest = np.maximum(np.abs(a).max(axis=0), np.abs(b).max(axis=0))
     power = np.where(widest > 0, -np.frexp(widest)[1], 0)
-    a, b = np.ldexp(a, power), np.ldexp(b, power)
-    _, deviation = mean_and_deviation(a)
+    _, deviation = mean_and_deviation(np.ldexp(a, power))
     factor = np.zeros(a.shape[1])
     np.divide(1.0, deviation, out=factor, where=deviation > 0)
-    return a, b, factor
+    return power, factor
 
 
 def relative(factor: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -43,17 +44,20 @@ def nearest(
     >>> tied.ravel(), link.ravel(), hit.ravel()
     (array([2, 2, 1]), array([0, 0, 2]), array([1, 1, 1]))
     """
-    return nearest_with_distance(known, released, starts, own, few=few)[1:]
-
-
-def nearest_with_distance(
-    known: Array, released: Array, starts: Indices, own: Indices | None = None, *, few: int = FEW
-) -> tuple[Array, Indices, Indices, Indices]:
-    """The same with the least distances before it, which are comparable between calls: a release can be attacked piece by piece."""
-    from tsveil._kernels.linkage import nearest_rows
-
     rows, first, label, copies = distinct_rows(released)
     mine = label if own is None else own_candidate(own, label)
+    return nearest_distinct(known, rows, first, copies, mine, starts, few=few)[1:]
+
+
+def nearest_distinct(
+    known: Array, rows: Array, first: Indices, copies: Indices, mine: Indices, starts: Indices, *, few: int = FEW
+) -> tuple[Array, Indices, Indices, Indices]:
+    """The least distances and the same among distinct released rows, with the lowest row number and the number of copies of each.
+
+    `mine` is each known record's own among them. Distances are comparable between calls: a release can be attacked piece by piece.
+    """
+    from tsveil._kernels.linkage import nearest_rows
+
     picture = draw(rows, known, starts) if len(rows) >= few else None
     if picture is not None:
         rank = np.empty_like(picture.order)
@@ -230,7 +234,7 @@ def own_candidate(own: Indices, label: Indices) -> Indices:
     return np.where(own >= 0, label[own], -1)
 
 
-def distinct_rows(rows: Array) -> tuple[Array, Indices, Indices, Indices]:
+def distinct_rows(rows: AnyArray) -> tuple[Any, Indices, Indices, Indices]:
     """The distinct rows in order of first appearance, their first row numbers, each row's number among them, their counts.
 
     Protected data have few distinct rows, and an attack need only look at those.

@@ -111,9 +111,9 @@ def _rounds(
             at_position = released if align == "counts" else _runs(x, released, k or 2)
             if direction == "released":
                 x, released, at_position = at_position, np.sort(pair.a[:, j]), np.sort(pair.a[:, j])
-                bounds = _touched(x, released, at_position, pair.b[:, j])
+                bounds = touched(x, released, at_position, pair.b[:, j])
             else:
-                bounds = _touched(x, released, at_position, pair.a[:, j])
+                bounds = touched(x, released, at_position, pair.a[:, j])
         low[:, j], high[:, j] = bounds
     attack = "alignment linkage" + (" from the release" if direction == "released" else "")
     # Runs found by their distance to the centroids may be off by some positions, and a file of some people hides ties.
@@ -143,7 +143,7 @@ def _check(pair: Files, align: Align, k: int | None, direction: Direction, ties:
     problems.raise_if_any()
 
 
-def _touched(x: Array, released: Array, at_position: Array, values: Array) -> tuple[Indices, Indices]:
+def touched(x: Array, released: Array, at_position: Array, values: Array) -> tuple[Indices, Indices]:
     """The range of the sorted released column that values can have become.
 
     `x` is the sorted column of the values, `at_position` the released value that stands at each of its positions.

@@ -126,6 +126,8 @@ class Run:
     scaled: bool = False
     #: the largest number of attributes that it takes
     most: int | None = None
+    #: for an attack by ranks: how many ranks a value may have moved
+    window: int | None = None
 
 
 def fitting(method: str | None, settings: Mapping[str, Any], data: Dataset) -> list[Run]:
@@ -167,7 +169,7 @@ def made_for_series(method: str | None, settings: Mapping[str, Any], data: Datas
 def _by_ranks(method: str | None, settings: Mapping[str, Any], n: int) -> list[Run]:
     def run(figure: str, window: int, rule: Rule) -> Run:
         title = f"linkage by {'most ' * (rule == 'union')}ranks, within {window}"
-        return Run(figure, title, partial(rank_swap_prefixes, window=window, rule=rule))
+        return Run(figure, title, partial(rank_swap_prefixes, window=window, rule=rule), window=window)
 
     if method == "rank-swap-distribution":
         p = float(settings.get("p", UNKNOWN))

@@ -49,6 +49,7 @@ import numpy as np
 from tsveil import progress
 from tsveil._types import AnyArray, Array, Indices, Mask
 from tsveil.attack._files import Files, HasData, Ties, files, on_one_scale
+from tsveil.attack._nearest import distinct_rows
 from tsveil.attack.distance import checked_counts
 from tsveil.attack.links import Links
 from tsveil.data.align import Truth
@@ -239,13 +240,20 @@ class _Found:
 def _find(piece: AnyArray, low: int, count: int, weights: Array, table: _Table, into: _Found) -> None:
     """The best pairs of some original records, from `low` on, with the first so many columns known."""
     high = low + len(piece)
-    exact = piece.reshape(len(piece), -1, 1 << count).sum(axis=1, dtype=np.int64)
-    best = np.where(exact > 0, weights, -np.inf).max(axis=1)
-    at_best = (weights == best[:, None]) & (exact > 0)
-    into.best[low:high] = best
-    into.tied[low:high] = np.where(at_best, exact, 0).sum(axis=1)
+    into.best[low:high], into.tied[low:high], at_best = heaviest(piece, count, weights)
     for pattern in np.flatnonzero(at_best.any(axis=0)).tolist():
         table.first_rows(pattern, count, low + np.flatnonzero(at_best[:, pattern]), into.link)
+
+
+def heaviest(table: AnyArray, count: int, weights: Array) -> tuple[Array, Indices, Mask]:
+    """The largest weight with the first so many columns known, how many released records have it, and by which patterns.
+
+    `table` has the number of released records with each pattern, a row for each original record.
+    """
+    exact = table.reshape(len(table), -1, 1 << count).sum(axis=1, dtype=np.int64)
+    best = np.where(exact > 0, weights, -np.inf).max(axis=1)
+    at_best = (weights == best[:, None]) & (exact > 0)
+    return best, np.where(at_best, exact, 0).sum(axis=1), at_best
 
 
 def _links(
@@ -330,6 +338,7 @@ class _Nearest(_Table):
             self.labels[:, j] = nearest_values(distinct, pair.a[:, j])
             values.append(len(distinct))
         self.sizes = np.array(values, dtype=np.int64)
+        self.distinct, _, _, self.copies = distinct_rows(self.released)
         self.order = np.ascontiguousarray(np.argsort(self.released, axis=0, kind="stable").T)
         self.starts = np.zeros((columns, int(self.sizes.max()) + 1), dtype=np.int64)
         for j in range(columns):
@@ -338,7 +347,7 @@ class _Nearest(_Table):
     def counted(self, low: int, high: int) -> AnyArray:
         from tsveil._kernels.agreement import pattern_counts
 
-        return pattern_counts(self.labels[low:high], self.released, self.sizes)
+        return pattern_counts(self.labels[low:high], self.distinct, self.copies, self.sizes)
 
     def own_patterns(self) -> Indices:
         return self._numbers(self.labels == self.released[self.pair.own])

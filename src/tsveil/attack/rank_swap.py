@@ -40,7 +40,7 @@ from typing import Literal
 
 import numpy as np
 
-from tsveil._types import Indices
+from tsveil._types import Array, Indices
 from tsveil.attack._files import Files, HasData, Ties, files
 from tsveil.attack._ranges import nearest_in_all, nearest_in_most
 from tsveil.attack.distance import checked_counts
@@ -158,10 +158,19 @@ def _ranges(pair: Files, w: int) -> tuple[Indices, Indices]:
     low = np.empty(pair.a.shape, dtype=np.int64)
     high = np.empty(pair.a.shape, dtype=np.int64)
     for j in range(len(pair.names)):
-        released = np.sort(pair.b[:, j])
-        ruler = np.sort(pair.a[:, j]) if len(pair.a) == len(pair.b) else released
-        first, last = ranks(ruler, pair.a[:, j])
-        their_first, their_last = ranks(ruler, released)
-        low[:, j] = np.searchsorted(their_last, first - w, side="left")
-        high[:, j] = np.searchsorted(their_first, last + w, side="right")
+        low[:, j], high[:, j] = within_ranks(pair.a[:, j], np.sort(pair.b[:, j]), w)
     return low, high
+
+
+def within_ranks(a: Array, released: Array, w: int) -> tuple[Indices, Indices]:
+    """For each value of a column the positions in the sorted released column that are within w ranks: the first, and one after the last.
+
+    Examples
+    --------
+    >>> within_ranks(np.array([10.0, 30.0, 20.0]), np.array([10.0, 20.0, 30.0]), 1)
+    (array([0, 1, 0]), array([2, 3, 3]))
+    """
+    ruler = np.sort(a) if len(a) == len(released) else released
+    first, last = ranks(ruler, a)
+    their_first, their_last = ranks(ruler, released)
+    return np.searchsorted(their_last, first - w, side="left"), np.searchsorted(their_first, last + w, side="right")

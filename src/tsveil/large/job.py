@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from tsveil.large.source import Source
 from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
 from tsveil.registry import method
+
+#: numpy parses the head of a file as a Python literal, in which CPython 3.11 fails now and then when two threads do so at once
+READING = threading.Lock()
 
 
 class Unit(msgspec.Struct, frozen=True):
@@ -45,9 +49,10 @@ class Job(msgspec.Struct, frozen=True):
     #: records that are read at a time, and in a published file
     chunk: int
     file_rows: int
-    #: about how many records are sampled to find the cuts, and how many original ones an intruder knows
+    #: about how many records are sampled to find the cuts
     sample: int
-    people: int
+    #: how many original ones an intruder knows, if the caller has said so; 0: all
+    people: int | None = None
     #: figures of all columns, from the first pass: lowest, highest, mean, sum of squared differences to it
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
@@ -125,4 +130,6 @@ def put_array(path: Path, array: AnyArray) -> None:
 
 def get_array(path: Path, *, whole: bool = False) -> Any:
     """An array, mapped from its file unless the whole is asked for."""
-    return np.load(path, mmap_mode=None if whole else "r", allow_pickle=False)
+    with READING:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    return np.array(found) if whole else found

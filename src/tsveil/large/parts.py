@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tsveil._types import AnyArray, Array, Indices, Mask
+from tsveil.large.job import READING
 from tsveil.transform.parts import SAMPLE, principal_direction
 
 #: decimals of a direction: what differs beyond them, between machines, is rounding
@@ -93,7 +94,7 @@ class Tree:
     @classmethod
     def load(cls, path: Path) -> Tree:
         """Read it from a file."""
-        with np.load(path) as file:
+        with READING, np.load(path) as file:
             return cls(file["direction"], file["border"], file["below"], file["above"])
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -39,6 +39,7 @@ from tsveil.large.intervals import NOT_MEASURED, interval_card, interval_readme,
 from tsveil.large.job import Job, Unit, get_array, put_array
 from tsveil.large.known_values import singled_out
 from tsveil.large.parts import Tree, grown, joined
+from tsveil.large.people import checked_people
 from tsveil.large.source import MOST, Source
 from tsveil.large.verify import verify_files
 from tsveil.large.ways import least_part, leaves_of, promise, sized, space, units_of, warnings_of
@@ -95,6 +96,7 @@ def protect_folder(
     allow_unverified: bool = False,
     part: int | None = None,
     chunk: int | None = None,
+    people: int | Literal["all"] | None = None,
     title: str = "",
     extra: Mapping[str, str] | None = None,
 ) -> LargeRelease:
@@ -103,6 +105,7 @@ def protect_folder(
     `engine` is "local", "dask" or "spark" (with `scheduler` or `master`, the address of a running one, or a local one is started), or the caller's
     Dask client or Spark session, which is left open; workers must see the input and the output under the
     same paths. `part` is about how many records are protected together (the method's own by default), `chunk` how many are read at a time.
+    `people` is how many records an intruder knows who is then looked for in the whole release: "all", a number, or as many as cost no more than the rest.
     The other parameters are those of `Method.protect` and `Release.write`.
 
     Examples
@@ -121,6 +124,10 @@ def protect_folder(
             raise ParameterError(
                 f"The {name!r} parameter of protect_folder must be an integer of at least 1. Got {value!r}."
             )
+    if people is not None and isinstance(method, IntervalMethod):
+        raise ParameterError(
+            f"The 'people' parameter of protect_folder is for methods that publish values; {method.name} publishes envelopes, which are not linked."
+        )
     folder = Path(out).absolute()
     width = len(source.columns)
     chunk = chunk or max(CHUNK_ROWS, CHUNK_VALUES // width)
@@ -132,7 +139,7 @@ def protect_folder(
         chunk=chunk,
         file_rows=chunk,
         sample=max(2, min(SAMPLE_ROWS, SAMPLE_VALUES // width)),
-        people=measure.people_of(source.n, of_series=bool(source.series)),
+        people=checked_people(people),
         out_width=made_width(method, width),
     )
     seed = fresh_seed() if seed is None else seed

@@ -227,7 +227,8 @@ def protect(task: Task) -> Result:
 
 def assemble(task: Task) -> Result:
     """Write one published file with its private twin, and measure it."""
-    from tsveil.large.measure import file_figures
+    from tsveil.large.linkage import column_attacks
+    from tsveil.large.losses import file_figures
 
     spool, job, at = at_spool(task)
     start, stop = job.file_range(at)
@@ -255,7 +256,7 @@ def assemble(task: Task) -> Result:
         f"group of {unit.name}": groups[:, number] for number, unit in enumerate(job.units) if groups[0, number] >= 0
     }
     put(place / "private" / "id_map" / stem, lambda path: pl.DataFrame({**known, **labels}).write_parquet(path))
-    return file_figures(spool, job, at, X, Y)
+    return file_figures(spool, job, at, X, Y, by_columns=bool(column_attacks(job)))
 
 
 def _assemble_intervals(

@@ -157,7 +157,7 @@ def series_scorecard(
     shortest = min(len(block) for block in original.series)
     if models == "fitting" and (left_out := [name for name in MODELS if name not in fitting_models(shortest)]):
         options["models left out"] = f"{', '.join(left_out)} (series of {shortest} points are too short for them)"
-    shown = _with_meanings([name for name in linked if name not in MEANINGS])
+    shown = with_meanings([name for name in linked if name not in MEANINGS])
     if dr1 == "mean":
         shown["DR1"] = (shown["DR1"][0], "The re-identification risk that counts: here the mean of the two linkages.")
     return Scorecard(figures, per_series, per_record, options, shown, by_known)
@@ -170,7 +170,7 @@ def _by_columns(original: Dataset, protected: Dataset, run: Run, truth: Truth, t
     return run.rounds(original, protected, known=known, counts=np.cumsum(sizes).tolist(), truth=truth, ties=ties)
 
 
-def _with_meanings(more: Sequence[str]) -> dict[str, tuple[str, str]]:
+def with_meanings(more: Sequence[str]) -> dict[str, tuple[str, str]]:
     """What the figures mean, those of further attacks after the two linkages."""
     shown = {}
     for name, meaning in MEANINGS.items():

@@ -31,7 +31,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil._types import Array, Indices
 from tsveil.errors import ParameterError
 
 How = Literal["global", "per-record", "component", "ranging", "none"]
@@ -60,9 +60,9 @@ def normalise(
     original, released = _table(original), _table(released)
     if how == "none":
         return original, released
-    ruler = _ruler(original, how)
+    ruler = ruler_of(original, how)
     own = scaling == "own" or how == "per-record"
-    return ruler.measure(original), (_ruler(released, how) if own else ruler).measure(released)
+    return ruler.measure(original), (ruler_of(released, how) if own else ruler).measure(released)
 
 
 def normalised(x: Array, how: How = "global") -> Array:
@@ -77,24 +77,25 @@ def normalised(x: Array, how: How = "global") -> Array:
            [ 1.,  0.]])
     """
     x = _table(x)
-    return x if how == "none" else _ruler(x, how).measure(x)
+    return x if how == "none" else ruler_of(x, how).measure(x)
 
 
 @dataclass(frozen=True)
-class _Ruler:
+class Ruler:
     """The scale of a table: (x - low) / width lies in 0..1 there, and `mean` and `deviation` are taken of that.
 
     Two steps, so that neither a large offset nor huge or tiny values cost digits in the sum of squares.
     """
 
-    low: Array
-    width: Array
+    low: Array | float
+    width: Array | float
     mean: Array | float = 0.0
     deviation: Array | float = 1.0
 
     def measure(self, x: Array) -> Array:
+        """Values on this scale."""
         out: Array = x - self.low
-        varies = self.width > 0
+        varies = np.asarray(self.width) > 0
         out /= np.where(varies, self.width, 1.0)
         out -= self.mean
         out /= self.deviation
@@ -102,13 +103,14 @@ class _Ruler:
         return out
 
 
-def _ruler(x: Array, how: How) -> _Ruler:
+def ruler_of(x: Array, how: How) -> Ruler:
+    """The scale of a table."""
     if how not in get_args(How):
         words = ", ".join(repr(choice) for choice in get_args(How))
         raise ParameterError(f"The 'how' parameter of normalise must be one of {words}. Got {how!r}.")
     axis = {"global": None, "per-record": 1, "component": 0, "ranging": 0}[how]
     low = x.min(axis=axis, keepdims=True)
-    bounds = _Ruler(low, x.max(axis=axis, keepdims=True) - low)
+    bounds = Ruler(low, x.max(axis=axis, keepdims=True) - low)
     if how == "ranging":
         return bounds
     unit = bounds.measure(x)
@@ -117,22 +119,41 @@ def _ruler(x: Array, how: How) -> _Ruler:
     unit -= mean
     np.square(unit, out=unit)
     deviation = np.sqrt(_sum(unit, axis) / max(count - 1, 1))
-    return _Ruler(low, bounds.width, mean, np.where(deviation > 0, deviation, 1.0))
+    return Ruler(low, bounds.width, mean, np.where(deviation > 0, deviation, 1.0))
 
 
 def _sum(unit: Array, axis: int | None) -> Array:
-    """Sums of values from 0 to 1 that do not depend on the order of the records, to the last bit.
+    """Sums of values from 0 to 1 that do not depend on the order of the records, to the last bit."""
+    if axis == 1:  # of each record: always in the order of its columns
+        of_each: Array = unit.sum(axis=1, keepdims=True)
+        return of_each
+    return exact_total(*exact_sums(unit, axis))
+
+
+def exact_sums(unit: Array, axis: int | None) -> tuple[Indices, Indices]:
+    """Sums of values from 0 to 1 as two whole numbers, which may be added up over several tables: see `exact_total`.
 
     Rounded to multiples of 2^-52 the values are whole numbers, and sums of these are exact; in two halves, so that they
     do not overflow. Otherwise a shuffled file might break a tie between two distances the other way.
     """
-    if axis == 1:  # of each record: always in the order of its columns
-        of_each: Array = unit.sum(axis=1, keepdims=True)
-        return of_each
     whole = (unit * 2.0**52).astype(np.int64)
-    high = (whole >> 26).sum(axis=axis, keepdims=True)
+    high: Indices = (whole >> 26).sum(axis=axis, keepdims=True)
     whole &= 2**26 - 1
-    total: Array = high * 2.0**-26 + whole.sum(axis=axis, keepdims=True) * 2.0**-52
+    low: Indices = whole.sum(axis=axis, keepdims=True)
+    return high, low
+
+
+def exact_total(high: Indices, low: Indices) -> Array:
+    """The sum that two whole numbers stand for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> parts = [exact_sums(np.array([[0.5, 1.0]]), None), exact_sums(np.array([[0.25]]), None)]
+    >>> exact_total(parts[0][0] + parts[1][0], parts[0][1] + parts[1][1])
+    array([[1.75]])
+    """
+    total: Array = high * 2.0**-26 + low * 2.0**-52
     return total
 
 

@@ -75,9 +75,9 @@ def project(
     Q = quantifier or exponent(1.0)
     match how:
         case "zscores":
-            return _weighted_sum(z, np.ones(z.shape[1]))
+            return weighted_sum(z, np.ones(z.shape[1]))
         case "pcp":
-            return _weighted_sum(z, first_component(reference))
+            return weighted_sum(z, first_component(reference))
         case "owa":
             return owa(z, Q)
         case "choquet":
@@ -98,14 +98,20 @@ def first_component(z: Array) -> Array:
     array([ 0.707, -0.707])
     """
     centred = z - z.mean(axis=0)
-    loadings: Array = np.linalg.eigh(centred.T @ centred)[1][:, -1].round(DECIMALS)
+    return loadings_of(centred.T @ centred)
+
+
+def loadings_of(products: Array) -> Array:
+    """The same from the sums of products of all pairs of centred columns, or a multiple of them."""
+    loadings: Array = np.linalg.eigh(products)[1][:, -1].round(DECIMALS)
     size = np.abs(loadings)
     # Two standardised columns always have loadings of one size: rounding must not choose the sign.
     first = int(np.argmax(size >= size.max() * (1 - 1e-9)))
     return loadings if loadings[first] > 0 else -loadings
 
 
-def _weighted_sum(z: Array, weights: Array) -> Array:
+def weighted_sum(z: Array, weights: Array) -> Array:
+    """The sum of the columns times their weights, in their order."""
     total = np.zeros(len(z))
     for column, weight in zip(z.T, weights, strict=True):
         total += weight * column

@@ -1,0 +1,172 @@
+"""Attacks on a release in many files find what they find when they see all of it at once, person by person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tsveil as tv
+from engine_files import private, published, walks, write_files
+from tsveil.data.dataset import Dataset
+from tsveil.engine.threads import LocalEngine
+from tsveil.large import attacks, distinct, linkage, people
+from tsveil.large.protect import LargeRelease
+from tsveil.measure.scorecard import Scorecard
+from tsveil.protect.base import Method
+
+N = 240
+
+
+def whole_numbers(n: int, columns: int) -> pl.DataFrame:
+    """Attributes full of ties, two of them of equal spread."""
+    rng = np.random.default_rng(3)
+    table = {f"a{at}": rng.integers(0, 4 + 9 * at, n).astype(float) for at in range(columns - 1)}
+    return pl.DataFrame({**table, "again": rng.permutation(table["a0"])})
+
+
+def two_series(n: int) -> pl.DataFrame:
+    """Two series of whole numbers: equal records, and many equal distances."""
+    values = np.round(np.hstack([walks(n, 4), 100 + 10 * walks(n, 3, 2)]))
+    values[::7] = values[0]
+    return pl.DataFrame(values, schema=[*(f"x{at}" for at in range(4)), *(f"y{at}" for at in range(3))])
+
+
+SERIES = {
+    "x": {"columns": [f"x{at}" for at in range(4)], "kind": "series"},
+    "y": {"columns": [f"y{at}" for at in range(3)], "kind": "series"},
+}
+ATTRIBUTES = {"first": ["a0", "a1"], "second": ["a2", "again"]}
+
+#: name -> method, series or not, the attacks that fit it
+CASES: dict[str, tuple[Method, bool, set[str]]] = {
+    "groups": (tv.MDAV(k=4), True, {"EULD", "STSLD"}),
+    "swapped series": (tv.RankSwap(p=4), True, {"EULD", "STSLD", "RSLD"}),
+    "series column by column": (tv.OptimalUnivariate(k=3), True, {"EULD", "STSLD", "ARLD"}),
+    "blocks": (tv.MDAV(k=3), False, {"DLD", "PLD", "ProjLD"}),
+    "column by column": (tv.OptimalUnivariate(k=3), False, {"DLD", "PLD", "ARLD"}),
+    "swapped": (tv.RankSwap(p=4), False, {"DLD", "PLD", "RSLD"}),
+}
+
+
+def protected(name: str, folder: Path, *, asked: int | str | None = None) -> tuple[LargeRelease, Dataset, Dataset]:
+    """A release in parts, and original and protected data in the order of the published rows."""
+    method, of_series, _ = CASES[name]
+    frame = two_series(N) if of_series else whole_numbers(N, 4)
+    source = tv.source(write_files(folder / "in", frame, 3), blocks=SERIES if of_series else ATTRIBUTES)
+    release = tv.protect_folder(
+        source, method, folder / "out", engine=LocalEngine(), seed=5, part=90, chunk=50, people=asked  # type: ignore[arg-type]
+    )  # fmt: skip
+    rows = private(release.folder)["original"].to_numpy() - 1
+    original = source.dataset(np.ascontiguousarray(frame.to_numpy()[rows]))
+    out = published(release.folder).select(source.columns).cast(pl.Float64).to_numpy()
+    return release, original, original.with_values(np.ascontiguousarray(out))
+
+
+def evaluated(original: Dataset, out: Dataset, method: Method) -> Scorecard:
+    class Whole:
+        data = out
+
+    whole = Whole()
+    whole.method = method  # type: ignore[attr-defined]
+    return tv.evaluate(original, whole, models="fitting" if original.series else None)
+
+
+@pytest.mark.parametrize("small", [False, True], ids=["at once", "in pieces"])
+@pytest.mark.parametrize("name", CASES)
+def test_everybody_is_linked_as_in_one_piece(
+    name: str, small: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if small:  # few distinct rows at a time, few people in a task, and trees as for many records
+        monkeypatch.setattr(distinct, "PIECE", 300)
+        monkeypatch.setattr(people, "AT_ONCE", 40)
+        monkeypatch.setattr(linkage, "AT_ONCE", 40)
+        monkeypatch.setattr(attacks, "CELLS", 500)
+        monkeypatch.setattr("tsveil.attack._columns.MANY", 1)
+    release, original, out = protected(name, tmp_path)
+    assert isinstance(release.card, Scorecard)
+    card = evaluated(original, out, CASES[name][0])
+    assert set(release.card.by_known) == CASES[name][2] == set(card.by_known)
+    for figure, rates in card.by_known.items():
+        assert release.card.by_known[figure] == pytest.approx(rates, rel=1e-12), figure
+    assert release.card.options["people"] == "all records"
+    assert release.card.best_attack[0] == card.best_attack[0]
+    mine = private(release.folder, "risk")
+    assert mine["original"].equals(private(release.folder)["original"])
+    assert mine.columns == card.per_record.columns
+    for column in mine.columns[1:]:
+        assert mine[column].to_numpy() == pytest.approx(card.per_record[column].to_numpy(), rel=1e-9, abs=1e-9), column
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_sample_of_people_is_looked_for_in_the_whole_release(name: str, tmp_path: Path) -> None:
+    release, original, out = protected(name, tmp_path, asked=31)
+    assert isinstance(release.card, Scorecard)
+    told = "a random sample of 31 of 240 records, each linked against the whole release"
+    assert release.card.options["people"] == told
+    assert not (release.folder / "private" / "risk").exists()
+    rows = people.rows_of(people.border_of(N, 31), 0, N)
+    everyone = evaluated(original, out, CASES[name][0]).per_record
+    for figure, rates in release.card.by_known.items():
+        # PLD weighs agreements by how often they occur among the pairs that it sees, and the better projection may be another.
+        if figure not in ("PLD", "ProjLD"):
+            chances = everyone[f"linked_by_{figure}"].to_numpy()[rows]
+            assert np.mean(rates) == pytest.approx(chances.mean(), rel=1e-9), figure
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_files_without_anybody_whom_the_intruder_knows(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = protected(name, tmp_path / "a", asked=2)[0].card
+    monkeypatch.setattr(people, "AT_ONCE", 1)  # a task for each file
+    assert protected(name, tmp_path / "b", asked=2)[0].card.to_dict() == together.to_dict()
+
+
+def test_samples_hold_each_other_and_have_the_size_that_was_asked_for() -> None:
+    before: set[int] = set()
+    for asked in (1, 2, 50, 999, 1000):
+        rows = set(people.rows_of(people.border_of(1000, asked), 0, 1000).tolist())
+        assert len(rows) == asked
+        assert before <= rows
+        before = rows
+
+
+def test_people_are_all_while_that_is_affordable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people, "PAIRS", 45_000)
+    monkeypatch.setattr(people, "PER_RECORD", 1)
+    release, *_ = protected("swapped", tmp_path)
+    assert isinstance(release.card, Scorecard)
+    # More than 200 distinct rows, but fewer records within a window: the attack by ranks is cheaper.
+    told = release.card.options["people"]
+    assert "PLD, RSLD: all records" in told
+    assert told.startswith("DLD: a random sample of 1")
+    assert protected("swapped", tmp_path / "all", asked="all")[0].card.options["people"] == "all records"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("asked", [0, -1, True, 1.5, "some"])
+def test_other_people_are_refused(asked: object, tmp_path: Path) -> None:
+    with pytest.raises(
+        tv.errors.ParameterError, match=r"'people' parameter .* must be 'all' or an integer of at least 1"
+    ):
+        protected("groups", tmp_path, asked=asked)  # type: ignore[arg-type]
+
+
+def test_ranges_that_fit_into_no_worker_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linkage, "SLICE", 10)
+    release, *_ = protected("swapped series", tmp_path)
+    assert isinstance(release.card, Scorecard)
+    assert "linkage by ranks" in release.card.options["not measured"]
+    assert "RSLD" not in release.card
+
+
+def test_marks_are_equal_for_equal_rows_only() -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, 3, (2000, 5)).astype(float)
+    found = distinct.marks(rows)
+    _, by_rows = np.unique(rows, axis=0, return_inverse=True)
+    _, by_marks = np.unique(found, axis=0, return_inverse=True)
+    assert len(set(zip(by_rows.ravel().tolist(), by_marks.ravel().tolist(), strict=True))) == by_rows.max() + 1
+    assert by_marks.max() == by_rows.max()
