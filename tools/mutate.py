@@ -240,12 +240,15 @@ class Quickest:
 
 
 def examples_pass(names: list[str]) -> bool:
-    """Run the examples of docstrings. Pytest would load the files past the mutant."""
+    """Run the examples of docstrings, warnings being errors as in the suite. Pytest would load the files past the mutant."""
     import doctest
+    import warnings
 
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.FAIL_FAST
-    loaded = (importlib.import_module(f"tsveil.{name}") for name in names)
-    return all(doctest.testmod(module, optionflags=flags).failed == 0 for module in loaded)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = (importlib.import_module(f"tsveil.{name}") for name in names)
+        return all(doctest.testmod(module, optionflags=flags).failed == 0 for module in loaded)
 
 
 def passes(examples: list[str], tests: list[str], mutant: Mutant | None, plugin: Quickest) -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ import tsveil as tv
 from tsveil._kernels import refine as kernels
 from tsveil._types import Array, Indices
 from tsveil.errors import ParameterError
-from tsveil.protect import _refine
+from tsveil.protect import _mdav_parts, _refine
 from tsveil.protect._mdav_exact import exact_groups
-from tsveil.protect._refine import Budget, near_rows, opened, refined_groups
+from tsveil.protect._mdav_parts import partitioned_groups
+from tsveil.protect._refine import Budget, list_near, near_rows, opened, refined_groups
+from tsveil.transform.parts import principal_parts
 from tsveil.transform.statistics import slopes
 
 values = st.one_of(
@@ -218,6 +221,207 @@ def test_lists_of_near_rows_are_the_same_both_ways(monkeypatch: pytest.MonkeyPat
     np.testing.assert_array_equal(plain, np.argsort(away, axis=1, kind="stable")[:, :10])
     ties = np.repeat(np.arange(20.0), 40)[:, None]
     assert (near_rows(ties, 10) != np.arange(800)[:, None]).all()
+
+
+def test_near_rows_end_where_there_are_no_more() -> None:
+    C = np.array([[0.0], [1.0], [3.0]])
+    assert near_rows(C, 4).tolist() == [[1, 2, -1, -1], [0, 2, -1, -1], [1, 0, -1, -1]]
+
+
+def test_the_state_begins_with_the_given_groups() -> None:
+    Z = np.random.default_rng(4).normal(size=(50, 3))
+    groups = exact_groups(Z, 4)
+    state = opened(Z, groups, 4)
+    many = groups.max() + 1
+    assert state.sizes[:many].tolist() == np.bincount(groups).tolist()
+    assert not state.sizes[many:].any()
+    for g in range(many):
+        members = np.flatnonzero(groups == g)
+        assert state.members[g, : len(members)].tolist() == members.tolist()
+        assert np.allclose(state.centres[g], Z[members].mean(axis=0))
+        assert state.sse[g] == pytest.approx(((Z[members] - Z[members].mean(axis=0)) ** 2).sum())
+    assert state.labels is not groups
+    free = state.free[: state.counts[kernels.FREE]].tolist()
+    assert sorted(free) == list(range(many, len(state.sizes)))
+    # Room for every group that k allows, and for the small ones of a trial.
+    assert len(state.sizes) >= 50 // 4 + state.near.shape[1] + 1
+    assert state.members.shape[1] >= 8
+    assert state.near.shape[1] == min(10, many - 1)
+    list_near(state)
+    assert sorted(state.queue[:many].tolist()) == list(range(many))
+    assert state.counts[kernels.QUEUED] == many
+    assert state.counts[kernels.HEAD] == 0
+    assert state.waits[:many].tolist() == [1] * many
+    assert not state.waits[many:].any()
+    assert np.array_equal(state.near[:many], near_rows(state.centres[:many], state.near.shape[1]))
+    assert (state.near[many:] == -1).all()
+    assert (state.rested == -1).all()
+
+
+def test_a_part_gets_its_share_of_the_budget() -> None:
+    assert Budget(10.0, 100).share(25, 100, 2) == Budget(5.0, 25)
+    assert Budget(10.0, 100).share(60, 100, 2) == Budget(10.0, 60)  # no more than the whole
+    assert Budget(10.0, 100).share(50, 100, 2) == Budget(10.0, 50)
+    assert Budget(None, 7).share(1, 3, 1) == Budget(None, 3)  # rounded up: no part goes without
+    assert Budget(None, 6).share(1, 3, 1) == Budget(None, 2)
+    assert Budget(None, 1).share(1, 1000, 1) == Budget(None, 1)
+    assert Budget().share(25, 100, 2) == Budget()
+    assert Budget(3.0).share(1, 6, 1) == Budget(0.5)
+
+
+class Trials:
+    """Stands for the kernel of trials and notes what it is asked for."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.records: list[list[int]] = []
+        self.kinds: list[Indices] = []
+        self.rests = 0
+        monkeypatch.setattr(kernels, "attempt", self.attempt)
+        rest = _refine.at_rest
+
+        def resting(state: Any, k: int) -> float:
+            self.rests += 1
+            return rest(state, k)
+
+        monkeypatch.setattr(_refine, "at_rest", resting)
+
+    def attempt(self, state: Any, k: int, records: Indices, kinds: Indices, picks: Array) -> int:
+        assert len(records) == len(kinds)
+        self.records.append(records.tolist())
+        self.kinds.append(kinds)
+        return 0
+
+    def __len__(self) -> int:
+        return sum(map(len, self.records))
+
+
+def searched_with(monkeypatch: pytest.MonkeyPatch, budget: Budget, n: int = 60, k: int = 3) -> Trials:
+    Z = np.random.default_rng(4).normal(size=(n, 3))
+    state = opened(Z, exact_groups(Z, k), k)
+    trials = Trials(monkeypatch)
+    _refine.searched(state, k, np.random.default_rng(0), budget)
+    return trials
+
+
+def test_the_budget_is_used_up_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = searched_with(monkeypatch, Budget(None, 300))
+    assert list(map(len, short.records)) == [256, 44]
+    assert short.rests == 1  # fresh lists after as many trials as there are groups, or a batch of them
+    assert searched_with(monkeypatch, Budget(None, 256)).rests == 0
+    many = searched_with(monkeypatch, Budget(None, 1024), n=1200)
+    assert list(map(len, many.records)) == [256] * 4
+    assert many.rests == 1  # 400 groups: after 512 trials
+    # A longer search begins as a shorter one.
+    longer = searched_with(monkeypatch, Budget(None, 600))
+    assert [row for part in longer.records for row in part][:300] == [row for part in short.records for row in part]
+    assert len(searched_with(monkeypatch, Budget())) == 50 * 20  # 50 for each of the 20 groups
+
+
+def test_trials_have_up_to_three_steps_of_both_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = searched_with(monkeypatch, Budget(None, 1024))
+    kinds = np.concatenate(trials.kinds)
+    assert kinds.shape == (1024, 3)
+    steps = (kinds > 0).sum(axis=1)
+    assert np.array_equal(np.unique(steps), [1, 2, 3])
+    assert np.bincount(steps)[1:].min() > 280
+    assert (np.diff((kinds > 0).astype(int), axis=1) <= 0).all()  # what comes after the last step is none
+    shares = np.bincount(kinds[kinds > 0], minlength=3)
+    assert set(np.unique(kinds[kinds > 0]).tolist()) == {kernels.DISSOLVE, kernels.FORM}
+    assert shares[shares > 0].min() > 0.45 * shares.sum()
+    assert set(np.unique([row for part in trials.records for row in part])) == set(range(60))
+
+
+def test_a_search_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(100, 200))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
+    assert len(searched_with(monkeypatch, Budget(3.0))) == 2 * 256  # begun at 0, looked at 1, 2 and 3
+    assert len(searched_with(monkeypatch, Budget(3.0, 300))) == 300
+    assert len(searched_with(monkeypatch, Budget(1.0, 300))) == 0
+
+
+def test_rounds_of_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    Z = np.random.default_rng(4).normal(size=(300, 2))
+    groups = exact_groups(Z, 3)
+    calls: list[int] = []
+    attempt = kernels.attempt
+
+    def counted(state: Any, k: int, records: Indices, kinds: Indices, picks: Array) -> int:
+        calls.append(int(kinds[0, 0]) if len(kinds) else 0)
+        return int(attempt(state, k, records, kinds, picks))
+
+    monkeypatch.setattr(kernels, "attempt", counted)
+
+    def rounds(hurried: bool = False) -> int:
+        calls.clear()
+        found = refined_groups(Z, groups, 3, "swap", np.random.default_rng(), hurried=hurried)
+        check(Z, 3, found)
+        assert len(calls) % 2 == 0
+        assert calls[:2] == [kernels.DISSOLVE, kernels.FORM]
+        return len(calls) // 2
+
+    assert rounds(hurried=True) == 1
+    several = rounds()
+    assert 1 < several <= _refine.ROUNDS
+    monkeypatch.setattr(_refine, "LARGE", 300)
+    assert rounds() == several
+    monkeypatch.setattr(_refine, "LARGE", 299)
+    assert rounds() == 1
+
+
+def test_one_group_or_no_wish_leaves_all_as_it_is() -> None:
+    Z = np.random.default_rng(4).normal(size=(9, 2))
+    for k, how in ((5, "swap"), (5, "search"), (2, "none")):
+        groups = exact_groups(Z, k)
+        assert refined_groups(Z, groups, k, how, np.random.default_rng()) is groups  # type: ignore[arg-type]
+    better = refined_groups(
+        np.array([[0.0], [9.0], [9.0], [0.0]]), np.array([0, 1, 0, 1]), 2, "swap", np.random.default_rng()
+    )
+    assert better.tolist() in ([0, 1, 1, 0], [1, 0, 0, 1])
+
+
+def test_parts_are_numbered_one_after_the_other() -> None:
+    rng = np.random.default_rng(5)
+    space = rng.normal(size=(400, 3)).cumsum(axis=1)
+    counter = np.zeros(1, dtype=np.int64)
+    groups, parts = partitioned_groups(space, 4, 100, counter=counter)
+    cuts = principal_parts(space, 100, multiple=4)
+    assert parts == len(cuts) > 1
+    assert counter[0] == 400
+    label = 0
+    for rows in cuts:
+        own = exact_groups(space[rows], 4)
+        assert np.array_equal(groups[rows], label + own)
+        label += own.max() + 1
+    assert np.array_equal(np.unique(groups), np.arange(label))
+    # A part holds at least the 2k - 1 records that one group may have.
+    assert partitioned_groups(space[:30], 10, 3)[1] == len(principal_parts(space[:30], 19, multiple=10))
+    paper = partitioned_groups(space, 4, 100, variant="paper")[0]
+    assert np.array_equal(paper[cuts[0]], exact_groups(space[cuts[0]], 4, variant="paper"))
+
+
+def test_parts_are_refined_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = np.random.default_rng(5).normal(size=(400, 3)).cumsum(axis=1)
+    cuts = principal_parts(space, 100, multiple=4)
+    found, _ = partitioned_groups(space, 4, 100, refine="swap")
+    label = 0
+    for rows in cuts:
+        own = refined_groups(
+            space[rows], exact_groups(space[rows], 4), 4, "swap", np.random.default_rng(), hurried=False
+        )
+        assert np.array_equal(found[rows], label + own)
+        label += own.max() + 1
+    told: list[bool] = []
+
+    def noted(Z: Array, groups: Indices, *_: Any, hurried: bool) -> Indices:
+        told.append(hurried)
+        return groups
+
+    monkeypatch.setattr(_mdav_parts, "refined_groups", noted)
+    for large, expected in ((400, False), (399, True)):
+        told.clear()
+        monkeypatch.setattr(_mdav_parts, "LARGE", large)
+        partitioned_groups(space, 4, 100, refine="swap")
+        assert told == [expected] * len(cuts)
 
 
 # -- as a method -----------------------------------------------------------------------------------------------------------
