@@ -22,7 +22,9 @@ class Ended:
     code: int
     output: str
     #: calls to the file system, when it came to its end
-    steps: int | None
+    steps: int | None = None
+    #: those at which a small file is half written
+    halves: tuple[int, ...] = ()
 
 
 class Arena:
@@ -65,9 +67,11 @@ class Arena:
         self.victim.stdin.write(json.dumps({**job, "output": str(output), "steps": str(steps), **fate}) + "\n")
         self.victim.stdin.flush()
         code = self._answer()
-        return Ended(
-            code, output.read_text() if output.exists() else "", int(steps.read_text()) if steps.exists() else None
-        )
+        said = output.read_text() if output.exists() else ""
+        if not steps.exists():
+            return Ended(code, said)
+        told = json.loads(steps.read_text())
+        return Ended(code, said, told["steps"], tuple(told["halves"]))
 
 
 def contents(folder: Path) -> dict[str, object] | None:

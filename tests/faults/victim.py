@@ -2,7 +2,7 @@
 
 It imports everything once, says that it is ready, and then runs each job of its input in a process of its own, so that a kill costs no
 start of Python. A job is a line of JSON: what to do, and what happens to it. `at`: SIGKILL at the i-th step, a step being a call to the
-file system below the job's folder. `after`: SIGKILL from outside after so many seconds. `file_size`, `memory`: limits of the
+file system below the job's folder, or the moment when half of a small file is written. `after`: SIGKILL from outside after so many seconds. `file_size`, `memory`: limits of the
 process, in bytes (of memory: beyond what it has).
 """
 
@@ -84,6 +84,8 @@ class Steps:
 
     def __init__(self, folder: str, at: int | None) -> None:
         self.folder, self.at, self.count = folder, at, 0
+        #: the steps at which a file is half written
+        self.halves: list[int] = []
         sys.addaudithook(self.heard)
         flush, exchange = os.fsync, _disk.exchange
 
@@ -97,6 +99,17 @@ class Steps:
             self.step()
             return done
 
+        def in_halves(path: Path, content: bytes) -> int:
+            with path.open("wb") as file:
+                file.write(content[: len(content) // 2])
+                file.flush()
+                self.halves.append(self.count + 1)
+                self.step()
+                file.write(content[len(content) // 2 :])
+            return len(content)
+
+        Path.write_bytes = in_halves  # type: ignore[assignment]
+        Path.write_text = lambda path, text, encoding="utf-8": in_halves(path, text.encode(encoding))  # type: ignore[assignment,misc]
         os.fsync = counted_flush
         tv.data.write.exchange = counted_exchange  # type: ignore[attr-defined]
 
@@ -127,7 +140,8 @@ def do(job: dict[str, Any]) -> None:
             resource.setrlimit(resource.RLIMIT_AS, (taken + job["memory"], resource.RLIM_INFINITY))
         code = JOBS[job["do"]](*job["words"])
         if "steps" in job:
-            Path(job["steps"]).write_text(str(steps.count))
+            told = {"steps": steps.count, "halves": steps.halves}
+            Path(job["steps"]).write_text(json.dumps(told))
     except TsveilError as error:
         print(f"{type(error).__name__}: {error}")
     except BaseException:
