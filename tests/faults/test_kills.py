@@ -1,7 +1,8 @@
 """A run that is killed at any moment leaves the old release intact or the new one complete, and the next run succeeds.
 
 First at every chosen step (each call to the file system is one), so that every moment between two steps is met; then at random moments.
-`make faults` makes more of the same kills: TSVEIL_KILLS of each kind, and half as many of sweeps, each of which takes a second and is run twice.
+`make faults` makes more of the same kills: TSVEIL_KILLS of each kind, and half as many of sweeps, each of which takes a second and is run twice, and of
+releases in parts.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
         yield one
 
 
-def written(arena: Arena, folder: Path, version: int) -> dict[str, object]:
+def written(arena: Arena, folder: Path, version: int, how: str = "write") -> dict[str, object]:
     """The release of a version, from a run that was left alone."""
-    ended = arena.do("write", folder, version)
+    ended = arena.do(how, folder, version)
     assert ended.code == 0, ended.output
     found = contents(folder)
     assert found is not None
@@ -77,6 +78,24 @@ def test_the_first_write_killed_at_any_step_leaves_nothing_or_all(arena: Arena, 
         assert arena.do("write", folder, 2, folder=str(tmp_path), at=step).code == KILLED
         assert contents(folder) in (None, new), f"killed at step {step} of {steps}"
         assert written(arena, folder, 2) == new
+    assert hidden(tmp_path) == []
+
+
+def test_a_release_in_parts_killed_at_any_step(arena: Arena, tmp_path: Path) -> None:
+    """All original values lie in files while it is made: of those, too, nothing is left after the next run."""
+    folder = tmp_path / "release"
+    new, old = written(arena, folder, 2, "parts"), written(arena, folder, 1, "parts")
+    assert new.keys() == old.keys()
+    assert new != old
+    steps = arena.do("parts", folder, 1, folder=str(tmp_path)).steps
+    assert steps is not None
+    for step in spread(steps, KILLS // 2 or 4):
+        assert arena.do("parts", folder, 2, folder=str(tmp_path), at=step).code == KILLED
+        found = contents(folder)
+        assert found in (old, new), f"killed at step {step} of {steps}: {sorted(found or ())}"
+        if found == new:
+            assert written(arena, folder, 1, "parts") == old
+    assert written(arena, folder, 2, "parts") == new
     assert hidden(tmp_path) == []
 
 

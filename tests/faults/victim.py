@@ -20,13 +20,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tsveil as tv
 import tsveil.cli
+import tsveil.large.protect
 import tsveil.plan
 import tsveil.report.html
 import tsveil.report.risk_map
 import tsveil.sweep_plan
+from engine_files import walks, write_files
 from tsveil.data import _disk
 from tsveil.errors import TsveilError
 
@@ -48,6 +53,15 @@ def write(folder: str, version: int, form: Any = "csv", uid: int | None = None) 
     if uid is not None:
         os.setuid(uid)
     made.write(folder, overwrite=True, format=form, card=card)
+    return 0
+
+
+def parts(folder: str, version: int) -> int:
+    """Write a release in parts over the one that is there."""
+    place = Path(folder).with_name(f"input{version}")
+    if not place.exists():
+        write_files(place, pl.DataFrame(walks(60, 4, version), schema=list("1234")), 2)
+    tv.protect_folder(tv.source(place), tv.MDAV(k=3), folder, overwrite=True, seed=version, part=30, chunk=20)
     return 0
 
 
@@ -76,7 +90,13 @@ def compile_anew(folder: str) -> int:
     return 0
 
 
-JOBS: dict[str, Callable[..., int]] = {"write": write, "command": command, "draw": draw, "compile": compile_anew}
+JOBS: dict[str, Callable[..., int]] = {
+    "write": write,
+    "parts": parts,
+    "command": command,
+    "draw": draw,
+    "compile": compile_anew,
+}
 
 
 class Steps:

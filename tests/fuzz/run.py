@@ -19,20 +19,24 @@ def fuzz(name: str, seconds: int) -> None:
     import atheris
 
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    with atheris.instrument_imports(include=["tsveil.data", "tsveil.plan", "tsveil.guarantee", "tsveil.params"]):
-        from fuzz.targets import FOLDER, TARGETS
+    followed = ["tsveil.data", "tsveil.plan", "tsveil.guarantee", "tsveil.params", "tomllib"]
+    with atheris.instrument_imports(include=followed):
+        from fuzz.targets import FOLDER, SNIPPETS, TARGETS
     target, seeds = TARGETS[name]
     corpus = FOLDER / "corpus"
     corpus.mkdir()
     for number, seed in enumerate(seeds):
         (corpus / str(number)).write_bytes(seed)
         target(seed)  # compiles what it needs, which on a busy machine may take longer than an input is allowed to
+    words = FOLDER / "words"
+    words.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n' for word in SNIPPETS))
     keep = Path(tempfile.mkdtemp(prefix=f"tsveil-fuzz-{name}-found-"))
     options = [
         f"-max_total_time={seconds}",
         "-timeout=20",
         "-rss_limit_mb=2500",
         "-max_len=2000",
+        f"-dict={words}",
         "-print_final_stats=1",
     ]
     atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={keep}/", str(corpus)], target)

@@ -16,11 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.extra.numpy import arrays
 
 import tsveil as tv
-from fuzz.targets import TARGETS
+from fuzz.targets import SNIPPETS, TARGETS
 from tsveil._types import Array
 from tsveil.errors import TsveilError
 from tsveil.interval_release import IntervalRelease
 from tsveil.params import Parameter
+from tsveil.protect.intervals import rounded_outwards
 from tsveil.registry import ALL_METHODS
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
@@ -50,6 +51,17 @@ def test_what_was_found_stays_fixed(name: str, chosen: dict[str, Any], values: l
     assert np.isfinite(release.data.values).all()
 
 
+@pytest.mark.parametrize("step", [5e-324, 2.225e-311, 1e-300, 1e-17, 0.3, 1e17, 1e300])
+def test_bounds_are_rounded_outwards_to_any_step(step: float) -> None:
+    """A step finer than any digit of a bound left the range of numbers, and so did rounding to its decimals."""
+    values = np.array([[0.0, 1.0, -1.0, 1e150, 1e-300, 1 / 3]] * 2 + [[0.0, 2.0, -2.0, 1e149, 1e-299, 0.25]] * 2)
+    lo, hi = rounded_outwards(values, values, step)
+    assert np.isfinite([lo, hi]).all()
+    assert (lo <= values).all()
+    assert (hi >= values).all()
+    assert (hi - lo <= np.maximum(1.01 * step, 1e-15 * np.abs(values))).all()
+
+
 @st.composite
 def mutated(draw: st.DrawFn, seeds: list[bytes]) -> bytes:
     """A seed with some bytes replaced, removed, repeated or put in."""
@@ -65,9 +77,6 @@ def mutated(draw: st.DrawFn, seeds: list[bytes]) -> bytes:
             case "repeat":
                 data[at:at] = data[at : at + 4 * size]
     return bytes(data)
-
-
-SNIPPETS = [b",", b";", b"\t", b"|", b"\n", b"\r", b'"', b"'", b"\0", b" ", b"-", b"+", b".", b"e", b"0", b"1e400", b"-0.0", b"nan", b"inf", b"NULL", b"=", b"[", b"]", b"#", b"\xff", "\u00e9".encode(), "e\u0301".encode(), b"2024-02-30", b"24:00", b"9007199254740993", b"PAR1", b"\x1f\x8b", b"lo_1", b"id"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", list(TARGETS))

@@ -58,6 +58,14 @@ def test_a_byte_order_mark_and_line_ends_of_other_systems(tmp_path: Path, conten
     assert data.values.tolist() == [[1, 2, 3], [2, 3, 4]]
 
 
+def test_a_carriage_return_among_other_line_ends_is_white_space(tmp_path: Path) -> None:
+    data = tv.read(written(tmp_path, b"id,1,2\na,\r1,2\nb,3,4\r\n"))
+    assert data.ids.to_list() == ["a", "b"]
+    assert data.values.tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(InputError, match="it is not well-formed CSV"):  # two rows in one line
+        tv.read(written(tmp_path, b"id,1,2\na,1,2\rb,3,4\nc,5,6\n"))
+
+
 # -- identifiers ------------------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ import secrets
 import threading
 from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -123,7 +124,8 @@ def put_array(path: Path, array: AnyArray) -> None:
 
     def write(partial: Path) -> None:
         with partial.open("wb") as file:
-            np.save(file, array, allow_pickle=False)
+            # To a file that it knows as one, numpy writes in a way that says nothing of a full disk.
+            np.save(SimpleNamespace(write=file.write), array, allow_pickle=False)
 
     put(path, write)
 

@@ -19,6 +19,7 @@ from tsveil import progress
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable, clashes
+from tsveil.data.table import EXACT
 from tsveil.errors import Problems, some
 from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity, classes_of, homogeneous
 from tsveil.interval_release import IntervalRelease
@@ -33,6 +34,8 @@ from tsveil.transform.scale import lifted
 WORD_LENGTH = 8
 #: up to this many records the farthest pair of a set is exact; beyond, it is found by walking from far to farther
 REACH = 1000
+#: numbers are rounded to at most so many decimals: 10 to the power of a few more leaves the range
+MOST_DIGITS = 300
 
 
 @dataclass(frozen=True)
@@ -164,13 +167,18 @@ def rounded_outwards(lo: Array, hi: Array, step: float) -> tuple[Array, Array]:
     digits = max(0, -int(Decimal(repr(float(step))).normalize().as_tuple().exponent))
 
     def multiples(quotient: Array) -> Array:
-        # 3 * 0.1 is 0.30000000000000004: what is written should look like a multiple.
-        return np.round(quotient * step, digits) + 0.0
+        # 3 * 0.1 is 0.30000000000000004: what is written should look like a multiple. Of tiny steps no multiple does.
+        return (np.round(quotient * step, digits) if digits <= MOST_DIGITS else quotient * step) + 0.0
 
-    down, up = np.round(lo / step), np.round(hi / step)
-    down -= multiples(down) > lo
-    up += multiples(up) < hi
-    return multiples(down), multiples(up)
+    def outwards(bounds: Array, sign: int) -> Array:
+        with np.errstate(over="ignore"):
+            quotient = np.round(bounds / step)
+        coarse = np.abs(quotient) > EXACT  # the bound has no digit as fine as the step
+        quotient[coarse] = 0.0
+        quotient += sign * (sign * multiples(quotient) < sign * bounds)
+        return np.where(coarse, bounds, multiples(quotient))
+
+    return outwards(lo, -1), outwards(hi, 1)
 
 
 def _disclosed(table: IntervalTable) -> list[str]:
