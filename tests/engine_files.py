@@ -6,8 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from polars.testing import assert_frame_equal
 
 from tsveil._types import Array
+from tsveil.data.dataset import Dataset
+from tsveil.large.protect import LargeRelease
 
 
 def write_files(folder: Path, frame: pl.DataFrame, count: int) -> Path:
@@ -33,3 +36,30 @@ def private(folder: Path, what: str = "id_map") -> pl.DataFrame:
     """Who is who, or the risk of each record, in the order of the published rows; empty if there are no such files."""
     files = sorted((folder / "private" / what).glob("*.parquet"))
     return pl.concat([pl.read_parquet(file) for file in files]) if files else pl.DataFrame()
+
+
+def assert_same(one: LargeRelease, other: LargeRelease) -> None:
+    """To the last bit: published values, groups, scores, and what was found on the way."""
+    assert_frame_equal(published(one.folder), published(other.folder), check_exact=True)
+    assert_frame_equal(private(one.folder), private(other.folder))
+    assert_frame_equal(private(one.folder, "risk"), private(other.folder, "risk"), check_exact=True)
+    assert one.card.to_dict() == other.card.to_dict()
+    assert one.verdict == other.verdict
+    differ = ("engine", "input files")
+    assert {k: v for k, v in one.facts.items() if k not in differ} == {
+        k: v for k, v in other.facts.items() if k not in differ
+    }
+
+
+def as_protected(release: LargeRelease, frame: pl.DataFrame) -> tuple[Dataset, Dataset]:
+    """Original and protected data in the order of the input, put together from the published files and the private map."""
+    known = private(release.folder)
+    rows = published(release.folder).hstack([known["original"]])
+    if release.source.id is None:
+        frame = frame.with_columns(original=pl.int_range(1, pl.len() + 1))
+    else:
+        frame = frame.with_columns(original=pl.col(release.source.id))
+    rows = frame.select("original").join(rows, on="original", how="left", maintain_order="left")
+    values = [table.select(release.source.columns).cast(pl.Float64).to_numpy() for table in (frame, rows)]
+    original = release.source.dataset(np.ascontiguousarray(values[0]))
+    return original, original.with_values(np.ascontiguousarray(values[1]))

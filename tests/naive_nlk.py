@@ -92,9 +92,12 @@ def cuts_in_order(X: Array, k: int, heuristic: str) -> list[tuple[int, int]]:
 
 
 def decisions(
-    X: Array, n: int, l: int, k: int, cuts: list[tuple[int, int]], smallest: int = 1
+    X: Array, n: int, l: int, k: int, cuts: list[tuple[int, int]], smallest: int = 1, *, counting: bool = False
 ) -> tuple[list[bool], Indices]:
-    """Try these cuts one after the other; whether each was accepted, and the clusters in the end (series by time)."""
+    """Try these cuts one after the other; whether each was accepted, and the clusters in the end (series by time).
+
+    By counting, a cut is accepted if no series has l-n small cells then, whether or not anybody could use them.
+    """
     order = [sorted(range(len(X)), key=lambda i, t=t: (X[i, t], i)) for t in range(X.shape[1])]  # type: ignore[misc]
     labels = np.empty(X.shape, dtype=np.int64)
     for t in range(X.shape[1]):
@@ -106,11 +109,17 @@ def decisions(
         right = [g for g in members if order[t].index(g) >= p]
         after = labels.copy()
         after[right, t] = labels[:, t].max() + 1
-        good = min(len(right), len(members) - len(right)) >= smallest and attack(after, n, l, k) is None
+        harmless = most_small_cells(after, k) < l - n if counting else attack(after, n, l, k) is None
+        good = min(len(right), len(members) - len(right)) >= smallest and harmless
         accepted.append(good)
         if good:
             labels = after
     return accepted, labels
+
+
+def most_small_cells(labels: AnyArray, k: int) -> int:
+    """The largest number of cells of a series that fewer than k series share."""
+    return max(sum(int((labels[:, t] == row[t]).sum()) < k for t in range(labels.shape[1])) for row in labels)
 
 
 def best_cuts(X: Array, n: int, l: int, k: int) -> Indices:

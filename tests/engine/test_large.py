@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import tsveil as tv
-from engine_files import private, published, walks, write_files
-from tsveil.data.dataset import Dataset
+from engine_files import as_protected, assert_same, private, published, walks, write_files
 from tsveil.data.intervals import IntervalTable
 from tsveil.engine.base import Engine
 from tsveil.engine.threads import LocalEngine
@@ -67,19 +65,6 @@ def references(
     }
 
 
-def assert_same(one: LargeRelease, other: LargeRelease) -> None:
-    """To the last bit: published values, groups, scores, and what was found on the way."""
-    assert_frame_equal(published(one.folder), published(other.folder), check_exact=True)
-    assert_frame_equal(private(one.folder), private(other.folder))
-    assert_frame_equal(private(one.folder, "risk"), private(other.folder, "risk"), check_exact=True)
-    assert one.card.to_dict() == other.card.to_dict()
-    assert one.verdict == other.verdict
-    differ = ("engine", "input files")
-    assert {k: v for k, v in one.facts.items() if k not in differ} == {
-        k: v for k, v in other.facts.items() if k not in differ
-    }
-
-
 @pytest.mark.parametrize("files", [1, 2, 7])
 def test_every_engine_gives_the_same_for_any_number_of_files(
     files: int, engine: Engine, tmp_path: Path, curves: pl.DataFrame, references: dict[str, LargeRelease]
@@ -101,20 +86,6 @@ def test_every_method_does_so(
 
 
 # -- what a release holds, on one machine -------------------------------------------------------------------------------
-
-
-def as_protected(release: LargeRelease, frame: pl.DataFrame) -> tuple[Dataset, Dataset]:
-    """Original and protected data in the order of the input, put together from the published files and the private map."""
-    known = private(release.folder)
-    rows = published(release.folder).hstack([known["original"]])
-    if release.source.id is None:
-        frame = frame.with_columns(original=pl.int_range(1, pl.len() + 1))
-    else:
-        frame = frame.with_columns(original=pl.col(release.source.id))
-    rows = frame.select("original").join(rows, on="original", how="left", maintain_order="left")
-    values = [table.select(release.source.columns).cast(pl.Float64).to_numpy() for table in (frame, rows)]
-    original = release.source.dataset(np.ascontiguousarray(values[0]))
-    return original, original.with_values(np.ascontiguousarray(values[1]))
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -331,7 +302,7 @@ def test_one_broken_part_is_refused(tmp_path: Path, curves: pl.DataFrame, monkey
     assert "NOT VERIFIED" in (release.folder / "published" / "README.md").read_text()
 
 
-def test_a_broken_series_is_refused_by_its_count_of_small_cells(
+def test_a_broken_series_is_refused_with_an_attack_on_it(
     tmp_path: Path, curves: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     protected = ways.protected
@@ -342,7 +313,9 @@ def test_a_broken_series_is_refused_by_its_count_of_small_cells(
         return done
 
     monkeypatch.setattr("tsveil.large.steps.protected", breaking)
-    with pytest.raises(tv.errors.GuaranteeError, match="has 6 values that fewer than 4 series share, more than the 2"):
+    with pytest.raises(
+        tv.errors.GuaranteeError, match=r"published row .*: who knows point 2018-01-01 infers points 2018-01-02"
+    ):
         run(METHODS["(n,l,k)"][0], curves, tmp_path, LocalEngine())
 
 

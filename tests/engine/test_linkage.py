@@ -143,7 +143,7 @@ def test_people_are_all_while_that_is_affordable(tmp_path: Path, monkeypatch: py
     told = release.card.options["people"]
     assert "PLD, RSLD: all records" in told
     assert told.startswith("DLD: a random sample of 1")
-    assert protected("swapped", tmp_path / "all", asked="all")[0].card.options["people"] == "all records"  # type: ignore[union-attr]
+    assert protected("swapped", tmp_path / "all", asked="all")[0].card.options["people"] == "all records"
 
 
 @pytest.mark.parametrize("asked", [0, -1, True, 1.5, "some"])

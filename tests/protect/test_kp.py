@@ -270,9 +270,9 @@ def test_what_is_told_of_a_run() -> None:
 
 
 def test_p_is_near_k_from_more_than_half_on() -> None:
-    assert KP(k=6, P=3)._warnings(0) == ()
-    assert len(KP(k=5, P=3)._warnings(0)) == 1
-    assert KP(k=6, P=3)._warnings(2) == ("2 records are suppressed, because too few others share their pattern",)
+    assert KP(k=6, P=3).warnings(0) == ()
+    assert len(KP(k=5, P=3).warnings(0)) == 1
+    assert KP(k=6, P=3).warnings(2) == ("2 records are suppressed, because too few others share their pattern",)
 
 
 def test_k_records_are_enough_to_publish() -> None:

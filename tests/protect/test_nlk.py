@@ -22,9 +22,9 @@ from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.nlk import clusters_of, find_violation
 from tsveil.measure.nlk import identification
 from tsveil.protect import nlk as module
-from tsveil.protect.nlk import NLK, Made, first_clusters, nlk_study, peeled, represented, sorted_points
+from tsveil.protect.nlk import NLK, Made, first_clusters, made_by_counting, nlk_study, represented, sorted_points
 
-HEURISTICS: tuple[Any, ...] = ("auto", "mth", "mil", "gpe", "peel")
+HEURISTICS: tuple[Any, ...] = ("auto", "stage1", "mth", "mil", "gpe", "peel")
 
 
 def made_by(heuristic: Any, X: Array, n: int, l: int, k: int, **settings: Any) -> Made:
@@ -135,6 +135,23 @@ def test_ten_thousand_decisions_are_those_of_the_definition() -> None:
         beyond += int(((sizes < k).sum(axis=0) >= l - n).sum())
     assert accepted > 2000
     assert beyond > 1000  # series that counting alone would have refused
+
+
+@given(st.integers(0, 10**9), st.sampled_from(["mth", "mil"]), st.integers(0, 3))
+def test_cuts_by_counting_are_those_that_leave_few_small_cells(seed: int, heuristic: Any, allowance: int) -> None:
+    X, n, l, k = small_table(np.random.default_rng(seed), ties=False)
+    cuts = naive.cuts_in_order(X, k, heuristic)
+    _, labels = naive.decisions(X, 1, 2 + allowance, k, cuts, counting=True)
+    made = made_by_counting(X[:, :, None], NLK(n=n, l=l, k=k, heuristic=heuristic), allowance)
+    assert same_clusters(labels, made.published[:, :, 0])
+
+
+@given(st.integers(0, 10**9), st.sampled_from(HEURISTICS), st.integers(0, 3))
+def test_nobody_spends_more_small_cells_than_allowed(seed: int, heuristic: Any, allowance: int) -> None:
+    X, n, l, k = small_table(np.random.default_rng(seed))
+    allowance = min(allowance, X.shape[1] - 1)
+    made = made_by_counting(X[:, :, None], NLK(n=n, l=l, k=k, heuristic=heuristic), allowance)
+    assert naive.most_small_cells(made.published[:, :, 0], k) <= (0 if heuristic == "stage1" else allowance)
 
 
 #: of 20,000 tables those where a refused cut leaves a trace if what was learned by way of it is not forgotten
@@ -576,13 +593,13 @@ def test_peeling_with_another_allowance() -> None:
     x = random_series(30, 6, seed=2).values
     method = NLK(n=1, l=3, k=4)
     for allowance in (0, 1, 3):
-        out, cells = peeled(x, method, allowance)
+        made = made_by_counting(x[:, :, None], method, allowance)
         expected = NLK(n=1, l=2 + allowance, k=4)._made(sorted_points(x[:, :, None]), "peel", "points")
-        assert np.array_equal(out, expected.published[:, :, 0])
-        assert cells == expected.peeled
-        _, sizes = clusters_of(out)
+        assert np.array_equal(made.published, expected.published)
+        assert made.peeled == expected.peeled
+        _, sizes = clusters_of(made.published)
         assert (sizes < 4).sum(axis=0).max() <= allowance
-    assert peeled(x, method, 0)[1] == 0
+    assert made_by_counting(x[:, :, None], method, 0).peeled == 0
 
 
 def test_points_are_sorted_with_equal_ones_side_by_side() -> None:

@@ -121,7 +121,7 @@ class KPAnonymity(Guarantee):
         envelopes, classes = classes_of(table)
         shared, occurs = _sizes(envelopes), _sizes(classes)
         witnesses = [
-            *_impossible(table),
+            *impossible(table),
             *_few_envelopes(shared, envelopes, self.k),
             *_few_patterns(table, occurs, classes, self.P),
         ]
@@ -179,7 +179,7 @@ class EnvelopeAnonymity(Guarantee):
         table = _table(published)
         envelopes, _ = classes_of(table)
         shared = _sizes(envelopes)
-        witnesses = [*_impossible(table), *_few_envelopes(shared, envelopes, self.k)]
+        witnesses = [*impossible(table), *_few_envelopes(shared, envelopes, self.k)]
         if witnesses:
             return Verdict(Status.VIOLATED, self.words, "\n  ".join(witnesses))
         details = (
@@ -258,12 +258,19 @@ def _rows(rows: Indices) -> str:
     return ("row " if len(rows) == 1 else "rows ") + some((rows + 1).tolist())
 
 
-def _impossible(table: IntervalTable) -> Iterator[str]:
-    """What no envelope and no pattern can be."""
+def impossible(table: IntervalTable, before: int = 0) -> Iterator[str]:
+    """What no envelope and no pattern can be; `before` is the number of rows in the files before this one.
+
+    Examples
+    --------
+    >>> table = IntervalTable(("1",), np.array([[2.0], [1.0]]), np.array([[1.0], [1.0]]), ("a", "c"), np.array([2, 2]))
+    >>> list(impossible(table))
+    ['row 1: lo_1 is 2, above hi_1, 1', 'row 2: the pattern c has a letter that level 2 does not have (its letters are a to b)']
+    """
     crossed = table.lo > table.hi
     for row, at in np.argwhere(crossed)[:TOLD].tolist():
         label = table.labels[at]
-        yield f"row {row + 1}: {LOW}{label} is {table.lo[row, at]:g}, above {HIGH}{label}, {table.hi[row, at]:g}"
+        yield f"row {before + row + 1}: {LOW}{label} is {table.lo[row, at]:g}, above {HIGH}{label}, {table.hi[row, at]:g}"
     if (more := int(crossed.sum()) - TOLD) > 0:
         yield f"... and {more} more bounds in the wrong order"
     if table.words is None or table.levels is None:
@@ -272,7 +279,9 @@ def _impossible(table: IntervalTable) -> Iterator[str]:
     for row, pair in enumerate(zip(table.words, table.levels.tolist(), strict=True)):
         first.setdefault(pair, row)
     wrong = [
-        f"row {row + 1}: {problem}" for (word, level), row in first.items() if (problem := _wrong_word(word, level))
+        f"row {before + row + 1}: {problem}"
+        for (word, level), row in first.items()
+        if (problem := _wrong_word(word, level))
     ]
     yield from wrong[:TOLD]
     if len(wrong) > TOLD:
@@ -322,7 +331,12 @@ def _carried(table: IntervalTable, classes: Indices, what: str) -> Iterator[str]
         same = homogeneous(classes, column)
         if same.any():
             groups = len(set(classes[same].tolist()))
-            yield (
-                f"column {name!r} is the same for all records of one {what} in {groups} of {len(set(classes.tolist()))} cases "
-                f"({int(same.sum())} records): it is disclosed for them"
-            )
+            yield disclosed(name, what, groups, len(set(classes.tolist())), int(same.sum()))
+
+
+def disclosed(name: str, what: str, groups: int, classes: int, records: int) -> str:
+    """A carried column that some classes have in common, in words."""
+    return (
+        f"column {name!r} is the same for all records of one {what} in {groups} of {classes} cases "
+        f"({records} records): it is disclosed for them"
+    )

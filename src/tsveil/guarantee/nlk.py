@@ -34,6 +34,7 @@ VIOLATED: (1,2,3)-anonymity: ...
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -58,6 +59,15 @@ class Attack:
     series: int
     known: tuple[int, ...]
     inferred: tuple[int, ...]
+
+    def told(self, names: Sequence[str], k: int) -> str:
+        """The attack in words, with the names of the points."""
+        known = some([_Plain(names[t]) for t in self.known], most=12)
+        inferred = some([_Plain(names[t]) for t in self.inferred], most=12)
+        return (
+            f"row {self.series + 1}: who knows {_points(self.known)} {known} infers {_points(self.inferred)} {inferred}, "
+            f"where fewer than {k} series remain possible"
+        )
 
 
 @dataclass(frozen=True)
@@ -192,7 +202,7 @@ class NLKAnonymity(Guarantee):
             finding = find_violation(_table(part.table), self.n, self.l, self.k, node_limit=self.node_limit)
             if finding.attack is not None:
                 what = f"{part.name}, " if part.name else ""
-                return Verdict(Status.VIOLATED, self.words, what + _told(finding.attack, part.points, self.k))
+                return Verdict(Status.VIOLATED, self.words, what + finding.attack.told(part.points, self.k))
             what = f"{part.name}: " if part.name else ""
             if finding.undecided:
                 rows = some([f + 1 for f in finding.undecided])
@@ -206,15 +216,6 @@ class NLKAnonymity(Guarantee):
         if unknown:
             return Verdict(Status.UNKNOWN, self.words, unknown)
         return Verdict(Status.HOLDS, self.words, details=tuple(details))
-
-
-def _told(attack: Attack, names: list[str], k: int) -> str:
-    known = some([_Plain(names[t]) for t in attack.known], most=12)
-    inferred = some([_Plain(names[t]) for t in attack.inferred], most=12)
-    return (
-        f"row {attack.series + 1}: who knows {_points(attack.known)} {known} infers {_points(attack.inferred)} {inferred}, "
-        f"where fewer than {k} series remain possible"
-    )
 
 
 class _Plain(str):
@@ -287,7 +288,15 @@ def find_violation(table: Array, n: int, l: int, k: int, *, node_limit: int = NO
     >>> find_violation(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 2.0], [1.0, 3.0]]), n=1, l=2, k=3).attack
     Attack(series=0, known=(0,), inferred=(1,))
     """
-    codes, sizes = clusters_of(table)
+    return search_attack(*clusters_of(table), n, l, k, node_limit=node_limit)
+
+
+def search_attack(codes: AnyArray, sizes: AnyArray, n: int, l: int, k: int, *, node_limit: int = NODE_LIMIT) -> Finding:
+    """The same for clusters and their sizes, both points by series; the sizes may count series that are not among these.
+
+    Series may be left out that have fewer than l-n small cells if for each series with more, one that stays differs from it at no
+    other points: an attack must exclude both, and excluding the one excludes the other.
+    """
     m = l - n
     few = (sizes < k).sum(axis=0) < m
     suspects = np.flatnonzero(~few).tolist()
@@ -382,7 +391,8 @@ def _search(
     else:
         points = np.concatenate([np.flatnonzero(useful), small])
 
-    hard = _hardest(differs[np.ix_(points, must)].T)  # series by points, as the next one
+    hard = differs[np.ix_(points, must)].T  # series by points, as the next one
+    hard = hard[hardest(hard)]
     soft = differs[np.ix_(points, stay)].T
     kept = _not_dominated(np.concatenate([hard, soft]).T, free[points])
     hard, soft, points = hard[:, kept], soft[:, kept], points[kept]
@@ -413,15 +423,24 @@ def _search(
     return {FOUND: Status.VIOLATED, NONE: Status.HOLDS}.get(outcome, Status.UNKNOWN), nodes, known
 
 
-def _hardest(rows: Mask) -> Mask:
-    """The rows that contain no other row (one of equal ones), the shortest first: hitting these hits all."""
-    rows = rows[np.argsort(rows.sum(axis=1), kind="stable")]
+def hardest(rows: Mask, most: int | None = None) -> Indices:
+    """The rows that contain no other row (one of equal ones), the shortest first: hitting these hits all.
+
+    When there are more than `most` of them, the search for others that they spare ends early.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hardest(np.array([[1, 1, 1], [0, 1, 1], [1, 0, 0], [0, 1, 1]], dtype=bool))
+    array([2, 1])
+    """
+    left = np.argsort(rows.sum(axis=1), kind="stable")
     at = 0
-    while at < len(rows):
-        contains = ~(rows[at] & ~rows[at + 1 :]).any(axis=1)
-        rows = np.concatenate([rows[: at + 1], rows[at + 1 :][~contains]])
+    while at < len(left) and (most is None or at <= most):
+        contains = ~(rows[left[at]] & ~rows[left[at + 1 :]]).any(axis=1)
+        left = np.concatenate([left[: at + 1], left[at + 1 :][~contains]])
         at += 1
-    return rows
+    return left
 
 
 def _not_dominated(excluded: Mask, free: Mask) -> Indices:

@@ -1,15 +1,11 @@
-"""(k,P)-anonymity and k-anonymous envelopes in parts: what is written and measured of each published file.
+"""(k,P)-anonymity and k-anonymous envelopes in parts: how parts are found and protected, and what is written.
 
 A part holds series with the same beginning of their pattern, so (k,P) finds in it the records whose words it would compare; envelopes without
 patterns are made in parts of near records. A part suppresses what it cannot publish by itself: fewer than P records, or all if fewer than k remain.
-
-Losses add up over the files. Queries and breach probabilities need the whole table at once and are not measured; the promise bounds the latter.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,17 +13,13 @@ import polars as pl
 
 from tsveil._types import Array, Indices
 from tsveil.data.intervals import IntervalTable
-from tsveil.engine.base import Result
 from tsveil.guarantee.base import Guarantee, Verdict
 from tsveil.large.job import Job
 from tsveil.large.source import Source
-from tsveil.measure.kp import IntervalCard, certainty_penalty, pattern_loss, value_loss
 from tsveil.protect.intervals import WORD_LENGTH, IntervalMethod, envelopes, rounded_outwards
 from tsveil.protect.kp import KP
 from tsveil.transform.sax import as_symbols, as_words, patterns, symbols
-
-#: what is not measured in parts, in words
-NOT_MEASURED = "range and similarity queries; breach probabilities, which the promise bounds"
+from tsveil.transform.scale import lifted
 
 
 def letters_of(method: IntervalMethod, points: int) -> int:
@@ -66,7 +58,7 @@ def made_intervals(method: IntervalMethod, x: Array) -> tuple[Array, Indices, in
     n, points = x.shape
     out = np.zeros((n, made_width(method, points)))
     groups = np.full(n, -1, dtype=np.int64)
-    made = method.group(np.ascontiguousarray(x))
+    made = method.group(lifted(np.ascontiguousarray(x)))
     if len(made.rows):
         lo, hi = envelopes(x[made.rows], made.groups)
         if method.round_to is not None:
@@ -92,33 +84,6 @@ def table_of(job: Job, Y: Array, others: pl.DataFrame) -> IntervalTable:
         Y[:, -2].astype(np.int64) if letters.shape[1] else None,
         others,
     )
-
-
-def file_losses(job: Job, x: Array, table: IntervalTable) -> Result:
-    """The sums of one published file."""
-    ranges = np.array(job.high) - np.array(job.low)
-    shapes = pattern_loss(x, table) if len(x) else np.zeros(0)
-    return {
-        "records": len(x),
-        "value_loss": math.fsum(value_loss(table.lo, table.hi)),
-        "ncp": math.fsum(certainty_penalty(table.lo, table.hi, ranges)),
-        "pattern_loss": math.fsum(shapes),
-    }
-
-
-def interval_card(job: Job, files: Sequence[Result]) -> IntervalCard:
-    """The losses of the whole release."""
-    published = sum(int(one["records"]) for one in files)
-    total = {name: math.fsum(one[name] for one in files) for name in ("value_loss", "ncp", "pattern_loss")}
-    figures = {
-        "value_loss": total["value_loss"],
-        "value_loss_mean": total["value_loss"] / max(1, published),
-        "ncp": total["ncp"] / max(1, published),
-        "pattern_loss": total["pattern_loss"],
-        "pattern_loss_mean": total["pattern_loss"] / max(1, published),
-        "suppressed": float(job.n - published),
-    }
-    return IntervalCard(figures, pl.DataFrame(), {})
 
 
 def interval_readme(source: Source, n: int, method: Any, guarantee: Guarantee, verdict: Verdict, letters: int) -> str:

@@ -70,6 +70,11 @@ class Job(msgspec.Struct, frozen=True):
         return self.source.n
 
     @property
+    def intervals(self) -> bool:
+        """Whether envelopes are published instead of values."""
+        return self.out_width != len(self.source.columns)
+
+    @property
     def chunks(self) -> int:
         """The number of chunks."""
         return -(-self.n // self.chunk)

@@ -35,18 +35,20 @@ from tsveil.engine.choose import chosen_engine
 from tsveil.errors import GuaranteeError, InputError, ParameterError, Problems, some
 from tsveil.guarantee.base import Guarantee, Verdict
 from tsveil.large import measure, steps
-from tsveil.large.intervals import NOT_MEASURED, interval_card, interval_readme, letters_of, made_width
+from tsveil.large.intervals import interval_readme, letters_of, made_width
 from tsveil.large.job import Job, Unit, get_array, put_array
 from tsveil.large.known_values import singled_out
+from tsveil.large.measure_intervals import interval_card
 from tsveil.large.parts import Tree, grown, joined
 from tsveil.large.people import checked_people
 from tsveil.large.source import MOST, Source
-from tsveil.large.verify import verify_files
+from tsveil.large.verify import class_words, verify_files
 from tsveil.large.ways import least_part, leaves_of, promise, sized, space, units_of, warnings_of
 from tsveil.measure.kp import IntervalCard
 from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.base import RARE, Method, linking_warning
-from tsveil.protect.intervals import IntervalMethod
+from tsveil.protect.intervals import IntervalMethod, disclosed_warning
+from tsveil.protect.kp import KP
 from tsveil.protect.nlk import NLK
 from tsveil.protect.rank_swap import RankSwap
 from tsveil.randomness import fresh_seed, secret_numbers, secret_order, sub_seed
@@ -124,10 +126,6 @@ def protect_folder(
             raise ParameterError(
                 f"The {name!r} parameter of protect_folder must be an integer of at least 1. Got {value!r}."
             )
-    if people is not None and isinstance(method, IntervalMethod):
-        raise ParameterError(
-            f"The 'people' parameter of protect_folder is for methods that publish values; {method.name} publishes envelopes, which are not linked."
-        )
     folder = Path(out).absolute()
     width = len(source.columns)
     chunk = chunk or max(CHUNK_ROWS, CHUNK_VALUES // width)
@@ -167,22 +165,29 @@ def protect_folder(
             raise GuaranteeError(
                 f"nothing can be published: all {source.n} records would be suppressed\n  options: a smaller k or P"
             )
-        verdict = verify_files(guarantee, published, blocks, running, spool / "verify", records=records)
+        checked = verify_files(
+            guarantee, published, blocks, running, spool / "verify", records=records, carried=source.confidential
+        )
+        verdict = checked.verdict
         refuse_unverified(verdict, allow_unverified)
         card: Scorecard | IntervalCard
         if isinstance(method, IntervalMethod):
-            card = interval_card(job, files)
+            card = interval_card(spool, job, files, running, checked.homogeneous)
+            warnings += method.warnings(source.n - records) if isinstance(method, KP) else ()
+            warnings += tuple(
+                disclosed_warning(name, class_words(guarantee), given_away, records)
+                for name, (_, given_away) in checked.homogeneous.items()
+                if given_away
+            )
         else:
             card = measure.scorecard(spool, job, files, running)
         alone = singled_out(spool, job, running) if isinstance(method, NLK) else {}
-        warnings += tuple(
-            f"series {name!r}: (n,l,k)-anonymity does not stop re-identification: {method.settings()['n']} random known values single out "
-            f"{share:.1f} % of the series (of a sample)"
-            for name, share in alone.items()
-        )
+        warnings += tuple(found.warning(name, int(method.settings()["n"])) for name, found in alone.items())
         with progress.step("Writing the reports"):
             facts = _facts(job, done, files, running)
-            facts |= {f"identified by random known values, {name}, %": round(share, 2) for name, share in alone.items()}
+            for name, found in alone.items():
+                facts[f"identified by random known values, {name}, %"] = round(found.random, 2)
+                facts[f"identified by chosen known values, {name}, %"] = round(found.chosen, 2)
             release = LargeRelease(folder, source, method, guarantee, verdict, card, warnings, facts)
             _write_texts(place, release, seed, title, extra or {})
         shutil.rmtree(spool)
@@ -226,7 +231,7 @@ def _looked(spool: Path, job: Job, engine: Engine) -> Job:
         squares=tuple(total[4].tolist()),
         decimals=decimals,
     )
-    method.check(sized(job))
+    method.check(sized(job)) if isinstance(method, IntervalMethod) else method.check_all(sized(job))
     sample = np.concatenate([get_array(spool / f"sample-{at}.npy", whole=True) for at in range(job.chunks)])
     if not len(sample):
         raise InputError(
@@ -336,8 +341,6 @@ def _facts(job: Job, done: list[tuple[Unit, list[Result]]], files: list[Result],
     }
     if "sse" in files[0]:
         facts["sum of squared errors"] = float(np.sum([one["sse"] for one in files]))
-    else:
-        facts["not measured in parts"] = NOT_MEASURED
     for unit, found in done:
         own: dict[str, Any] = {
             "parts": len(found),
@@ -376,9 +379,14 @@ def _write_texts(place: Path, release: LargeRelease, seed: int, title: str, extr
         "warnings": list(release.warnings),
         "facts": dict(release.facts),
         "scores": release.card.to_dict(),
-        "measured": dict(getattr(release.card, "options", {})),
+        "measured": dict(release.card.options),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    if isinstance(release.card, IntervalCard):
+        told["homogeneous"] = {
+            name: {"classes": classes, "records": records}
+            for name, (classes, records) in release.card.homogeneous.items()
+        }
     (place / MARKER).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
     told_in_both: dict[str, Any] = {
         "method": method, "guarantee": release.guarantee, "verdict": release.verdict, "card": release.card, "n": published,

@@ -22,7 +22,7 @@ from tsveil._types import AnyArray, Array, Indices
 from tsveil.data.write import words_as_text
 from tsveil.engine.base import Result, Task
 from tsveil.errors import EngineError
-from tsveil.large.intervals import file_losses, table_of
+from tsveil.large.intervals import table_of
 from tsveil.large.job import Job, get_array, load, put, put_array
 from tsveil.large.parts import Tree, sampled
 from tsveil.large.source import EXACT, MOST, as_values
@@ -44,7 +44,9 @@ def at_spool(task: Task) -> tuple[Path, Job, int]:
 
 
 def look(task: Task) -> Result:
-    """Check one chunk, and write its moments, its share of the sample and a mark for each identifier."""
+    """Check one chunk, and write its moments, its share of the sample, what queries ask for and a mark for each identifier."""
+    from tsveil.large.measure_intervals import asked_records
+
     spool, job, at = at_spool(task)
     source = job.source
     start, stop = job.chunk_range(at)
@@ -66,6 +68,8 @@ def look(task: Task) -> Result:
         return {"problems": problems, "count": count}
     put_array(spool / f"moments-{at}.npy", moments(values))
     put_array(spool / f"sample-{at}.npy", values[sampled(start, stop, job.n, job.sample)])
+    if job.intervals:
+        put_array(spool / f"asked-{at}.npy", values[asked_records(job, start, stop) - start])
     decimals = [decimals_of(column) for column in values.T] if job.settings.get("rounding") == "input" else []
     return {"problems": [], "count": 0, "decimals": decimals}
 
@@ -236,7 +240,7 @@ def assemble(task: Task) -> Result:
     carried = _carried(spool, job, at)
     place = spool.parent
     source = job.source
-    if job.out_width != len(source.columns):
+    if job.intervals:
         return _assemble_intervals(spool, job, at, X, Y, groups, carried)
     names = pl.Series([secret_name(int(name)) for name in get_array(spool / "names.npy")[start:stop]])
     columns: list[pl.Series] = [names.alias(str(task["id"]))]
@@ -263,6 +267,8 @@ def _assemble_intervals(
     spool: Path, job: Job, at: int, X: Array, Y: Array, groups: Indices, carried: pl.DataFrame
 ) -> Result:
     """The same for envelopes: rows have no names, and suppressed records are in the private file only."""
+    from tsveil.large.measure_intervals import file_figures
+
     start, stop = job.file_range(at)
     source, place, stem = job.source, spool.parent, f"part-{at:05d}.parquet"
     kept = Y[:, -1] > 0
@@ -276,7 +282,7 @@ def _assemble_intervals(
     row = pl.Series(np.cumsum(kept)).set(pl.Series(~kept), None)
     known = {"original": originals, "file": [stem] * len(X), "row": row, "group": groups[:, 0]}
     put(place / "private" / "id_map" / stem, lambda path: pl.DataFrame(known).write_parquet(path))
-    return file_losses(job, np.ascontiguousarray(X[kept]), table)
+    return file_figures(spool, job, at, X, kept, table)
 
 
 def file_values(spool: Path, job: Job, parts: Any, at: int) -> tuple[Array, Array, Indices]:
@@ -288,7 +294,7 @@ def file_values(spool: Path, job: Job, parts: Any, at: int) -> tuple[Array, Arra
     filled = np.zeros((stop - start, len(job.units)), dtype=np.int64)
     for number, unit in enumerate(job.units):
         columns = np.array(unit.columns)
-        places = columns if job.out_width == width else np.arange(job.out_width)
+        places = np.arange(job.out_width) if job.intervals else columns
         label = 0
         for part, groups_of_part in enumerate(parts[number]):
             stem = f"part-{number}-{part}"

@@ -5,8 +5,10 @@
     rank swapping        a unit is a column; ranges of ranks, at least eight windows long; the window is that of the whole file, and ends
                          at the border of its range
     (k,P), k-envelopes   the whole series; parts of records whose patterns begin alike, or of near records: see `intervals`
-    (n,l,k)              a unit is some time points of a series, as many as fit into memory with all records; every series may spend
-                         its allowance of small cells divided over the units beforehand, so that the count holds for all of them together
+    (n,l,k)              a unit is some time points of a series (or of all series, taken as points of several dimensions), as many as
+                         fit into memory with all records, and one time point of very many records in ranges of values; stage 1 needs no
+                         more; small clusters are made within an allowance of small cells of each series that is divided over the units
+                         beforehand, so that the count holds for all of them together
 
 Scales come from the whole data set, never from a part.
 """
@@ -32,7 +34,7 @@ from tsveil.protect.intervals import IntervalMethod
 from tsveil.protect.kp import KP
 from tsveil.protect.mdav import MDAV
 from tsveil.protect.microaggregation import Microaggregation
-from tsveil.protect.nlk import NLK, peeled
+from tsveil.protect.nlk import NLK, made_by_counting
 from tsveil.protect.rank_swap import RankSwap, swapped_within, window, window_warnings
 from tsveil.protect.representative import represent
 from tsveil.protect.univariate import OptimalUnivariate, least_sse_groups
@@ -78,7 +80,10 @@ def units_of(source: Source, method: Method | IntervalMethod, part: int | None) 
         size = max(part or RANGE, WINDOWS * window(source.n, method.p))
         return tuple(Unit(name, (at,), size) for name, at in columns.items())
     if isinstance(method, NLK):
-        return tuple(unit for block in source.blocks for unit in _time_units(source, method, block))
+        if method.grouping == "joint":
+            method.check_lengths([len(block.columns) for block in source.blocks])
+            return tuple(_time_units(source, method, source.blocks))
+        return tuple(unit for block in source.blocks for unit in _time_units(source, method, (block,)))
     if isinstance(method, KP) or (isinstance(method, KAnonymousEnvelopes) and method.words == "none"):
         return (Unit(source.blocks[0].name, tuple(columns.values()), part or PART),)
     raise InputError(
@@ -86,26 +91,26 @@ def units_of(source: Source, method: Method | IntervalMethod, part: int | None) 
     )
 
 
-def _time_units(source: Source, method: NLK, block: BlockRole) -> list[Unit]:
-    if method.grouping == "joint":
-        raise InputError("NLK in parts protects each series by itself\n  options: grouping='per-block'")
-    T = len(block.columns)
-    points = min(T, max(1, CELLS // source.n))
-    starts = range(0, T, points)
-    pieces, allowance = len(starts), method.l - method.n - 1
-    first = source.span(block.name).start
+def _time_units(source: Source, method: NLK, blocks: Sequence[BlockRole]) -> list[Unit]:
+    """Pieces of time of a series, or of several of them together; the columns of the first series come first."""
+    T = len(blocks[0].columns)
+    points = min(T, max(1, CELLS // (source.n * len(blocks))))
+    pieces = [(start, min(T, start + points)) for start in range(0, T, points)]
+    allowance = 0 if method.heuristic == "stage1" else method.l - method.n - 1
+    # Evenly spread, so that the shares add up to the allowance; but never so much that whole time points were published as they are.
+    shares = [(at + 1) * allowance // len(pieces) - at * allowance // len(pieces) for at in range(len(pieces))]
+    if len(pieces) > 1:
+        shares = [min(share, (stop - start) // 2) for share, (start, stop) in zip(shares, pieces, strict=True)]
+    name = blocks[0].name if len(blocks) == 1 else "all series together"
+    firsts = [source.span(block.name).start for block in blocks]
     return [
         Unit(
-            f"{block.name}, points {start + 1} to {min(T, start + points)}",
-            tuple(range(first + start, first + min(T, start + points))),
-            max(2 * method.k, CELLS // points),
-            # Evenly spread, so that the shares add up to the allowance; but never so much that whole time points were published as they are.
-            min(
-                (at + 1) * allowance // pieces - at * allowance // pieces,
-                (min(T, start + points) - start) // 2,
-            ),
+            f"{name}, points {start + 1} to {stop}",
+            tuple(first + point for first in firsts for point in range(start, stop)),
+            max(2 * method.k, CELLS // (points * len(blocks))),
+            share,
         )
-        for at, start in enumerate(starts)
+        for (start, stop), share in zip(pieces, shares, strict=True)
     ]
 
 
@@ -155,14 +160,30 @@ def warnings_of(job: Job, method: Method | IntervalMethod) -> list[str]:
         for block in job.source.blocks:
             found += window_warnings(method.p, job.n, block.block())
     if isinstance(method, NLK):
-        if method.heuristic not in ("auto", "peel"):
-            raise InputError(f"NLK in parts uses the heuristic 'peel' only. Got {method.heuristic!r}.")
-        if len(job.units) > len(job.source.blocks):
-            found.append(
-                "the allowance of each series was divided over pieces of time beforehand, so that they could be protected one by one; "
-                "a whole series at once would lose a little less"
-            )
+        found += _nlk_warnings(job, method)
     return list(dict.fromkeys(found))
+
+
+def _nlk_warnings(job: Job, method: NLK) -> list[str]:
+    if method.heuristic == "stage1" or method.smallest_cluster == method.k:
+        return []
+    if method.l - method.n == 1:
+        return [
+            "l - n = 1 leaves no value that an intruder may infer, so no cluster is smaller than k series; a larger l or a smaller n would "
+            "lose less"
+        ]
+    found = []
+    if len(job.units) > (1 if method.grouping == "joint" else len(job.source.blocks)):
+        found.append(
+            "the allowance of each series was divided over pieces of time beforehand, so that they could be protected one by one; "
+            "a whole series at once would lose a little less"
+        )
+    if method.heuristic in ("mth", "mil", "gpe"):
+        found.append(
+            f"{method.heuristic} in parts makes those cuts only that the count of small cells allows; a search for attacks over all records, "
+            "which allows some more, would need all of them at once"
+        )
+    return found
 
 
 # -- one part ---------------------------------------------------------------------------------------------------------
@@ -170,6 +191,8 @@ def warnings_of(job: Job, method: Method | IntervalMethod) -> list[str]:
 
 def space(job: Job, unit: Unit, method: Method | IntervalMethod, values: Array) -> Array:
     """Where records of a unit are compared: standardised or taken as slopes like the method does, by the scale of the whole."""
+    if isinstance(method, NLK) and method.grouping == "joint":
+        return _comparable_points(job, values)
     if not isinstance(method, Microaggregation):
         return values
     parts, at = [], 0
@@ -186,6 +209,14 @@ def space(job: Job, unit: Unit, method: Method | IntervalMethod, values: Array) 
         parts.append(part)
         at += width
     return np.ascontiguousarray(np.hstack(parts))
+
+
+def _comparable_points(job: Job, values: Array) -> Array:
+    """Time points of all series, each standardised by the mean and deviation of all values of its series."""
+    scales = [scale_of(job, block, whole=True) for block in job.source.blocks]
+    mean, deviation = (np.repeat([scale[at][0] for scale in scales], values.shape[1] // len(scales)) for at in (0, 1))
+    found: Array = np.divide(values - mean, deviation, out=np.zeros_like(values), where=deviation > 0)
+    return found
 
 
 def _blocks(source: Source, unit: Unit) -> Sequence[BlockRole]:
@@ -224,5 +255,19 @@ def protected(job: Job, unit: Unit, method: Method | IntervalMethod, values: Arr
         made, groups, suppressed = made_intervals(method, values)
         return Done(made, groups, {"suppressed": suppressed})
     assert isinstance(method, NLK)
-    out, cells = peeled(values, method, unit.budget)
-    return Done(out, counts={"cells peeled": cells})
+    return _pieces_of_time(job, unit, method, values)
+
+
+def _pieces_of_time(job: Job, unit: Unit, method: NLK, values: Array) -> Done:
+    dimensions = len(job.source.blocks) if method.grouping == "joint" else 1
+
+    def cube(table: Array) -> Array:
+        return np.ascontiguousarray(table.reshape(len(table), dimensions, -1).transpose(0, 2, 1))
+
+    compared = cube(space(job, unit, method, values)) if dimensions > 1 else None
+    made = made_by_counting(cube(values), method, unit.budget, compared)
+    counts = {
+        "stage 1": {},
+        "peel": {"cells peeled": made.peeled},
+    }.get(made.heuristic, {"cuts accepted": made.accepted, "cuts refused": made.refused + made.undecided})
+    return Done(np.ascontiguousarray(made.published.transpose(0, 2, 1)).reshape(values.shape), counts=counts)

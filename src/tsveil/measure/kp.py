@@ -150,38 +150,94 @@ class QueryError:
     #: share of the records truly nearest to a curve that are found; None without patterns
     similar_found: float | None
 
+    @property
+    def figures(self) -> dict[str, float]:
+        """By the names of the score card."""
+        found = {} if self.similar_found is None else {"similar_found": self.similar_found}
+        return {"range_error": self.range_error, "range_gap": self.range_gap, **found}
 
-def query_error(x: Array, table: IntervalTable, own: Indices, *, seed: int = 0) -> QueryError:
-    """Ask random queries whose answers are known.
+
+@dataclass(frozen=True)
+class Asked:
+    """Random queries by numbers of records and time points, so that they can be asked of data in many files as well."""
+
+    #: (queries, named) the time points that a range query names
+    points: Indices
+    #: (queries, 2, named) the records between whose values the range lies there
+    ends: Indices
+    #: the records whose curves are looked for
+    curves: Indices
+
+    def ranges(self, values: Array) -> tuple[Array, Array]:
+        """Lower and upper ends of the ranges, (queries, named); `values` are those of `ends` at `points`."""
+        return values.min(axis=1), values.max(axis=1)
+
+
+def asked(n: int, T: int, *, seed: int = 0) -> Asked:
+    """The queries that are asked of n series of T points.
 
     A range query names two random time points and at each the interval between the values of two random records. A
-    similarity query asks for the 20 records nearest to a random one's z-normalised series, by Euclidean distance. `own`
-    is the published row of each original record, -1 where it was suppressed; suppressed records count in the truth.
+    similarity query asks for the 20 records nearest to a random one's z-normalised series, by Euclidean distance.
     """
     rng = np.random.default_rng(seed)
-    n, T = x.shape
+    drawn = [
+        (rng.choice(T, min(POINTS, T), replace=False), rng.integers(n, size=(2, min(POINTS, T)))) for _ in range(RANGES)
+    ]
+    curves = rng.choice(n, min(CURVES, n), replace=False)
+    return Asked(np.array([at for at, _ in drawn]), np.array([ends for _, ends in drawn]), curves)
+
+
+def range_answers(x: Array, table: IntervalTable, points: Indices, low: Array, high: Array) -> Array:
+    """For each range query (a row each) the true count, the certain bounds and the estimate; these add up over files."""
     query = Queries(table)
-    errors, gaps = [], []
-    for _ in range(RANGES):
-        at = rng.choice(T, min(POINTS, T), replace=False)
-        ends = x[rng.integers(n, size=(2, len(at))), at]
-        low, high = ends.min(axis=0), ends.max(axis=0)
-        truth = int(((x[:, at] >= low) & (x[:, at] <= high)).all(axis=1).sum())
-        count = query.range_count({table.labels[t]: (a, b) for t, a, b in zip(at, low, high, strict=True)})
-        errors.append(abs(count.estimate - truth) / max(truth, n / 100))
-        gaps.append((count.most - count.least) / n)
-    found = None if table.words is None else _similar_found(x, query, own, rng)
-    return QueryError(100 * float(np.mean(errors)), 100 * float(np.mean(gaps)), found)
+    answers = np.empty((len(points), 4))
+    for row, (at, a, b) in enumerate(zip(points, low, high, strict=True)):
+        truth = ((x[:, at] >= a) & (x[:, at] <= b)).all(axis=1).sum()
+        count = query.range_count({table.labels[t]: ends for t, *ends in zip(at.tolist(), a, b, strict=True)})
+        answers[row] = truth, count.least, count.most, count.estimate
+    return answers
 
 
-def _similar_found(x: Array, query: Queries, own: Indices, rng: np.random.Generator) -> float:
-    z = patterns(x, x.shape[1])  # segments of one point: the z-normalised series itself
-    shares = []
-    for row in rng.choice(len(x), min(CURVES, len(x)), replace=False):
-        near = np.argsort(((z - z[row]) ** 2).sum(axis=1), kind="stable")[:NEAREST]
-        got = query.similar(x[row], top=NEAREST)["row"].to_numpy() - 1
-        shares.append(np.isin(own[near], got).mean())
-    return 100 * float(np.mean(shares))
+def range_figures(answers: Array, n: int) -> tuple[float, float]:
+    """Error and gap of range queries on n records, in percent."""
+    truth, least, most, estimate = answers.T
+    error = np.abs(estimate - truth) / np.maximum(truth, n / 100)
+    return 100 * float(error.mean()), 100 * float(((most - least) / n).mean())
+
+
+def nearest_series(x: Array, curves: Array) -> tuple[Array, Indices]:
+    """The squared distances of the series nearest to each curve (a row each), all z-normalised, and which they are; ties in their order."""
+    z, wanted = (
+        patterns(side, x.shape[1]) for side in (x, curves)
+    )  # segments of one point: the z-normalised series itself
+    rows, distances = [], []
+    for curve in wanted:
+        distance = ((z - curve) ** 2).sum(axis=1)
+        rows.append(np.argsort(distance, kind="stable")[:NEAREST])
+        distances.append(distance[rows[-1]])
+    return np.array(distances), np.array(rows)
+
+
+def similar_series(table: IntervalTable, curves: Array) -> tuple[Array, Indices]:
+    """The same by what the published words say: distances and rows of the table."""
+    found = [Queries(table).similar(curve, top=NEAREST) for curve in curves]
+    return np.array([one["distance"] for one in found]), np.array([one["row"] for one in found]) - 1
+
+
+def query_error(x: Array, table: IntervalTable, own: Indices, *, seed: int = 0) -> QueryError:
+    """Ask random queries (`asked`) whose answers are known.
+
+    `own` is the published row of each original record, -1 where it was suppressed; suppressed records count in the truth.
+    """
+    queries = asked(*x.shape, seed=seed)
+    low, high = queries.ranges(x[queries.ends, queries.points[:, None, :]])
+    error, gap = range_figures(range_answers(x, table, queries.points, low, high), len(x))
+    found = None
+    if table.words is not None:
+        curves = x[queries.curves]
+        near, got = nearest_series(x, curves)[1], similar_series(table, curves)[1]
+        found = 100 * float(np.mean([np.isin(own[a], b).mean() for a, b in zip(near, got, strict=True)]))
+    return QueryError(error, gap, found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,6 +251,8 @@ class IntervalCard(Mapping[str, float]):
     homogeneous: Mapping[str, tuple[int, int]]
     #: attack -> what it concludes for each record
     links: Mapping[str, Links] = field(default_factory=dict)
+    #: how it was measured, where that needs saying
+    options: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> float:
         if name not in self.figures:
@@ -250,14 +308,10 @@ def evaluate_intervals(
     if table.n:
         with progress.step("Asking queries"):
             error = query_error(x, table, own, seed=seed)
-        figures |= {"range_error": error.range_error, "range_gap": error.range_gap}
-        if error.similar_found is not None:
-            figures["similar_found"] = error.similar_found
+        figures |= error.figures
         with progress.step("Linking by values and patterns"):
             links = envelope_linkages(x, table, own)
-    for name, found in links.items():
-        figures[f"breach_{name}"] = 100 * float(found.probability.max())
-        figures[f"breach_{name}_mean"] = found.rate
+    figures |= breach_figures({name: found.probability for name, found in links.items()})
     per_record = pl.DataFrame(
         {
             "original": ids,
@@ -268,6 +322,21 @@ def evaluate_intervals(
         }
     )
     return IntervalCard(figures, per_record, _homogeneous(table), links)
+
+
+def breach_figures(chances: Mapping[str, Array]) -> dict[str, float]:
+    """Of each attack the highest chance of finding a person's record, and the mean over all persons, in percent.
+
+    Examples
+    --------
+    >>> breach_figures({"values": np.array([0.25, 0.0])})
+    {'breach_values': 25.0, 'breach_values_mean': 12.5}
+    """
+    figures = {}
+    for name, chance in chances.items():
+        figures[f"breach_{name}"] = 100 * float(chance.max())
+        figures[f"breach_{name}_mean"] = 100 * float(chance.mean())
+    return figures
 
 
 def _homogeneous(table: IntervalTable) -> dict[str, tuple[int, int]]:

@@ -66,20 +66,8 @@ class Method(Parameters, ABC):
     def check(self, data: Dataset) -> None:
         """Refuse data that the method cannot protect; called before any work."""
 
-    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
-        """Protect one block by itself; a method overrides this or `protect_blocks`."""
-        raise InputError(f"{self._label()} does not protect blocks one by one")
-
-    def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
-        """Protect all blocks; by default one after the other."""
-        return {block.name: self.protect_block(data.block(block.name), block, rng) for block in data.blocks}
-
-    def protect(self, data: Dataset, *, seed: int | None = None) -> Release:
-        """Protect a data set.
-
-        The seed matters for methods that draw at random, and for the order and identifiers of a written release. Leave it out
-        except in tests: it is then drawn from the operating system and kept on the private side.
-        """
+    def check_all(self, data: Dataset) -> None:
+        """Refuse data that no method of this kind, or this method, can protect."""
         if data.missing and bool(np.isnan(data.values).any()):
             raise InputError(
                 f"{self._label()} cannot protect missing values\n  options: read the data with missing='drop' or missing='interpolate'"
@@ -95,6 +83,22 @@ class Method(Parameters, ABC):
                 "  options: rescale the data first"
             )
         self.check(data)
+
+    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
+        """Protect one block by itself; a method overrides this or `protect_blocks`."""
+        raise InputError(f"{self._label()} does not protect blocks one by one")
+
+    def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
+        """Protect all blocks; by default one after the other."""
+        return {block.name: self.protect_block(data.block(block.name), block, rng) for block in data.blocks}
+
+    def protect(self, data: Dataset, *, seed: int | None = None) -> Release:
+        """Protect a data set.
+
+        The seed matters for methods that draw at random, and for the order and identifiers of a written release. Leave it out
+        except in tests: it is then drawn from the operating system and kept on the private side.
+        """
+        self.check_all(data)
         seed = fresh_seed() if seed is None else seed
         parts = self.protect_blocks(data, generator(seed))
         values = np.hstack([parts[block.name].values for block in data.blocks])

@@ -191,8 +191,13 @@ def _disclosed(table: IntervalTable) -> list[str]:
     for name in table.others.columns:
         same = homogeneous(classes, table.others[name])
         if same.any():
-            warnings.append(
-                f"the carried column {name!r} has one value only among all records of one {what} for {int(same.sum())} of {table.n} records: "
-                "whoever finds their group learns it"
-            )
+            warnings.append(disclosed_warning(name, what, int(same.sum()), table.n))
     return warnings
+
+
+def disclosed_warning(name: str, what: str, records: int, n: int) -> str:
+    """What to tell of a carried column that whole groups have in common."""
+    return (
+        f"the carried column {name!r} has one value only among all records of one {what} for {records} of {n} records: "
+        "whoever finds their group learns it"
+    )

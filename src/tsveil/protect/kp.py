@@ -136,7 +136,7 @@ class KP(IntervalMethod):
         codes = np.array([_numbered(word) for word in letters])
         good, bad = split(codes, self.P)
         good, suppressed = recycle(codes, self.P, good, bad)
-        warnings = self._warnings(len(suppressed))
+        warnings = self.warnings(len(suppressed))
         if len(x) - len(suppressed) < self.k:
             none = np.zeros(0, dtype=np.int64)
             warnings += (
@@ -173,7 +173,8 @@ class KP(IntervalMethod):
             facts,
         )
 
-    def _warnings(self, suppressed: int) -> tuple[str, ...]:
+    def warnings(self, suppressed: int) -> tuple[str, ...]:
+        """What the owner should know when so many records are suppressed."""
         warnings: tuple[str, ...] = ()
         if self.k < 2 * self.P:
             warnings += (

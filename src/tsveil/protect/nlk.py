@@ -4,7 +4,8 @@ All series of a cluster get the same value at that time, the mean (or median) of
 nothing can be inferred below k. Smaller clusters lose less, and an intruder who knows n values may infer up to l-n-1 others; the
 heuristics spend that allowance where it saves most.
 
-**Stage 1**: the series are sorted at each time point; gaps are cut in descending order wherever both sides keep k members.
+**Stage 1**: the series are sorted at each time point; gaps are cut in descending order wherever both sides keep k members. `stage1`
+publishes that: nothing can be inferred below k, whatever is known.
 
 **Stage 2** cuts these clusters further, each cut only if the table stays (n,l,k)-anonymous, which is checked exactly:
 
@@ -52,7 +53,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -75,8 +76,8 @@ from tsveil.transform.normalise import normalise, normalised
 if TYPE_CHECKING:
     from tsveil._kernels.nlk_protect import Columns
 
-Heuristic = Literal["auto", "mth", "mil", "gpe", "peel"]
-#: those that make a table by themselves
+Heuristic = Literal["auto", "stage1", "mth", "mil", "gpe", "peel"]
+#: those that spend the allowance of small clusters
 HEURISTICS = ("mth", "mil", "gpe", "peel")
 
 #: sums of larger values could leave the range of float64
@@ -110,7 +111,9 @@ class NLK(Method):
     l: int = param(10, at_least(2), "how many values an intruder must not reach, the known ones included; above n")
     k: int = param(10, at_least(2), "a value counts as inferred when fewer than k series remain possible for it")
     heuristic: Heuristic = param(
-        "auto", one_of("auto", *HEURISTICS), "how small clusters are chosen; auto takes the least loss"
+        "auto",
+        one_of("auto", "stage1", *HEURISTICS),
+        "how small clusters are chosen; auto takes the least loss, stage1 makes none",
     )
     representative: Representative = param("mean", one_of("mean", "median"), "what replaces the values of a cluster")
     smallest_cluster: int = param(1, at_least(1), "smallest cluster published; with 2 no value is published exactly")
@@ -137,13 +140,17 @@ class NLK(Method):
         """There must be k records and l time points."""
         lengths = [len(block) for block in data.blocks]
         check_nlk("NLK", self.n, self.l, self.k, records=data.n, points=min(lengths))
+        self.check_lengths(lengths)
+        if float(np.abs(data.values).max()) > LARGEST:
+            raise InputError(f"values beyond {LARGEST:g} cannot be averaged safely\n  options: rescale the data first")
+
+    def check_lengths(self, lengths: Sequence[int]) -> None:
+        """Points of several dimensions need series of the same length."""
         if self.grouping == "joint" and len(set(lengths)) > 1:
             raise InputError(
                 f"grouping='joint' needs series of the same length. Got {', '.join(map(str, lengths))} points\n"
                 "  options: grouping='per-block', or resample the series"
             )
-        if float(np.abs(data.values).max()) > LARGEST:
-            raise InputError(f"values beyond {LARGEST:g} cannot be averaged safely\n  options: rescale the data first")
 
     def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
         """Cluster each series by itself, or all of them as points of several dimensions."""
@@ -192,7 +199,9 @@ class NLK(Method):
         return find_violation(made.published, self.n, self.l, self.k).status is Status.HOLDS
 
     def _remarks(self, made: Made, what: str) -> list[str]:
-        remarks = []
+        remarks: list[str] = []
+        if self.heuristic == "stage1":
+            return remarks
         if made.undecided:
             remarks.append(
                 f"{what}: {made.undecided} cuts could not be decided within the search limit and were refused, which costs a little loss"
@@ -218,6 +227,8 @@ class NLK(Method):
 
     def _made(self, points: SortedPoints, heuristic: str, what: str, *, search: bool = True) -> Made:
         """The table by one heuristic."""
+        if heuristic == "stage1":
+            return self._stage1(points)
         if heuristic == "peel":
             return self._peeled(points, what)
         return self._cut(points, heuristic, what, search=search)
@@ -344,19 +355,26 @@ class NLK(Method):
         return Made(heuristic, published, points.loss(published))
 
 
-def peeled(values: Array, method: NLK, allowance: int) -> tuple[Array, int]:
-    """Some time points of a series protected by peeling, with another allowance of small cells; and how many cells were peeled.
+def made_by_counting(cube: Array, method: NLK, allowance: int, comparable: Array | None = None) -> Made:
+    """Some time points (records, times, dimensions) with at most so many small cells of each series; no search for attacks is needed.
+
+    Pieces of time whose allowances add up to l-n-1 or less make an anonymous table together, by the count of small cells. The cuts of
+    mth, mil and gpe are made as long as the count allows them; auto peels. `comparable` are the values on which several
+    dimensions are compared, where this is a part of the data only.
 
     Examples
     --------
     >>> import numpy as np
-    >>> out, cells = peeled(np.array([[1.0], [1.5], [9.0], [2.0]]), NLK(n=1, l=3, k=2), 0)
-    >>> out.ravel(), cells
-    (array([1.25, 1.25, 5.5 , 5.5 ]), 0)
+    >>> x = np.array([1.0, 1.5, 9.0, 2.0])[:, None, None]
+    >>> made_by_counting(x, NLK(n=1, l=3, k=2), 0).published.ravel()
+    array([1.25, 1.25, 5.5 , 5.5 ])
+    >>> made_by_counting(x, NLK(n=1, l=3, k=3, heuristic="stage1"), 0).published.ravel()
+    array([3.375, 3.375, 3.375, 3.375])
     """
-    method = replace(method, l=method.n + 1 + allowance)
-    made = method._peeled(sorted_points(np.ascontiguousarray(values)[:, :, None]), "points")
-    return np.ascontiguousarray(made.published[:, :, 0]), made.peeled
+    # What is known decides nothing here, and one point of it takes the least memory.
+    method = replace(method, n=1, l=2 + allowance)
+    heuristic = "peel" if method.heuristic == "auto" else method.heuristic
+    return method._made(sorted_points(cube, comparable), heuristic, "points", search=False)
 
 
 def _peel_by_price(cols: Columns, owner: Indices) -> None:
@@ -421,8 +439,10 @@ class SortedPoints:
         return total
 
 
-def sorted_points(cube: Array) -> SortedPoints:
+def sorted_points(cube: Array, comparable: Array | None = None) -> SortedPoints:
     """Sort the series at each time: by value, or points of several dimensions by the sum of their standardised values.
+
+    `comparable` (records, times, dimensions) are the standardised values, where the cube is a part of the data only.
 
     Examples
     --------
@@ -433,14 +453,16 @@ def sorted_points(cube: Array) -> SortedPoints:
     """
     dimensions = cube.shape[2]
     if dimensions == 1:
-        comparable = cube.transpose(1, 0, 2)
-        order = np.argsort(comparable[:, :, 0], axis=1, kind="stable")
+        by_time = cube.transpose(1, 0, 2)
+        order = np.argsort(by_time[:, :, 0], axis=1, kind="stable")
     else:
-        comparable = np.stack([normalised(cube[:, :, d], "global").T for d in range(dimensions)], axis=2)
+        if comparable is None:
+            comparable = np.stack([normalised(cube[:, :, d], "global") for d in range(dimensions)], axis=2)
+        by_time = comparable.transpose(1, 0, 2)
         # Equal sums: by the dimensions, the first one first, so that equal points are neighbours.
-        keys = [comparable[:, :, d] for d in reversed(range(dimensions))]
-        order = np.lexsort((*keys, comparable.sum(axis=2)), axis=1)
-    S = np.ascontiguousarray(np.take_along_axis(comparable, order[:, :, None], axis=1))
+        keys = [by_time[:, :, d] for d in reversed(range(dimensions))]
+        order = np.lexsort((*keys, by_time.sum(axis=2)), axis=1)
+    S = np.ascontiguousarray(np.take_along_axis(by_time, order[:, :, None], axis=1))
     gaps = np.ascontiguousarray(np.abs(np.diff(S, axis=1)).sum(axis=2))
     return SortedPoints(cube, order.astype(np.int64), S, gaps)
 

@@ -60,7 +60,7 @@ def large_report(
             ],
             "confidential": some(confidential) if confidential else "",
             "figures": _figures(card),
-            "options": {} if isinstance(card, IntervalCard) else card.options,
+            "options": card.options,
             "by_known": {"names": list(by_known), "rows": known} if len(known) > 1 else None,
             "source": "" if public else source,
             "warnings": [] if public else list(warnings),
