@@ -340,7 +340,7 @@ def _facts(job: Job, done: list[tuple[Unit, list[Result]]], files: list[Result],
         "published files": job.files,
     }
     if isinstance(method := job.chosen(), NLK):
-        facts["heuristic"] = {"auto": "peel", "stage1": "stage 1"}.get(method.heuristic, method.heuristic)
+        facts["heuristic"] = "peel" if method.heuristic == "auto" else method.heuristic
     if "sse" in files[0]:
         facts["sum of squared errors"] = float(np.sum([one["sse"] for one in files]))
     for unit, found in done:

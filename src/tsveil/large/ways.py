@@ -267,7 +267,7 @@ def _pieces_of_time(job: Job, unit: Unit, method: NLK, values: Array) -> Done:
     compared = cube(space(job, unit, method, values)) if dimensions > 1 else None
     made = made_by_counting(cube(values), method, unit.budget, compared)
     counts = {
-        "stage 1": {},
+        "stage1": {},
         "peel": {"cells peeled": made.peeled},
     }.get(made.heuristic, {"cuts accepted": made.accepted, "cuts refused": made.refused + made.undecided})
     return Done(np.ascontiguousarray(made.published.transpose(0, 2, 1)).reshape(values.shape), counts=counts)

@@ -228,7 +228,7 @@ class NLK(Method):
     def _made(self, points: SortedPoints, heuristic: str, what: str, *, search: bool = True) -> Made:
         """The table by one heuristic."""
         if heuristic == "stage1":
-            return self._stage1(points)
+            return replace(self._stage1(points), heuristic=heuristic)
         if heuristic == "peel":
             return self._peeled(points, what)
         return self._cut(points, heuristic, what, search=search)
