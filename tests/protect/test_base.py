@@ -63,6 +63,13 @@ def test_a_release_keeps_what_its_blocks_say() -> None:
     assert Shift().protect(data).seed != Shift().protect(data).seed
 
 
+def test_the_seed_is_given_by_name() -> None:
+    data = series(a=[[1, 2], [3, 4]])
+    for method in (Shift(), tv.MDAV(k=2), tv.KAnonymousEnvelopes(k=2)):
+        with pytest.raises(TypeError, match="positional"):
+            method.protect(data, 5)  # type: ignore[call-arg]
+
+
 def test_minus_zero_is_published_as_zero() -> None:
     released = Shift().protect(series(a=[[-0.25, -0.25], [-0.5, -0.25]])).data.values
     assert not np.signbit(released[released == 0]).any()
