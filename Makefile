@@ -43,9 +43,10 @@ coverage: .venv/.test
 
 # Small faults are put into protect/ and guarantee/, a sample of so many in each module, and the tests must notice.
 PER_MODULE ?= 8
+MUTATION_SEED ?= 2026
 mutation: .venv/.test
 	@$(PIP) cosmic-ray
-	@$(BIN)/python tools/mutate.py --per-module $(PER_MODULE)
+	@$(BIN)/python tools/mutate.py --per-module $(PER_MODULE) --seed $(MUTATION_SEED)
 
 # Versions stay as they are where they still fit; `uv pip compile --upgrade` in place of it takes the newest.
 lock: .venv/bin/python

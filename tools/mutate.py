@@ -365,6 +365,8 @@ def main() -> None:
     for kind in ("protect", "guarantee"):
         own = [killed[number] for number, mutant in enumerate(sample) if mutant.module.startswith(kind)]
         print(f"{kind}/: killed {sum(own)} of {len(own)}")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{(used.ru_utime + used.ru_stime) / 60:.0f} minutes of processor time")
     print(f"killed {sum(killed.values())} of {len(killed)}: {share:.1f} %")
     sys.exit(share < given.least)
 
