@@ -33,11 +33,16 @@ ROOT = Path(__file__).resolve().parents[1]
 SECTIONS: dict[str, list[str]] = {
     "Tutorials": ["tutorials/steward.md", "tutorials/researcher.md", "tutorials/engineer.md"],
     "Guides": ["report.md", "adding-a-method.md", "studies.md", "web.md", "scale.md"],
-    "Background": ["mathematics.md", "benchmarks.md", "reproduction.md", "less-loss.md", "hardening.md"],
+    "Background": ["mathematics.md", "benchmarks.md", "reproduction.md", "less-loss.md", "security.md", "hardening.md"],
 }
 
 #: files outside docs/ that are pages too
-ELSEWHERE = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+ELSEWHERE = {
+    "README.md": "index.md",
+    "SECURITY.md": "security.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
 
 #: a reference in a docstring
 _CITED = re.compile(r"\[(\d+)\]_")
