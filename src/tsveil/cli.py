@@ -980,14 +980,16 @@ def show_given_away(outcome: Outcome) -> None:
     """Carried values that groups of equal records have in common: nobody needs to know which record is whose."""
     from tsveil.large.protect import LargeRelease
 
-    if isinstance(outcome.release, LargeRelease):
-        return
-    disclosed = outcome.release.attribute_disclosure().disclosed
-    found = {name: mask for name, mask in disclosed.items() if mask.any()}
-    if found:
-        told = ", ".join(f"{name} for {mask.sum():,} of {len(mask):,} records" for name, mask in found.items())
+    release = outcome.release
+    if isinstance(release, LargeRelease):
+        counts, file = {name: (count, release.source.n) for name, count in release.given_away.items()}, ""
+    else:
+        disclosed = release.attribute_disclosure().disclosed
+        counts, file = {name: (int(mask.sum()), len(mask)) for name, mask in disclosed.items()}, ".csv"
+    if any(count for count, _ in counts.values()):
+        told = ", ".join(f"{name} for {count:,} of {n:,} records" for name, (count, n) in counts.items() if count)
         click.secho(f"\nGiven away, because whole groups have the same or nearly the same value: {told}", fg="yellow")
-        click.echo(f"  {outcome.folder / 'private' / 'attribute_disclosure.csv'} lists them")
+        click.echo(f"  {outcome.folder / 'private' / f'attribute_disclosure{file}'} lists them")
 
 
 def show_verdict(verdict: Verdict) -> None:

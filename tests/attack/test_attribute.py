@@ -129,3 +129,15 @@ def test_every_release_lists_what_it_gives_away(method: Any, tmp_path: Path) -> 
     assert told["tariff"] == len(sizes) == (rows["column"] == "tariff").sum()
     assert told["bill"] == (rows["column"] == "bill").sum()
     assert "attribute_disclosure.csv" not in [path.name for path in (folder / "published").iterdir()]
+
+
+@pytest.mark.parametrize("strange", [float("nan"), None, float("inf")])
+def test_a_gap_or_an_infinite_value_makes_no_group_near(strange: float | None) -> None:
+    """Polars takes NaN for the largest number, so that everything would be near a deviation of NaN."""
+    released = tv.Dataset.from_arrays(
+        {"age": [[30.0], [30.0], [50.0], [50.0], [70.0], [70.0]]},
+        confidential={"income": [10.0, 90.0, 40.0, 41.0, strange, 40.0]},
+    )
+    assert (
+        tv.attack.attribute(released, share=0.1).disclosed["income"].tolist() == [False] * 2 + [True] * 2 + [False] * 2
+    )

@@ -68,6 +68,35 @@ def test_a_folder_is_protected_in_parts(folder: Path) -> None:
     assert published(folder / "out").equals(before)
 
 
+def test_a_plan_says_how_many_people_are_linked(folder: Path) -> None:
+    for asked, told in (('"all"', "all records"), ("20", "a random sample of 20 of 700 records")):
+        (folder / "plan.toml").write_text(PLAN.replace("[output]", f"[evaluate]\npeople = {asked}\n[output]"))
+        code, shown = ran(folder, "--overwrite")
+        assert code == 0, shown
+        measured = json.loads((folder / "out" / "private" / "release.json").read_text())["measured"]
+        assert measured["people"].startswith(told)
+        assert (folder / "out" / "private" / "risk").exists() == (asked == '"all"')
+    for asked in ("0", '"some"'):
+        (folder / "plan.toml").write_text(PLAN.replace("[output]", f"[evaluate]\npeople = {asked}\n[output]"))
+        code, shown = ran(folder, "--overwrite")
+        assert code == 2
+        assert "people" in shown
+
+
+def test_people_are_for_releases_in_parts(folder: Path, curves: pl.DataFrame) -> None:
+    curves.write_parquet(folder / "all.parquet")
+    plan = PLAN.replace('"in"', '"all.parquet"').replace("[output]", "[evaluate]\npeople = 20\n[output]")
+    (folder / "plan.toml").write_text(plan)
+    code, shown = ran(folder)
+    assert code == 2
+    assert "evaluate.people is for data that are protected in parts" in shown
+    (folder / "plan.toml").write_text(plan.replace('name = "mdav"\nk = 5', 'name = "kp"\nk = 6\nP = 2'))
+    code, shown = ran(folder, "--engine", "local")
+    assert code == 2
+    assert "publishes envelopes, which are not linked" in shown
+    assert not (folder / "out").exists()
+
+
 def test_a_running_scheduler_is_used(folder: Path, client: Client) -> None:
     code, shown = ran(folder, "--engine", "dask", "--scheduler", client.scheduler_info()["address"])
     assert code == 0, shown

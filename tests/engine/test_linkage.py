@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import tsveil as tv
 from engine_files import private, published, walks, write_files
 from tsveil.data.dataset import Dataset
 from tsveil.engine.threads import LocalEngine
-from tsveil.large import attacks, distinct, linkage, people
+from tsveil.large import attacks, distinct, given_away, linkage, people
 from tsveil.large.protect import LargeRelease
 from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.base import Method
@@ -160,6 +163,40 @@ def test_ranges_that_fit_into_no_worker_are_named(tmp_path: Path, monkeypatch: p
     assert isinstance(release.card, Scorecard)
     assert "linkage by ranks" in release.card.options["not measured"]
     assert "RSLD" not in release.card
+
+
+def test_carried_values_that_groups_give_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(given_away, "GROUPS", 7)
+    rng = np.random.default_rng(4)
+    values = np.sort(walks(N, 3), axis=0)
+    carried = pl.DataFrame(
+        {
+            "town": [["a", "b", None][at] for at in rng.choice(3, N, p=[0.8, 0.1, 0.1])],
+            "pay": pl.Series(np.round(np.arange(N) / 5)).set(pl.Series(rng.random(N) < 0.03), None),
+            "ill": rng.random(N) < 0.15,
+            "visits": rng.integers(0, 2, N),
+            "flat": np.full(N, 7.5),
+            "odd": np.where(rng.random(N) < 0.7, np.nan, 1.0),
+        }
+    )
+    frame = pl.DataFrame(values, schema=["1", "2", "3"]).hstack(carried)
+    source = tv.source(
+        write_files(tmp_path / "in", frame, 3), confidential=carried.columns, blocks={"x": ["1", "2", "3"]}
+    )
+    release = tv.protect_folder(source, tv.MDAV(k=3), tmp_path / "out", seed=5, part=90, chunk=50, people=5)
+    known, out = private(release.folder), published(release.folder)
+    whole = source.dataset(np.ascontiguousarray(out.select(source.columns).to_numpy()))
+    whole = dataclasses.replace(whole, others=out.select(carried.columns), confidential=tuple(carried.columns))
+    found = tv.attack.attribute(whole)
+    assert release.given_away == found.counts
+    assert min(release.given_away.values()) > 0
+    columns = ["column", "original"]
+    theirs = found.listed(known["original"]).sort(columns)
+    assert_frame_equal(private(release.folder, "attribute_disclosure").sort(columns), theirs)
+    told = json.loads((release.folder / "private" / "release.json").read_text())
+    assert told["attribute_disclosure"] == found.counts
+    assert "given away" in (release.folder / "private" / "report.html").read_text()
+    assert "given away" not in (release.folder / "published" / "report.html").read_text()
 
 
 def test_marks_are_equal_for_equal_rows_only() -> None:

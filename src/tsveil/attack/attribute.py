@@ -47,6 +47,10 @@ from tsveil.errors import InputError, ParameterError, some
 from tsveil.guarantee.kp import classes_of
 
 
+#: how near numbers must be, of the standard deviation of their column, and how many records are a group
+SHARE, SMALLEST = 0.05, 2
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class AttributeDisclosure:
     """The groups that give a confidential value away."""
@@ -88,8 +92,8 @@ def attribute(
     released: Dataset | HasData | IntervalTable,
     *,
     columns: Sequence[str] | None = None,
-    share: float = 0.05,
-    smallest: int = 2,
+    share: float = SHARE,
+    smallest: int = SMALLEST,
 ) -> AttributeDisclosure:
     """Find the groups of equal protected records, of at least `smallest`, that give a confidential column away.
 
@@ -123,15 +127,21 @@ def _carried(released: Dataset | HasData | IntervalTable) -> tuple[pl.Series, pl
     return pl.Series("group", distinct_rows(data.values + 0.0)[2]), data.others.select(list(data.confidential))
 
 
+def missing(value: pl.Expr) -> pl.Expr:
+    """Where a column of numbers has none, or none that can be near another."""
+    return value.cast(pl.Float64).is_finite().not_().fill_null(True)
+
+
 def _groups(group: pl.Series, column: pl.Series, share: float, smallest: int) -> pl.DataFrame:
     """The groups that give a column away, in the order of their first records."""
     table = pl.DataFrame([group, column.alias("value")]).with_row_index("row")
     near = pl.lit(False)
     if column.dtype.is_numeric():
-        deviation = column.cast(pl.Float64).std() or 0.0
-        # A group with a gap is not known to be near.
+        numbers = column.cast(pl.Float64)
+        deviation = numbers.filter(numbers.is_finite()).std() or 0.0
+        # A group with a gap is not known to be near; NaN is a gap, and polars takes it for the largest number.
         width = (pl.col("value").max() - pl.col("value").min()).cast(pl.Float64)
-        near = (pl.col("value").null_count() == 0) & (width <= share * float(str(deviation)))
+        near = ~missing(pl.col("value")).any() & (width <= share * float(str(deviation)))
     return (
         table.group_by("group", maintain_order=True)
         .agg(

@@ -22,7 +22,7 @@ from tsveil.attack._columns import DEEPEST
 from tsveil.attack.fits import Run, fitting, made_for_series
 from tsveil.attack.probabilistic import CELLS, fellegi_sunter
 from tsveil.engine.base import Engine, Result, Task
-from tsveil.large import attacks
+from tsveil.large import attacks, given_away
 from tsveil.large.columns import look_at_column
 from tsveil.large.distinct import collect, tell_apart
 from tsveil.large.job import Job, get_array, load, put_array
@@ -50,6 +50,9 @@ class Attacked:
     files: dict[str, tuple[str, int]] = field(default_factory=dict)
     #: attributes: number of values inside the intervals of all widths
     hits: int = 0
+    #: carried column -> number of records whose value is given away, and the number of files that say which
+    given_away: dict[str, int] = field(default_factory=dict)
+    merges: int = 0
     #: what was left out, in words
     skipped: list[str] = field(default_factory=list)
     not_measured: list[str] = field(default_factory=list)
@@ -80,7 +83,7 @@ def work(task: Task) -> Result:
 
 
 def prepare(task: Task) -> Result:
-    """The distinct rows of one published file; and squares of its originals around the means of the series, for their scale."""
+    """The distinct rows of one published file, what they carry, and squares of its originals around the means of the series, for their scale."""
     spool, at = Path(task["spool"]), int(task["at"])
     job = load(spool)
     collect(spool, job, at)
@@ -89,7 +92,7 @@ def prepare(task: Task) -> Result:
     for role, ruler in zip(job.source.series, task["rulers"], strict=True):
         unit = Ruler(*ruler).measure(np.asarray(X[job.source.span(role.name)]))
         sums.append([int(half.item()) for half in exact_sums(np.square(unit), None)])
-    return {"squares": sums}
+    return {"squares": sums, "carried": given_away.in_file(spool, job, at)}
 
 
 KINDS: dict[str, Callable[[Task], Result]] = {
@@ -101,6 +104,7 @@ KINDS: dict[str, Callable[[Task], Result]] = {
     "agreements": attacks.agreements,
     "by_agreement": attacks.by_agreement,
     "in_ranges": attacks.in_ranges,
+    "given_away": given_away.merged,
 }
 
 
@@ -131,8 +135,16 @@ class _Attacks:
             self._plan(run)
         keep = all(people == self.job.n for people in self.people.values())
         todo = [{**task, "keep": keep} for tasks in self.tasks.values() for task in tasks]
-        results = iter(self.engine.map(work, todo, "Attacking the release"))
+        merges = [
+            {**task, "do": "given_away"} for task in given_away.tasks(self.spool, self.job, self.distinct, self.carried)
+        ]
+        results = iter(self.engine.map(work, todo + merges, "Attacking the release"))
         done = {figure: [next(results) for _ in tasks] for figure, tasks in self.tasks.items()}
+        counts = [one["records"] for one in results]
+        self.found.merges = len(merges)
+        self.found.given_away = {
+            name: sum(each) for name, each in zip(self.job.source.confidential, zip(*counts, strict=True), strict=True)
+        }
         if "PLD" in done:
             done["PLD"] = self._weighed(done["PLD"], keep)
         for figure in self.people:
@@ -160,6 +172,7 @@ class _Attacks:
         if figures:
             todo += [{"do": "column", "at": at, "figures": figures, "window": window, **every} for at in self.columns]
         done = self.engine.map(work, todo, "Preparing the attacks")
+        self.carried = [one["carried"] for one in done[: job.files]]
         self.of_column = dict(zip(self.columns, done[job.files :], strict=False))
         self.found.hits = sum(int(one.get("hits", 0)) for one in done[job.files :])
         rulers = []

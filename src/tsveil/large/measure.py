@@ -22,11 +22,15 @@ from tsveil.measure.scorecard import Scorecard
 from tsveil.measure.series import MEANINGS, with_meanings
 
 
-def scorecard(spool: Path, job: Job, files: Sequence[Result], engine: Engine) -> Scorecard:
-    """Loss and risk of the whole release; the risk of each record is written to the private folder if it was measured for all."""
+def scorecard(spool: Path, job: Job, files: Sequence[Result], engine: Engine) -> tuple[Scorecard, dict[str, int]]:
+    """Loss and risk of the whole release, and for each carried column the number of records whose value is given away.
+
+    What was found of each record is written to the private folder.
+    """
     found = attacked(spool, job, files, engine)
     write_risks(spool, job, found, engine)
-    return _of_series(job, files, found) if job.source.series else _of_attributes(spool, job, found)
+    card = _of_series(job, files, found) if job.source.series else _of_attributes(spool, job, found)
+    return card, found.given_away
 
 
 def _of_series(job: Job, files: Sequence[Result], found: Attacked) -> Scorecard:

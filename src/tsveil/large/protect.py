@@ -73,6 +73,8 @@ class LargeRelease:
     card: Scorecard | IntervalCard
     warnings: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    #: carried column -> number of records whose value their group of equal records gives away; envelopes: not counted
+    given_away: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def files(self) -> list[Path]:
@@ -171,16 +173,17 @@ def protect_folder(
         verdict = checked.verdict
         refuse_unverified(verdict, allow_unverified)
         card: Scorecard | IntervalCard
+        given_away: dict[str, int]
         if isinstance(method, IntervalMethod):
-            card = interval_card(spool, job, files, running, checked.homogeneous)
+            card, given_away = interval_card(spool, job, files, running, checked.homogeneous), {}
             warnings += method.warnings(source.n - records) if isinstance(method, KP) else ()
             warnings += tuple(
-                disclosed_warning(name, class_words(guarantee), given_away, records)
-                for name, (_, given_away) in checked.homogeneous.items()
-                if given_away
+                disclosed_warning(name, class_words(guarantee), disclosed, records)
+                for name, (_, disclosed) in checked.homogeneous.items()
+                if disclosed
             )
         else:
-            card = measure.scorecard(spool, job, files, running)
+            card, given_away = measure.scorecard(spool, job, files, running)
         alone = singled_out(spool, job, running) if isinstance(method, NLK) else {}
         warnings += tuple(found.warning(name, int(method.settings()["n"])) for name, found in alone.items())
         with progress.step("Writing the reports"):
@@ -188,7 +191,9 @@ def protect_folder(
             for name, found in alone.items():
                 facts[f"identified by random known values, {name}, %"] = round(found.random, 2)
                 facts[f"identified by chosen known values, {name}, %"] = round(found.chosen, 2)
-            release = LargeRelease(folder, source, method, guarantee, verdict, card, warnings, facts)
+            if given_away:
+                facts["records whose carried value is given away"] = given_away
+            release = LargeRelease(folder, source, method, guarantee, verdict, card, warnings, facts, given_away)
             _write_texts(place, release, seed, title, extra or {})
         shutil.rmtree(spool)
     return release
@@ -381,6 +386,7 @@ def _write_texts(place: Path, release: LargeRelease, seed: int, title: str, extr
         "warnings": list(release.warnings),
         "facts": dict(release.facts),
         "scores": release.card.to_dict(),
+        "attribute_disclosure": dict(release.given_away),
         "measured": dict(release.card.options),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

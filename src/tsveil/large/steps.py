@@ -237,7 +237,7 @@ def assemble(task: Task) -> Result:
     spool, job, at = at_spool(task)
     start, stop = job.file_range(at)
     X, Y, groups = file_values(spool, job, task["parts"], at)
-    carried = _carried(spool, job, at)
+    carried = carried_of(spool, job, at)
     place = spool.parent
     source = job.source
     if job.intervals:
@@ -315,7 +315,7 @@ def file_values(spool: Path, job: Job, parts: Any, at: int) -> tuple[Array, Arra
     return X, Y, groups
 
 
-def _carried(spool: Path, job: Job, at: int) -> pl.DataFrame:
+def carried_of(spool: Path, job: Job, at: int) -> pl.DataFrame:
     """The identifiers and confidential columns of one published file, in the order of its rows."""
     if job.source.id is None and not job.source.confidential:
         return pl.DataFrame()

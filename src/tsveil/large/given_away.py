@@ -1,0 +1,145 @@
+"""Carried values that groups of equal records of a release in many files have in common: `tsveil.attack.attribute`, put together from files.
+
+    in_file    one published file: count, bounds and number of values of each carried column, for each distinct row in it
+    merged     some distinct rows: the same over all files; which of them give a value away
+    listed     one published file: its records whose values are given away, in private/attribute_disclosure
+
+The definitions are those of `tsveil.attack.attribute`: a group of at least two records whose values are equal, or whose numbers lie within a
+twentieth of the column's standard deviation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tsveil._types import Array
+from tsveil.attack.attribute import SHARE, SMALLEST, missing
+from tsveil.engine.base import Result, Task
+from tsveil.large.job import Job, get_array, load, put
+from tsveil.large.source import as_values
+from tsveil.large.steps import carried_of, merged_moments, moments
+
+#: distinct rows that are put together at a time
+GROUPS = 2**20
+
+
+def in_file(spool: Path, job: Job, at: int) -> list[list[float]]:
+    """Write what the groups of one file carry; gives the moments of each numeric column, nothing for others."""
+    if not job.source.confidential:
+        return []
+    start, stop = job.file_range(at)
+    carried = carried_of(spool, job, at).with_columns(
+        group=np.array(get_array(spool / "distinct.of_row.npy")[start:stop])
+    )
+    found = []
+    for number, name in enumerate(job.source.confidential):
+        value, numeric = pl.col(name), carried[name].dtype.is_numeric()
+        groups = (
+            carried.group_by("group")
+            .agg(
+                pl.len().cast(pl.Int64).alias("records"),
+                value.min().alias("low"),
+                value.max().alias("high"),
+                (missing(value).sum().cast(pl.Int64) if numeric else pl.lit(0, pl.Int64)).alias("gaps"),
+                value.n_unique().cast(pl.Int64).alias("values"),
+                value.first().alias("one"),
+            )
+            .sort("group")
+        )
+        put(
+            spool / f"given-{number}-{at}.arrow",
+            lambda path, groups=groups: groups.write_ipc(path, compression="uncompressed"),
+        )
+        numbers = carried.filter(~missing(value)).select(name) if numeric else pl.DataFrame()
+        found.append(moments(as_values(numbers)).ravel().tolist() if len(numbers) else [])
+    return found
+
+
+def deviations(job: Job, files: Sequence[list[list[float]]]) -> list[float]:
+    """The standard deviation of each carried column; -1 for those that are no numbers."""
+    found = []
+    for number in range(len(job.source.confidential)):
+        total: Array | None = None
+        for one in files:
+            if one[number]:
+                part = np.array(one[number])[:, None]
+                total = part if total is None else merged_moments(total, part)
+        found.append(-1.0 if total is None else math.sqrt(total[4, 0] / max(total[0, 0] - 1, 1)))
+    return found
+
+
+def tasks(spool: Path, job: Job, distinct: int, files: Sequence[list[list[float]]]) -> list[dict[str, Any]]:
+    """What is to be put together."""
+    if not job.source.confidential:
+        return []
+    near = deviations(job, files)
+    return [
+        {"spool": str(spool), "at": at, "first": first, "last": min(first + GROUPS, distinct), "deviations": near}
+        for at, first in enumerate(range(0, distinct, GROUPS))
+    ]
+
+
+def merged(task: Task) -> Result:
+    """The groups, of some, that give a value away; and how many records that are, for each carried column."""
+    spool, at = Path(task["spool"]), int(task["at"])
+    job = load(spool)
+    inside = pl.col("group").is_between(int(task["first"]), int(task["last"]) - 1)
+    counts = []
+    for number, deviation in enumerate(task["deviations"]):
+        parts = [
+            pl.scan_ipc(spool / f"given-{number}-{one}.arrow").filter(inside).collect() for one in range(job.files)
+        ]
+        near = pl.lit(False)
+        if deviation >= 0:
+            width = (pl.col("high").max() - pl.col("low").min()).cast(pl.Float64)
+            near = (pl.col("gaps").sum() == 0) & (width <= SHARE * deviation)
+        found = (
+            pl.concat(parts)
+            .group_by("group")
+            .agg(
+                pl.col("records").sum(),
+                pl.col("low").min().cast(pl.String),
+                pl.col("high").max().cast(pl.String),
+                ((pl.col("values").max() == 1) & (pl.col("one").n_unique() == 1)).alias("exactly"),
+                near.alias("near"),
+            )
+            .filter((pl.col("records") >= SMALLEST) & (pl.col("exactly") | pl.col("near")))
+            .drop("near")
+            .sort("group")
+        )
+        put(
+            spool / f"gives-{number}-{at}.arrow",
+            lambda path, found=found: found.write_ipc(path, compression="uncompressed"),
+        )
+        counts.append(int(found["records"].sum()))
+    return {"records": counts}
+
+
+def listed(spool: Path, job: Job, at: int, merges: int) -> None:
+    """The records of one published file whose values are given away, for the owner; columns as in a small release's list."""
+    start, stop = job.file_range(at)
+    name = f"part-{at:05d}.parquet"
+    private = spool.parent / "private"
+    known = pl.read_parquet(private / "id_map" / name, columns=["original"], glob=False)
+    known = known.with_columns(group=np.array(get_array(spool / "distinct.of_row.npy")[start:stop]))
+    parts = []
+    for number, column in enumerate(job.source.confidential):
+        gives = pl.concat([pl.read_ipc(spool / f"gives-{number}-{one}.arrow") for one in range(merges)])
+        found = known.join(gives, on="group", how="inner", maintain_order="left")
+        parts.append(
+            found.select(
+                "original",
+                pl.lit(column).alias("column"),
+                pl.col("records").alias("group_size"),
+                "low",
+                "high",
+                "exactly",
+            )
+        )
+    put(private / "attribute_disclosure" / name, lambda path: pl.concat(parts).write_parquet(path))
