@@ -87,6 +87,7 @@ def test_everybody_is_linked_as_in_one_piece(
         monkeypatch.setattr(people, "AT_ONCE", 40)
         monkeypatch.setattr(linkage, "AT_ONCE", 40)
         monkeypatch.setattr(attacks, "CELLS", 500)
+        monkeypatch.setattr(linkage, "KEPT", 0)
         monkeypatch.setattr("tsveil.attack._columns.MANY", 1)
     release, original, out = protected(name, tmp_path)
     assert isinstance(release.card, Scorecard)
@@ -138,7 +139,7 @@ def test_samples_hold_each_other_and_have_the_size_that_was_asked_for() -> None:
 
 
 def test_people_are_all_while_that_is_affordable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "PAIRS", 45_000)
+    monkeypatch.setattr(people, "PAIRS", 140_000)
     monkeypatch.setattr(people, "PER_RECORD", 1)
     release, *_ = protected("swapped", tmp_path)
     assert isinstance(release.card, Scorecard)

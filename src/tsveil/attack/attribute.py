@@ -46,7 +46,6 @@ from tsveil.data.intervals import IntervalTable
 from tsveil.errors import InputError, ParameterError, some
 from tsveil.guarantee.kp import classes_of
 
-
 #: how near numbers must be, of the standard deviation of their column, and how many records are a group
 SHARE, SMALLEST = 0.05, 2
 

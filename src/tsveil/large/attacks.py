@@ -14,9 +14,8 @@ neighbours in the first column, for their ranges are then neighbours as well, an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -160,8 +159,10 @@ def agreements(task: Task) -> Result:
     job = load(spool)
     _, rows = people(spool, job, task)
     total = np.zeros(1 << max(task["counts"]), dtype=np.int64)
-    for _, _, table in _tables(spool, job, task, rows):
+    for low, _, table in _tables(spool, task, rows):
         total += table.sum(axis=0, dtype=np.int64)
+        if task["stored"]:
+            put_array(_stored(spool, task, low), table)
     return {"total": total.tolist()}
 
 
@@ -173,7 +174,7 @@ def by_agreement(task: Task) -> Result:
     counts = task["counts"]
     weights = {count: get_array(spool / f"weights-{count}.npy", whole=True) for count in counts}
     chance = np.zeros((len(rows), len(counts)))
-    for low, high, table in _tables(spool, job, task, rows):
+    for low, high, table in _tables(spool, task, rows):
         ours, theirs = _labels(spool, task, rows[low:high], rows[low:high])
         own = ((ours == theirs) << np.arange(ours.shape[1])).sum(axis=1)
         # Some at a time: a pattern more takes a float more for each of them.
@@ -198,7 +199,11 @@ def _labels(spool: Path, task: Task, known: Indices, released: Indices) -> tuple
     return ours, theirs
 
 
-def _tables(spool: Path, job: Job, task: Task, rows: Indices) -> Any:
+def _stored(spool: Path, task: Task, low: int) -> Path:
+    return spool / f"agreements-{task['at']}-{low}.npy"
+
+
+def _tables(spool: Path, task: Task, rows: Indices) -> Iterator[tuple[int, int, AnyArray]]:
     """First and last of some people, and how many released records agree with each in each pattern."""
     from tsveil._kernels.agreement import pattern_counts
 
@@ -209,6 +214,9 @@ def _tables(spool: Path, job: Job, task: Task, rows: Indices) -> Any:
     step, many = max(1, CELLS >> columns), 2**20
     for low in range(0, len(rows), step):
         high = min(low + step, len(rows))
+        if task["do"] == "by_agreement" and task["stored"]:
+            yield low, high, get_array(_stored(spool, task, low), whole=True)
+            continue
         table: AnyArray = np.zeros((high - low, 1 << columns), dtype=np.int32)
         for begin in range(0, len(first), many):
             ours, theirs = _labels(spool, task, rows[low:high], first[begin : begin + many])

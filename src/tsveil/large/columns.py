@@ -35,33 +35,40 @@ def look_at_column(task: Task) -> Result:
     job = load(spool)
     x, y = (whole_column(spool, job, side, column) for side in ("original", "released"))
     power, factor = scale_of(x[:, None], y[:, None])
+    # Whatever is looked up in a sorted column is looked up in order, and put back into its place: that is much faster.
+    by_x, by_y = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")
+    a, b = x[by_x], y[by_y]
     found: Result = {"power": int(power[0]), "factor": float(factor[0])}
     if "ID" in figures:
-        ordered = np.sort(x)
-        gap = rank_gaps(ranks(ordered, x), ranks(ordered, y))
+        (first, last), (their_first, their_last) = ranks(a, a), ranks(a, b)
+        gap = rank_gaps((_back(first, by_x), _back(last, by_x)), (_back(their_first, by_y), _back(their_last, by_y)))
         hits = np.zeros(job.n, dtype=np.uint8)
         for width in PERCENTS:
             hits += gap * 100.0 <= width * job.n
         put_array(spool / f"hits-{column}.npy", hits)
         found["hits"] = int(hits.sum(dtype=np.int64))
     if "PLD" in figures:
-        values, label = np.unique(y, return_inverse=True)
-        put_array(spool / f"labels-{column}.npy", _small(nearest_values(values, x), label))
+        values = np.unique(b)
+        labels = _back(nearest_values(values, a), by_x), _back(np.searchsorted(values, b), by_y)
+        put_array(spool / f"labels-{column}.npy", _small(*labels))
         found["size"] = len(values)
     if "ProjLD" in figures:
         ruler = ruler_of(y[:, None], "component")
         found["ruler"] = [float(np.ravel(each)[0]) for each in (ruler.low, ruler.width, ruler.mean, ruler.deviation)]
     if figures & {"RSLD", "ARLD"}:
-        order = np.argsort(y, kind="stable")
-        place = np.empty(job.n, dtype=np.int64)
-        place[order] = np.arange(job.n)
-        put_array(spool / f"places-{column}.npy", _small(place, order))
-        y = y[order]
+        put_array(spool / f"places-{column}.npy", _small(_back(np.arange(job.n), by_y), by_y))
     for figure in sorted(figures & {"RSLD", "ARLD"}):
-        low, high = within_ranks(x, y, int(task["window"])) if figure == "RSLD" else touched(np.sort(x), y, y, x)
-        put_array(spool / f"{figure}-{column}.npy", _small(low, high))
+        low, high = within_ranks(a, b, int(task["window"])) if figure == "RSLD" else touched(a, b, b, a)
+        put_array(spool / f"{figure}-{column}.npy", _small(_back(low, by_x), _back(high, by_x)))
         found[f"{figure} width"] = float(np.mean(np.maximum(high - low, 0)))
     return found
+
+
+def _back(found: Indices, order: Indices) -> Indices:
+    """What was found for sorted values, in the order of the rows."""
+    out = np.empty_like(found)
+    out[order] = found
+    return out
 
 
 def _small(*arrays: Indices) -> AnyArray:

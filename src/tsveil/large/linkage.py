@@ -34,8 +34,12 @@ from tsveil.transform.projection import loadings_of
 
 #: cells of the sorted release that an attack in ranges may hold: 12 bytes each
 SLICE = 2**27
-#: one comparison without a tree, and one look at an agreement, cost as much as this many comparisons
-DEAR = 10
+#: what one comparison of values in a tree, without a tree, inside a range, and one look at an agreement cost, in comparisons of series
+TREE, UNAIDED, RANGE, LOOK = 4, 10, 3, 150
+#: so many people are always asked for agreements: fewer would cost as much
+ASKED = 4096
+#: agreements that are kept for the second pass: 4 bytes each
+KEPT = 2**28
 
 
 @dataclass
@@ -218,19 +222,20 @@ class _Attacks:
             case "ProjLD":
                 self._plan_projections()
             case "PLD":
-                # All patterns are gone through for each table of people, and each person's own for every number of columns.
+                # All patterns are gone through for each table of people, and then those of each person.
                 most = max(counts)
-                people = wanted(self.job, DEAR * (self.distinct * 4**most / CELLS + 5 * 2**most))
+                people = wanted(self.job, LOOK * (self.distinct * 4**most / CELLS + 2**most))
                 if self.job.people is None:
-                    # Fewer than are looked at together would cost as much.
-                    people = min(self.job.n, max(people, CELLS >> most))
-                self._file_tasks("PLD", "agreements", people, sizes=self._all("size"), **shared)
+                    people = min(self.job.n, max(people, ASKED))
+                self._file_tasks(
+                    "PLD", "agreements", people, sizes=self._all("size"), stored=people << most <= KEPT, **shared
+                )
             case _:
                 self._plan_ranges(run, shared)
 
     def _near(self, counts: Sequence[int]) -> int:
         """How many people an attack by the nearest rows knows."""
-        return wanted(self.job, self.distinct * (1 if max(counts) <= DEEPEST else DEAR))
+        return wanted(self.job, self.distinct * (TREE if max(counts) <= DEEPEST else UNAIDED))
 
     def _plan_projections(self) -> None:
         """Both projections: the intruder tries both, and takes the better."""
@@ -253,7 +258,7 @@ class _Attacks:
         if width * len(self.columns) > SLICE:
             self.found.not_measured.append(f"{run.title}, which is made for {self.job.method} and may find more")
             return
-        people = wanted(self.job, width)
+        people = wanted(self.job, RANGE * width)
         tasks, border = -(-people // AT_ONCE), border_of(self.job.n, people)
         self.tasks[run.figure] = [
             {"do": "in_ranges", "spool": str(self.spool), "figure": run.figure, "at": at, "tasks": tasks, "border": border, **shared}
