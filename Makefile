@@ -39,7 +39,7 @@ coverage: .venv/.test
 	@rm -rf build/coverage && mkdir -p build/coverage
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --parallel-mode -m pytest -n auto
 	@$(BIN)/python -m coverage combine --quiet
-	@$(BIN)/python -m coverage report --skip-covered --fail-under=85
+	@$(BIN)/python -m coverage report --skip-covered --fail-under=95
 
 # Small faults are put into protect/ and guarantee/, a sample of so many in each module, and the tests must notice.
 PER_MODULE ?= 8
