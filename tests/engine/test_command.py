@@ -90,10 +90,6 @@ def test_people_are_for_releases_in_parts(folder: Path, curves: pl.DataFrame) ->
     code, shown = ran(folder)
     assert code == 2
     assert "evaluate.people is for data that are protected in parts" in shown
-    (folder / "plan.toml").write_text(plan.replace('name = "mdav"\nk = 5', 'name = "kp"\nk = 6\nP = 2'))
-    code, shown = ran(folder, "--engine", "local")
-    assert code == 2
-    assert "publishes envelopes, which are not linked" in shown
     assert not (folder / "out").exists()
 
 
