@@ -14,7 +14,7 @@ import pytest
 from engine_files import walks
 from tsveil.engine.base import Engine
 from tsveil.engine.on_dask import DaskEngine
-from tsveil.engine.on_spark import SparkEngine
+from tsveil.engine.on_spark import ALONE, QUIET, SparkEngine
 from tsveil.engine.threads import LocalEngine
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def client() -> Iterator[Client]:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
@@ -41,15 +41,10 @@ def spark(java: str) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[2,2]")
-        .appName("tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
+    builder = SparkSession.builder.master("local[2,2]").appName("tests")
+    for name, value in (QUIET | ALONE).items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -107,10 +110,38 @@ def test_a_spark_session_is_used(folder: Path, spark: SparkSession) -> None:
 
 
 def test_a_local_cluster_is_started_and_stopped() -> None:
+    before = listening()
     with chosen_engine("dask") as engine:
         assert engine.map(lambda task: {"x": task["at"]}, [{"at": 0}, {"at": 1}], "counting") == [{"x": 0}, {"x": 1}]
         client = engine.client  # type: ignore[attr-defined]
+        lines = listening() - before
+        assert len(lines) > 2
+        assert not [line for line in lines if not of_this_machine(line)]
     assert client.status == "closed"
+
+
+def test_a_local_session_of_spark_listens_to_this_machine_only(spark: SparkSession) -> None:
+    assert spark.range(2).count() == 2
+    assert spark.conf.get("spark.authenticate") == "true"
+    lines = listening("java")
+    assert lines
+    assert not [line for line in lines if not of_this_machine(line)]
+
+
+def listening(name: str = "") -> set[tuple[str, int]]:
+    """Where this process and those it started (of that name) wait for others."""
+    process = psutil.Process()
+    found = set()
+    for one in [process, *process.children(recursive=True)]:
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+            if name in one.name():
+                lines = one.net_connections("inet")
+                found |= {(line.laddr.ip, line.laddr.port) for line in lines if line.status == psutil.CONN_LISTEN}
+    return found
+
+
+def of_this_machine(line: tuple[str, int]) -> bool:
+    return ipaddress.ip_address(line[0].removeprefix("::ffff:")).is_loopback
 
 
 def test_what_does_not_work_in_parts_is_told_at_once(folder: Path) -> None:

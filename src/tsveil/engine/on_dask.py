@@ -37,8 +37,13 @@ class DaskEngine(Engine):
             try:
                 cluster: Any = scheduler
                 if scheduler is None:
+                    # Nobody else is to look on: by itself the dashboard listens to the whole network, and asks for no password.
                     cluster = distributed.LocalCluster(
-                        n_workers=cores(), threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
+                        n_workers=cores(),
+                        threads_per_worker=1,
+                        host="127.0.0.1",
+                        dashboard_address="127.0.0.1:0",
+                        silence_logs=logging.ERROR,
                     )
                     self._own.append(cluster)
                 client = distributed.Client(cluster, set_as_default=False, timeout="20s")

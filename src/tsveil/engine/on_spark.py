@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 #: seconds between two looks at how far a job is
 PACE = 0.2
+#: a session of ours shows nothing to a browser or on the terminal
+QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+#: one on this machine listens to nobody else on the network, and on the machine to nobody without its secret
+ALONE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.authenticate": "true"}
 
 
 class SparkEngine(Engine):
@@ -44,13 +48,10 @@ class SparkEngine(Engine):
             # Workers must run this Python with these packages, not whatever is first on the path.
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             try:
-                session = (
-                    Session.builder.master(master or f"local[{cores()},2]")
-                    .appName("tsveil")
-                    .config("spark.ui.enabled", "false")
-                    .config("spark.ui.showConsoleProgress", "false")
-                    .getOrCreate()
-                )
+                builder = Session.builder.master(master or f"local[{cores()},2]").appName("tsveil")
+                for name, value in (QUIET if master else QUIET | ALONE).items():
+                    builder = builder.config(name, value)
+                session = builder.getOrCreate()
             except Exception as error:
                 raise InputError(
                     f"Spark cannot be started at {master or 'this machine'}: {error}\n"
