@@ -1,4 +1,5 @@
-"""The web app: first paint, the memory of the server during an upload of 100 MB and its preview, and twenty sessions at once.
+"""The web app: first paint, the memory of the server during an upload of 100 MB and its preview, and twenty sessions at once, each
+of which uploads a table, looks at its pages for a while and removes it.
 
     python benchmarks/web.py [MEGABYTES [SECONDS]]        SECONDS: how long the twenty visit
 
@@ -118,7 +119,7 @@ def first_paint(server: Server) -> list[float]:
     return found
 
 
-def written(path: Path, megabytes: int) -> int:
+def written(path: Path, megabytes: float) -> int:
     """A wide table of random walks of about so many bytes."""
     rng = np.random.default_rng(1)
     points = 1000
@@ -135,21 +136,16 @@ def written(path: Path, megabytes: int) -> int:
 def upload(server: Server, folder: Path, megabytes: int) -> None:
     client = server.entered()
     size = written(folder / "walks.csv", megabytes)
-    csrf = re.search(r'name="csrf" value="([^"]+)"', client.get("/").text)
-    assert csrf is not None
     before = server.watched.memory_info().rss / 1e6
     cpu, start = sum(server.watched.cpu_times()[:2]), time.perf_counter()
     with Peak(server) as peak, (folder / "walks.csv").open("rb") as file:
-        headers = {"Origin": str(client.base_url).rstrip("/")}
-        page = client.post(
-            "/upload", data={"csrf": csrf.group(1)}, files={"file": ("walks.csv", file)}, headers=headers
-        )
-        sent = time.perf_counter() - start
+        page = sent(client, "/upload", files={"file": ("walks.csv", file)})
+        arrived = time.perf_counter() - start
         ready(client, page.url.path)
         previewed = time.perf_counter() - start
     cpu = sum(server.watched.cpu_times()[:2]) - cpu
     assert "Ready" in client.get(page.url.path).text
-    print(f"| upload of {size / 1e6:.0f} MB, wall s | {sent:.1f} |")
+    print(f"| upload of {size / 1e6:.0f} MB, wall s | {arrived:.1f} |")
     print(f"| upload and preview, wall s | {previewed:.1f} |")
     print(f"| CPU of the server meanwhile, s | {cpu:.1f} |")
     print(f"| server before, MB | {before:.0f} |")
@@ -157,20 +153,30 @@ def upload(server: Server, folder: Path, megabytes: int) -> None:
     print(f"| peak of the job's process, MB | {peak.job:.0f} |", flush=True)
 
 
-def sessions(server: Server, seconds: float) -> None:
+def sent(client: httpx.Client, path: str, **form: object) -> httpx.Response:
+    """The answer to a form of the app's own page."""
+    csrf = re.search(r'name="csrf" value="([^"]+)"', client.get("/").text)
+    assert csrf is not None
+    headers = {"Origin": str(client.base_url).rstrip("/")}
+    return client.post(path, data={"csrf": csrf.group(1)}, headers=headers, **form)  # type: ignore[arg-type]
+
+
+def sessions(server: Server, folder: Path, seconds: float) -> None:
     clients = [server.entered() for _ in range(SESSIONS)]
-    study = clients[0].get("/").text.split('href="/s/')[1].split("/")[0]
-    paths = ["/", f"/s/{study}/load", "/static/style.css", "/static/app.js", "/static/map.js"]
+    written(folder / "small.csv", 0.05)
     before = server.watched.memory_info().rss / 1e6
     cpu, start = sum(server.watched.cpu_times()[:2]), time.perf_counter()
 
     def visit(client: httpx.Client) -> list[float]:
         times: list[float] = []
+        own = sent(client, "/upload", files={"file": ("small.csv", (folder / "small.csv").read_bytes())}).url.path
+        paths = ["/", own, "/static/style.css", "/static/app.js", "/static/map.js"]
         while time.perf_counter() - start < seconds:
             begin = time.perf_counter()
             assert client.get(paths[len(times) % len(paths)]).status_code == 200
             times.append(1000 * (time.perf_counter() - begin))
             time.sleep(PAUSE)
+        assert sent(client, f"{own.rpartition('/')[0]}/delete").status_code == 200
         return times
 
     with ThreadPoolExecutor(SESSIONS) as pool:
@@ -195,7 +201,7 @@ def main() -> None:
             f"| first contentful paint of the demo's page, median of {len(painted)}, ms | {statistics.median(painted):.0f} |",
             flush=True,
         )
-        sessions(server, seconds)
+        sessions(server, folder, seconds)
         upload(server, folder, megabytes)
 
 

@@ -100,6 +100,29 @@ def test_work_ends_when_the_server_is_killed(tmp_path: Path) -> None:
         assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
 
 
+def test_uploads_of_a_killed_server_are_removed_by_the_next_and_those_of_a_living_one_are_not(tmp_path: Path) -> None:
+    def uploads() -> set[Path]:
+        return {path for path in (tmp_path / "temporary").rglob("*") if path.is_file()}
+
+    with started(tmp_path) as killed:
+        killed.client().upload("meters.csv", meters())
+        killed.process.kill()
+        killed.process.wait()
+    left = uploads()
+    assert left
+    with started(tmp_path) as server:
+        client = server.client()
+        assert uploads() == set()
+        client.upload("meters.csv", meters())
+        kept = uploads()
+        assert kept
+        with started(tmp_path) as other:
+            other.client()
+            assert uploads() == kept
+        assert uploads() == kept
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
 def test_a_job_can_be_stopped_and_others_wait_their_turn(tmp_path: Path) -> None:
     with started(tmp_path) as server:
         client = server.client()

@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 try:
@@ -34,13 +35,23 @@ def partial_name(final: Path) -> Path:
 
 def claimed_folder(final: Path) -> tuple[Path, int | None]:
     """A new folder with a partial name, and the lock on it."""
-    while True:
+
+    def made() -> Path:
         partial = partial_name(final)
         partial.mkdir()
-        lock = lock_on(partial, wait=True)
-        if partial.exists():
-            return partial, lock
-        unlock(lock)  # another writer took it for one left behind in the moment before it was locked
+        return partial
+
+    return claimed(made)
+
+
+def claimed(made: Callable[[], Path]) -> tuple[Path, int | None]:
+    """A new folder, and the lock on it."""
+    while True:
+        folder = made()
+        lock = lock_on(folder, wait=True)
+        if folder.exists():
+            return folder, lock
+        unlock(lock)  # another process took it for one left behind in the moment before it was locked
 
 
 def lock_on(path: Path, *, wait: bool = False) -> int | None:
@@ -75,9 +86,15 @@ def tidy(final: Path) -> None:
     for path in found:
         if path.suffix == ".old" and not final.exists():
             path.rename(final)
-        elif (lock := lock_on(path)) is not None:
-            remove(path)
-            unlock(lock)
+        else:
+            remove_abandoned(path)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove a folder unless the process that claimed it lives."""
+    if (lock := lock_on(folder)) is not None:
+        remove(folder)
+        unlock(lock)
 
 
 def remove(folder: Path) -> None:

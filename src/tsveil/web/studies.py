@@ -8,11 +8,12 @@
 
 Studies are found by their id in a table made from the folder at the start: no path is ever made from what a client sends. The data
 themselves are not in the folder: uploads lie in a temporary one and are removed at the end, so what was found outlives the server and the
-data do not.
+data do not. A server that was killed could not remove its uploads; the next one does, which knows them by their lock.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
@@ -24,11 +25,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from tsveil.data._disk import claimed, remove, remove_abandoned, unlock
 from tsveil.data.write import write_text
 from tsveil.errors import OutputError
 from tsveil.randomness import fresh_seed
 
 Source = Literal["upload", "demo", "file"]
+#: how the folders of uploads begin
+UPLOADS = "tsveil-web-"
 
 
 class Limits(msgspec.Struct, kw_only=True):
@@ -72,7 +76,11 @@ class Studies:
         except OSError as error:
             raise OutputError(f"{folder} cannot be used for studies: {error.strerror or error}") from error
         self.folder = folder.resolve()
-        self._data = Path(tempfile.mkdtemp(prefix="tsveil-web-"))
+        self._data, self._lock = claimed(lambda: Path(tempfile.mkdtemp(prefix=UPLOADS)))
+        for left in self._data.parent.glob(f"{UPLOADS}*"):
+            with contextlib.suppress(OSError):  # another server removed its own meanwhile
+                if left.is_dir() and not left.is_symlink() and left.stat().st_uid == self._data.stat().st_uid:
+                    remove_abandoned(left)
         self._known: dict[str, Study] = {}
         for place in sorted(self.folder.iterdir()):
             found = place / "study.json"
@@ -87,7 +95,8 @@ class Studies:
 
     def close(self) -> None:
         """Remove the uploads."""
-        shutil.rmtree(self._data, ignore_errors=True)
+        remove(self._data)
+        unlock(self._lock)
 
     def all(self) -> list[Study]:
         """All studies, the newest first."""
