@@ -132,6 +132,30 @@ def test_the_caller_keeps_what_is_the_callers(client: Client, spark: SparkSessio
     assert spark.range(3).count() == 3
 
 
+def test_a_worker_that_does_not_see_the_files_says_so(engine: Engine, tmp_path: Path, curves: pl.DataFrame) -> None:
+    with pytest.raises(
+        tv.errors.EngineError, match=r"the worker on \S+ cannot read \S+/nowhere: No such file"
+    ) as caught:
+        engine.map(steps.look, [{"spool": str(tmp_path / "nowhere"), "at": 0}], "looking")
+    assert "an output folder that all workers see under the same path" in str(caught.value)
+    source = tv.source(write_files(tmp_path / "in", curves, 2), confidential=["town"])
+    (tmp_path / "in" / "001.parquet").unlink()
+    with pytest.raises(tv.errors.InputError, match=r"001\.parquet cannot be read on \S+: .*No such file") as other:
+        tv.protect_folder(source, tv.MDAV(k=5), tmp_path / "out", engine=engine)
+    assert "workers must see the input under the same path" in str(other.value)
+
+
+def test_workers_with_another_version_are_refused(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = DaskEngine(client)
+    monkeypatch.setattr("tsveil.engine.base.__version__", "99.0")
+    with pytest.raises(
+        tv.errors.EngineError, match=rf"a worker of dask has tsveil {tv.__version__}, and this is tsveil 99"
+    ):
+        engine.map(lambda task: {}, [{"at": 0}], "counting")
+    with pytest.raises(tv.errors.EngineError, match=rf"tcp://\S+ has tsveil {tv.__version__}, and this is tsveil 99"):
+        DaskEngine(client)
+
+
 def test_addresses_belong_to_their_engine() -> None:
     with pytest.raises(tv.errors.ParameterError, match="'scheduler' parameter is for the engine 'dask'"):
         chosen_engine("local", scheduler="tcp://127.0.0.1:1")

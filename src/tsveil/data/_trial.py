@@ -13,21 +13,41 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Self
 
-#: says that it is ready; then answers each file, a length and so many bytes, by a line: what is wrong with it, or null
+#: part of a file on the disk: its path, the columns (none: all), the first row and the number of rows (0: what the file says of itself)
+Piece = tuple[str, Sequence[str], int, int]
+#: after so many files that ended their parser the others are not tried
+MOST = 5
+
+_ENDED = "the Parquet file is damaged, so that its parser ends"
+
+#: says that it is ready; then answers each line, a length that so many bytes follow or a piece, by a line: what is wrong with it, or null
 _PARSE = """
 import io, json, sys, polars
-print(flush=True)
-while size := sys.stdin.buffer.read(8):
-    data = io.BytesIO(sys.stdin.buffer.read(int.from_bytes(size, "little")))
-    try:
+
+def parse(asked):
+    if isinstance(asked, int):
+        data = io.BytesIO(sys.stdin.buffer.read(asked))
         polars.read_parquet_schema(data)
         data.seek(0)
         polars.read_parquet(data)
+        return
+    path, columns, first, count = asked
+    table = polars.scan_parquet(path, glob=False)
+    polars.read_parquet_schema(path)
+    table.select(polars.len()).collect()
+    if count:
+        (table.select(columns) if columns else table).slice(first, count).collect()
+
+print(flush=True)
+while line := sys.stdin.buffer.readline():
+    try:
+        parse(json.loads(line))
         wrong = None
     except (Exception, polars.exceptions.PanicException) as error:
-        wrong = str(error).strip().split("\\n")[0]
+        wrong = str(error).strip().split("\\n")[0] or type(error).__name__
     print(json.dumps(wrong), flush=True)
 """
 
@@ -55,6 +75,18 @@ class Trial:
 
     def problem(self, data: bytes) -> str | None:
         """What is wrong with a Parquet file, in words; None if it can be parsed."""
+        wrong = self._parsed(len(data), data)
+        return wrong if wrong in (None, _ENDED) else f"it is not a complete Parquet file ({wrong})"
+
+    def problems(self, pieces: Sequence[Piece]) -> list[str | None]:
+        """What is wrong with each piece of a file; after a few that ended the parser the others are not tried."""
+        found: list[str | None] = []
+        for piece in pieces:
+            found.append(self._parsed(piece) if found.count(_ENDED) < MOST else None)
+        return found
+
+    def _parsed(self, asked: object, data: bytes = b"") -> str | None:
+        """What the child says."""
         if not sys.executable:  # Python inside of another program: there is nothing to start
             return None
         if self._child is None:
@@ -68,12 +100,12 @@ class Trial:
             if not self._answer():  # it does not find the parser where we found it, so it can say nothing about files
                 self.__exit__()
                 return None
-        answer = self._answer(len(data).to_bytes(8, "little"), data)
+        answer = self._answer(json.dumps(asked).encode() + b"\n", data)
         if not answer:
             self.__exit__()
-            return "the Parquet file is damaged, so that its parser ends"
-        wrong = json.loads(answer)
-        return None if wrong is None else f"it is not a complete Parquet file ({wrong})"
+            return _ENDED
+        wrong: str | None = json.loads(answer)
+        return wrong
 
     def _answer(self, *said: bytes) -> bytes:
         """A line of the child after it was told something; nothing if it ended."""
@@ -93,3 +125,9 @@ def parsing_problem(data: bytes) -> str | None:
     """What is wrong with a Parquet file, in words; None if it can be parsed."""
     with Trial() as trial:
         return trial.problem(data)
+
+
+def parsing_problems(pieces: Sequence[Piece]) -> list[str | None]:
+    """What is wrong with each of some files, or with the part of it that is asked for; None where nothing is."""
+    with Trial() as trial:
+        return trial.problems(pieces)

@@ -7,23 +7,28 @@ is a few figures.
 
 Tasks and results are dictionaries of plain values and travel as MessagePack bytes, on every engine alike. A worker's complaint
 about the data (`TsveilError`) comes back as a result and is raised again at the caller, with its own text; any other failure
-becomes an `EngineError`.
+becomes an `EngineError`. A result also says which version of tsveil made it: workers with another one would protect or verify
+in another way without a word, so they are refused.
 """
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
-from tsveil import errors, progress
+from tsveil import __version__, errors, progress
 from tsveil._types import Indices
 
 Task = Mapping[str, Any]
 Result = dict[str, Any]
 Work = Callable[[Task], Result]
+
+#: seconds until somebody must have taken up the work; clusters that start workers on demand take a minute or two
+PATIENCE = 120.0
 
 
 class Engine(ABC):
@@ -42,6 +47,7 @@ class Engine(ABC):
         with progress.step(text, total=len(packed)) as counter:
             for at, answer in self.results(work, packed, counter):
                 result = msgspec.msgpack.decode(answer)
+                check_version(f"a worker of {self.name}", result.get("version"))
                 if "refused" in result:
                     raise _again(result)
                 found[at] = result["result"]
@@ -60,6 +66,51 @@ class Engine(ABC):
         self.close()
 
 
+def check_version(where: str, version: object) -> None:
+    """Refuse a place that has another version of tsveil.
+
+    Examples
+    --------
+    >>> check_version("a worker", "0.0")
+    Traceback (most recent call last):
+    tsveil.errors.EngineError: a worker has tsveil 0.0, and this is tsveil ...
+      options: install the same version on all machines
+    """
+    if version != __version__:
+        raise errors.EngineError(
+            f"{where} has tsveil {version}, and this is tsveil {__version__}\n"
+            "  options: install the same version on all machines"
+        )
+
+
+class Patience:
+    """Ends the waiting for a cluster on which nobody works.
+
+    Examples
+    --------
+    >>> patience = Patience("dask", "start a worker", seconds=0.0)
+    >>> patience.look(at_work=True)
+    >>> patience.look(at_work=False)
+    Traceback (most recent call last):
+    tsveil.errors.EngineError: no worker of dask has taken up the work for 0 seconds
+      options: start a worker
+    """
+
+    def __init__(self, engine: str, hint: str, seconds: float | None = None) -> None:
+        self.engine, self.hint, self.seconds = engine, hint, PATIENCE if seconds is None else seconds
+        self.since = time.monotonic()
+
+    def look(self, *, at_work: bool) -> None:
+        """Say whether there is somebody at work now."""
+        now = time.monotonic()
+        if at_work:
+            self.since = now
+        elif now - self.since >= self.seconds:
+            raise errors.EngineError(
+                f"no worker of {self.engine} has taken up the work for {self.seconds:.0f} seconds\n  options: {self.hint}"
+            )
+
+
 def done(work: Work, task: bytes) -> bytes:
     """Unpack a task, do it, and pack its result; runs on the worker."""
     try:
@@ -67,7 +118,7 @@ def done(work: Work, task: bytes) -> bytes:
     except errors.TsveilError as error:
         problems = list(getattr(error, "problems", ()))
         result = {"refused": type(error).__name__, "message": str(error), "problems": problems}
-    return msgspec.msgpack.encode(result)
+    return msgspec.msgpack.encode(result | {"version": __version__})
 
 
 def _again(result: Mapping[str, Any]) -> errors.TsveilError:

@@ -7,13 +7,17 @@ data stay in files, so nothing but these results is collected by the driver.
 from __future__ import annotations
 
 import os
+import re
+import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
+from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tsveil._types import Indices
-from tsveil.engine.base import Engine, Work, done
+from tsveil.engine.base import Engine, Patience, Work, done
 from tsveil.engine.local import cores
 from tsveil.errors import EngineError, InputError
 
@@ -26,6 +30,8 @@ PACE = 0.2
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 #: one on this machine listens to nobody else on the network, and on the machine to nobody without its secret
 ALONE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.authenticate": "true"}
+#: seconds within which a master must answer: it may be starting at the same moment
+ANSWER = 10.0
 
 
 class SparkEngine(Engine):
@@ -44,20 +50,7 @@ class SparkEngine(Engine):
         if session is None and master is None:
             session = Session.getActiveSession()  # it would be taken in any case, and it is not ours to stop
         self._owned = session is None
-        if session is None:
-            # Workers must run this Python with these packages, not whatever is first on the path.
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            try:
-                builder = Session.builder.master(master or f"local[{cores()},2]").appName("tsveil")
-                for name, value in (QUIET if master else QUIET | ALONE).items():
-                    builder = builder.config(name, value)
-                session = builder.getOrCreate()
-            except Exception as error:
-                raise InputError(
-                    f"Spark cannot be started at {master or 'this machine'}: {error}\n"
-                    "  options: check the address (spark://HOST:PORT), and that Java is installed"
-                ) from error
-        self.session = session
+        self.session = _started(Session, master) if session is None else session
 
     def results(self, work: Work, tasks: Sequence[bytes], counter: Indices) -> Iterator[tuple[int, bytes]]:
         """All at the end; the counter follows the job."""
@@ -78,16 +71,21 @@ class SparkEngine(Engine):
         frame = self.session.range(0, len(todo), 1, len(todo)).mapInArrow(batches, "id long, result binary")
         job = _Job(self.session, frame)
         job.start()
-        while job.is_alive():
-            job.join(PACE)
-            counter[0] = min(len(todo), max(int(counter[0]), job.finished()))
+        patience = Patience(
+            self.name,
+            "a worker with a free core and enough memory, which can connect to this machine (SPARK_LOCAL_IP is its address)",
+        )
+        try:
+            while job.is_alive():
+                job.join(PACE)
+                finished, at_work = job.state()
+                counter[0] = min(len(todo), max(int(counter[0]), finished))
+                patience.look(at_work=at_work)
+        finally:
+            job.cancel()
         if job.failure is not None:
-            reason = str(job.failure).strip().splitlines()
-            told = next(
-                (line.strip() for line in reversed(reason) if "Error" in line and "at " not in line[:4]), reason[0]
-            )
             raise EngineError(
-                f"the work could not be finished on Spark: {type(job.failure).__name__}: {told}"
+                f"the work could not be finished on Spark: {type(job.failure).__name__}: {_reason(job.failure)}"
             ) from job.failure
         counter[0] = len(todo)
         for row in job.rows:
@@ -116,9 +114,73 @@ class _Job(threading.Thread):
         except Exception as error:
             self.failure = error
 
-    def finished(self) -> int:
-        """How many tasks are finished."""
+    def state(self) -> tuple[int, bool]:
+        """How many tasks are finished, and whether the job is over or somebody works on one."""
         tracker = self.session.sparkContext.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self.group)]
-        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
-        return sum(stage.numCompletedTasks for stage in stages if stage is not None)
+        found = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+        stages = [stage for stage in found if stage is not None]
+        at_work = not self.is_alive() or any(stage.numActiveTasks for stage in stages)
+        return sum(stage.numCompletedTasks for stage in stages), at_work
+
+    def cancel(self) -> None:
+        """Stop what nobody waits for any more."""
+        if self.is_alive():
+            self.session.sparkContext.cancelJobGroup(self.group)
+
+
+def _started(kind: Any, master: str | None) -> SparkSession:
+    """A session of our own, at a running cluster or on this machine."""
+    if master is not None:
+        _check(master)
+    # Workers must run this Python with these packages, not whatever is first on the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    quiet = resources.files("tsveil.engine").joinpath("spark_logging.properties")
+    try:
+        with resources.as_file(quiet) as settings:
+            os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-Dlog4j2.configurationFile={settings.absolute().as_uri()}")
+            builder = kind.builder.master(master or f"local[{cores()},2]").appName("tsveil")
+            for name, value in (QUIET if master else QUIET | ALONE).items():
+                builder = builder.config(name, value)
+            session: SparkSession = builder.getOrCreate()
+    except Exception as error:
+        raise InputError(
+            f"Spark cannot be started at {master or 'this machine'}: {_reason(error)}\n"
+            "  options: check the address (spark://HOST:PORT), and that Java is installed"
+        ) from error
+    return session
+
+
+def _check(master: str) -> None:
+    """Refuse at once an address at which there is no cluster; Spark itself would try for two minutes."""
+    options = "  options: check the address (spark://HOST:PORT), or leave it out to use this machine"
+    if not re.match(r"(local(\[.*\])?|local-cluster\[.*\]|yarn)$|spark://|k8s://", master):
+        raise InputError(f"{master!r} is not the address of a Spark cluster\n{options}")
+    if master.startswith("spark://"):
+        places = [place.rpartition(":") for place in master.removeprefix("spark://").split(",")]
+        if not all(host and port.isdecimal() for host, _, port in places):
+            raise InputError(f"the address {master} lacks a host or a port\n{options}")
+        if reason := _silent([(host.strip("[]"), int(port)) for host, _, port in places]):
+            raise InputError(f"the Spark master at {master} cannot be reached: {reason}\n{options}")
+
+
+def _silent(places: Sequence[tuple[str, int]]) -> str:
+    """Why nobody answers at any of these hosts and ports; empty when somebody does."""
+    end = time.monotonic() + ANSWER
+    while True:
+        for place in places:
+            try:
+                socket.create_connection(place, timeout=max(1.0, end - time.monotonic())).close()
+            except (OSError, OverflowError) as error:  # a port beyond 65535 overflows
+                reason = str(getattr(error, "strerror", None) or error)
+            else:
+                return ""
+        if time.monotonic() >= end:
+            return reason
+        time.sleep(PACE)
+
+
+def _reason(failure: BaseException) -> str:
+    """The line that says most of an error with the traces of Java and Python in it."""
+    lines = str(failure).strip().splitlines() or [type(failure).__name__]
+    return next((line.strip() for line in reversed(lines) if "Error" in line and "at " not in line[:4]), lines[0])

@@ -7,6 +7,7 @@ path and a number; whatever is larger is in files there.
 from __future__ import annotations
 
 import os
+import platform
 import secrets
 import threading
 from functools import lru_cache
@@ -19,6 +20,7 @@ import numpy as np
 
 from tsveil._types import AnyArray
 from tsveil.data.write import told_by_the_disk
+from tsveil.errors import EngineError
 from tsveil.large.source import Source
 from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
@@ -105,7 +107,13 @@ class Job(msgspec.Struct, frozen=True):
 def load(spool: str | Path) -> Job:
     """The job of a spool; read once per process and version."""
     path = Path(spool) / "job.msgpack"
-    return _load(str(path), path.stat().st_mtime_ns)
+    try:
+        return _load(str(path), path.stat().st_mtime_ns)
+    except OSError as error:
+        raise EngineError(
+            f"the worker on {platform.node()} cannot read {path.parent}: {error.strerror}\n"
+            "  options: an output folder that all workers see under the same path, and may write to"
+        ) from error
 
 
 @lru_cache(maxsize=4)

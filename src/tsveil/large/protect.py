@@ -1,5 +1,6 @@
 """Protecting a folder of Parquet files: the steps in order, on any engine.
 
+    attempt    every chunk: can it be parsed without ending a process
     look       every chunk: are the values fit; bounds, moments, a sample
     (here)     cuts from the sample; the secret order and names of the published rows
     scatter    every chunk: its records sorted by part
@@ -41,7 +42,7 @@ from tsveil.large.known_values import singled_out
 from tsveil.large.measure_intervals import interval_card
 from tsveil.large.parts import Tree, grown, joined
 from tsveil.large.people import checked_people
-from tsveil.large.source import MOST, Source
+from tsveil.large.source import MOST, SHARED, Source
 from tsveil.large.verify import class_words, verify_files
 from tsveil.large.ways import least_part, leaves_of, promise, sized, space, units_of, warnings_of
 from tsveil.measure.kp import IntervalCard
@@ -206,6 +207,7 @@ def _looked(spool: Path, job: Job, engine: Engine) -> Job:
     """The job with the bounds and moments of the data, which are fit to be protected."""
     method = job.chosen()
     job.save(spool)
+    _tried(spool, job, engine)
     found = engine.map(steps.look, steps.tasks(spool, job.chunks), "Looking through the records")
     problems = Problems("the input cannot be used")
     count = sum(int(one["count"]) for one in found)
@@ -248,6 +250,18 @@ def _looked(spool: Path, job: Job, engine: Engine) -> Job:
             grown(where, job.n, unit.size).save(spool / f"tree-{number}.npz")
     job.save(spool)
     return job
+
+
+def _tried(spool: Path, job: Job, engine: Engine) -> None:
+    """Refuse files whose parsing would end a worker, by name."""
+    tasks = steps.tasks(spool, -(-job.chunks // steps.TRIED))
+    found = engine.map(steps.attempt, tasks, "Trying to parse the files")
+    problems = Problems("the input cannot be used")
+    told = {file: problem for one in found for file, problem in one["problems"].items()}
+    for _, problem in sorted(told.items()):
+        problems.add(problem)
+    problems.hint(SHARED)
+    problems.raise_if_any()
 
 
 def _check_ids(spool: Path, job: Job, problems: Problems) -> None:

@@ -7,6 +7,7 @@ over files.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import Array
+from tsveil.data._trial import Piece, parsing_problems
 from tsveil.data.dataset import Block, Dataset, Layout
 from tsveil.data.frames import BlockSpec, dataset_from_wide
 from tsveil.data.guess import guess
@@ -28,6 +30,8 @@ HEAD = 1000
 MOST = 5
 #: whole numbers up to here have a float64 of their own
 EXACT = 2**53
+#: what helps with a file that a worker cannot read
+SHARED = "options: write the file again; workers must see the input under the same path, and nobody may change it during a run"
 
 
 class BlockRole(msgspec.Struct, frozen=True):
@@ -109,15 +113,13 @@ class Source(msgspec.Struct, frozen=True):
     def frame(self, start: int, stop: int, columns: Sequence[str]) -> pl.DataFrame:
         """Columns of the records start..stop."""
         wanted = list(columns)
-        try:
-            return pl.concat(
-                [
-                    pl.scan_parquet(file, glob=False).select(wanted).slice(first, count).collect()
-                    for file, first, count in self.pieces(start, stop)
-                ]
-            )
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"the input cannot be read any more: {error}") from error
+        found = []
+        for file, first, count in self.pieces(start, stop):
+            try:
+                found.append(pl.scan_parquet(file, glob=False).select(wanted).slice(first, count).collect())
+            except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+                raise InputError(f"{unreadable(file, error)}\n  {SHARED}") from error
+        return pl.concat(found)
 
     def values(self, start: int, stop: int) -> Array:
         """The values of the records start..stop; NaN where one is missing."""
@@ -127,6 +129,11 @@ class Source(msgspec.Struct, frozen=True):
         """Where a record stands, for a message."""
         file, row, _ = self.pieces(record, record + 1)[0]
         return f"{Path(file).name}, row {row + 1}"
+
+
+def unreadable(file: str | Path, problem: object) -> str:
+    """What is wrong with a file, and where it was found out."""
+    return f"{Path(file).name} cannot be read on {platform.node()}: {str(problem).strip().splitlines()[0]}"
 
 
 def as_values(frame: pl.DataFrame) -> Array:
@@ -158,13 +165,8 @@ def source(
     place = Path(path)
     problems = Problems(f"{place.name} cannot be used")
     files = _files(place, problems)
-    schemas = {}
-    for file in files:
-        try:
-            schemas[file] = dict(pl.read_parquet_schema(file))
-        except (OSError, pl.exceptions.PolarsError) as error:
-            problems.add(f"{file.name} cannot be read as Parquet: {str(error).splitlines()[0]}")
-    problems.raise_if_any()
+    _try([(str(file), (), 0, 0 if at else HEAD) for at, file in enumerate(files)], problems)
+    schemas = {file: dict(pl.read_parquet_schema(file)) for file in files}
     _check_schemas(schemas, problems)
     problems.raise_if_any()
     rows = [int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()) for file in files]
@@ -173,6 +175,8 @@ def source(
         problems.add("there are no records")
         problems.raise_if_any()
     assert filled is not None
+    if filled != files[0]:
+        _try([(str(filled), (), 0, HEAD)], problems)
     data = _head(filled, id, blocks, confidential)
     for column in data.columns:
         kind = schemas[filled][column]
@@ -209,6 +213,14 @@ def _files(place: Path, problems: Problems) -> list[Path]:
         problems.add("the folder holds no file that ends with .parquet")
     problems.raise_if_any()
     return []
+
+
+def _try(pieces: Sequence[Piece], problems: Problems) -> None:
+    """Refuse files that cannot be parsed: what follows would end with this process."""
+    for (file, *_), problem in zip(pieces, parsing_problems(pieces), strict=True):
+        if problem:
+            problems.add(f"{Path(file).name} cannot be read as Parquet: {problem}")
+    problems.raise_if_any()
 
 
 def _check_schemas(schemas: Mapping[Path, Mapping[str, pl.DataType]], problems: Problems) -> None:

@@ -1,5 +1,6 @@
 """The steps of a run, each a function of one small task; `protect` puts them in order.
 
+    attempt    some chunks of records: can they be parsed at all, tried in a process that may end
     look       one chunk of records: are the values fit, their bounds and moments, records for the sample
     scatter    one chunk: its records sorted by the part that they belong to, for every unit
     protect    one part of one unit, gathered from all chunks: protected, sorted by the published file that each record goes to
@@ -19,13 +20,14 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import AnyArray, Array, Indices
+from tsveil.data._trial import parsing_problems
 from tsveil.data.write import words_as_text
 from tsveil.engine.base import Result, Task
 from tsveil.errors import EngineError
 from tsveil.large.intervals import table_of
 from tsveil.large.job import Job, get_array, load, put, put_array
 from tsveil.large.parts import Tree, sampled
-from tsveil.large.source import EXACT, MOST, as_values
+from tsveil.large.source import EXACT, MOST, as_values, unreadable
 from tsveil.large.ways import leaf_of, protected
 from tsveil.protect.base import decimals_of
 from tsveil.randomness import secret_name
@@ -40,6 +42,32 @@ def at_spool(task: Task) -> tuple[Path, Job, int]:
     return spool, load(spool), int(task["at"])
 
 
+# -- attempt ----------------------------------------------------------------------------------------------------------
+
+#: chunks that are tried in one process, whose start takes as long as parsing a few
+TRIED = 16
+
+
+def attempt(task: Task) -> Result:
+    """Parse what other steps will parse, where it does no harm; a problem for each file that cannot be parsed."""
+    _, job, at = at_spool(task)
+    columns = read_columns(job)
+    chunks = range(at * TRIED, min(job.chunks, (at + 1) * TRIED))
+    pieces = [
+        (file, columns, first, count)
+        for chunk in chunks
+        for file, first, count in job.source.pieces(*job.chunk_range(chunk))
+    ]
+    problems = zip(pieces, parsing_problems(pieces), strict=True)
+    return {"problems": {file: unreadable(file, problem) for (file, *_), problem in problems if problem}}
+
+
+def read_columns(job: Job) -> list[str]:
+    """All columns that are read."""
+    source = job.source
+    return [*source.columns, *([source.id] if source.id else []), *source.confidential]
+
+
 # -- look -------------------------------------------------------------------------------------------------------------
 
 
@@ -50,8 +78,7 @@ def look(task: Task) -> Result:
     spool, job, at = at_spool(task)
     source = job.source
     start, stop = job.chunk_range(at)
-    wanted = [*source.columns, *([source.id] if source.id else []), *source.confidential]
-    frame = source.frame(start, stop, wanted)
+    frame = source.frame(start, stop, read_columns(job))
     numbers = frame.select(source.columns)
     values = as_values(numbers)
     problems, count = _unfit(job, values, numbers, start)

@@ -1,4 +1,4 @@
-"""How every page of a report is made from its template: everything escaped, nothing undefined, nothing loaded from elsewhere."""
+"""How every page of a report or of the web app is made from its template: everything escaped, nothing undefined, nothing loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-@cache
-def _templates() -> Environment:
+def templates(package: str) -> Environment:
+    """The templates of a package."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
-        loader=PackageLoader("tsveil.report"),
+    return Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@cache
+def _reports() -> Environment:
+    made = templates("tsveil.report")
     made.filters["count"] = lambda number: f"{number:,}"
     made.filters["percent"] = percent
     return made
@@ -28,7 +33,7 @@ def _templates() -> Environment:
 
 def page(template: str, shown: Mapping[str, Any]) -> str:
     """The text of the page that a template makes of what is to be shown."""
-    return _templates().get_template(template).render(shown)
+    return _reports().get_template(template).render(shown)
 
 
 def percent(value: float) -> str:

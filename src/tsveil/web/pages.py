@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -30,6 +30,7 @@ from starlette.types import Receive, Scope, Send
 
 from tsveil import __version__
 from tsveil.errors import TsveilError
+from tsveil.report.pages import percent, templates
 from tsveil.web import forms, uploads
 from tsveil.web.gate import csrf_is_right
 from tsveil.web.jobs import Job, Jobs, Kind
@@ -77,29 +78,26 @@ ASSETS = {
 }
 
 
-def templates() -> Environment:
-    """The templates; everything that is put into one is escaped."""
-    pages = Environment(
-        loader=PackageLoader("tsveil.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def own_templates() -> Environment:
+    """The templates of the app, with what all of them use."""
+    pages = templates("tsveil.web")
     pages.globals |= {"steps": STEPS, "version": __version__}
-    pages.filters["percent"] = percent
+    pages.filters["percent"] = whole_percent
     pages.filters["listed"] = lambda values: ", ".join(
         "" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in values
     )
     return pages
 
 
-def percent(value: float | None) -> str:
-    """A percentage with the digits that matter; a space that does not break before the sign."""
-    if value is None:
-        return "–"
-    digits = "0" if value == 0 else "< 0.1" if 0 < value < 0.05 else f"{value:.1f}".removesuffix(".0")
-    return f"{digits}\N{NO-BREAK SPACE}%"
+def whole_percent(value: float | None) -> str:
+    """A percentage as in the reports, but limits that a person typed as whole numbers stay whole; a dash for none.
+
+    Examples
+    --------
+    >>> [whole_percent(value).split() for value in (None, 10.0, 34.5678)]
+    [['–'], ['10', '%'], ['34.6', '%']]
+    """
+    return "–" if value is None else percent(value).replace(".0\N{NO-BREAK SPACE}", "\N{NO-BREAK SPACE}")
 
 
 class Drained(Response):
@@ -140,7 +138,7 @@ class App:
 
     def __post_init__(self) -> None:
         self.jobs = Jobs()
-        self._pages = templates()
+        self._pages = own_templates()
         #: where a newcomer is sent
         self.first = "/"
 
