@@ -12,7 +12,7 @@ import pytest
 
 from tsveil.errors import InputError, OutputError
 from tsveil.web import forms
-from tsveil.web.pages import _between, percent
+from tsveil.web.pages import _between, whole_percent
 from tsveil.web.serve import serve
 from tsveil.web.studies import Studies
 
@@ -174,7 +174,7 @@ def test_limits_are_percentages_with_a_point_or_a_comma() -> None:
     [(None, "–"), (0.0, "0 %"), (0.01, "< 0.1 %"), (12.34, "12.3 %"), (5.0, "5 %"), (100.0, "100 %")],
 )
 def test_percentages(value: float | None, shown: str) -> None:
-    assert percent(value) == shown.replace(" %", "\N{NO-BREAK SPACE}%")
+    assert whole_percent(value) == shown.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 # -- the start and what is kept ---------------------------------------------------------------------------------------
