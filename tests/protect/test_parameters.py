@@ -47,7 +47,7 @@ PARAMETERS: dict[str, dict[str, tuple[Any, str]]] = {
         "n": (7, "an integer of at least 1"),
         "l": (10, "an integer of at least 2"),
         "k": (10, "an integer of at least 2"),
-        "heuristic": ("auto", "one of 'auto', 'mth', 'mil', 'gpe', 'peel'"),
+        "heuristic": ("auto", "one of 'auto', 'stage1', 'mth', 'mil', 'gpe', 'peel'"),
         "representative": ("mean", "one of 'mean', 'median'"),
         "smallest_cluster": (1, "an integer of at least 1"),
         "grouping": ("per-block", "one of 'per-block', 'joint'"),
