@@ -264,6 +264,8 @@ def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tup
     spare = found - m
     if spare < 0:
         return NONE, 0
+    if limit <= 0:
+        return LIMIT, 1  # before all series are gone through
     open_at[t] = -1
     must_infer = -1 if known else t
     first = 1 if known else 0

@@ -37,6 +37,8 @@ from tsveil.measure.kp import (
     value_loss,
 )
 
+#: a person and an envelope cost as much as so many pairs of the linkages by distance, about
+COST = 4
 LOSSES = ("value_loss", "ncp", "pattern_loss")
 #: the nearest records to each curve, truly and by the published words
 NEAR = ("true", "found")
@@ -82,6 +84,12 @@ def _nearest_of_all(spool: Path, files: Sequence[Result], side: str) -> Indices:
 # -- one published file -----------------------------------------------------------------------------------------------
 
 
+def _people(job: Job) -> int:
+    """How many people are looked for: each is compared with the different envelopes of every file."""
+    envelopes = job.files * min(job.file_rows, job.n // int(job.settings["k"]))
+    return wanted(job, COST * envelopes)
+
+
 @lru_cache(maxsize=4)
 def _border(n: int, people: int) -> int:
     return border_of(n, people)
@@ -90,7 +98,7 @@ def _border(n: int, people: int) -> int:
 def file_figures(spool: Path, job: Job, at: int, X: Array, kept: Mask, table: IntervalTable) -> Result:
     """The share of one published file; `kept` are the records that the table holds, in its order, and its people are kept for later."""
     start, stop = job.file_range(at)
-    chosen = rows_of(_border(job.n, wanted(job, job.n)), start, stop) - start
+    chosen = rows_of(_border(job.n, _people(job)), start, stop) - start
     put_array(spool / f"people-{at}.npy", X[chosen])
     put_array(spool / f"people-{at}.rows.npy", np.where(kept, np.cumsum(kept) - 1, -1)[chosen])
     x = np.ascontiguousarray(X[kept])

@@ -46,8 +46,8 @@ from tsveil.transform.statistics import slopes
 PART, RANGE = 8000, 2**20
 #: a range of ranks is at least this many windows long: few values meet its border
 WINDOWS = 8
-#: cells of a part of an (n,l,k) release
-CELLS = 2**22
+#: cells of a part of an (n,l,k) release, and where small clusters are made, which takes time that grows faster than the records
+CELLS, SPENT = 2**22, 2**16
 
 #: the methods that run in parts
 METHODS: tuple[type[Method] | type[IntervalMethod], ...] = (
@@ -94,7 +94,8 @@ def units_of(source: Source, method: Method | IntervalMethod, part: int | None) 
 def _time_units(source: Source, method: NLK, blocks: Sequence[BlockRole]) -> list[Unit]:
     """Pieces of time of a series, or of several of them together; the columns of the first series come first."""
     T = len(blocks[0].columns)
-    points = min(T, max(1, CELLS // (source.n * len(blocks))))
+    cells = CELLS if method.heuristic == "stage1" else min(CELLS, SPENT)
+    points = min(T, max(1, cells // (source.n * len(blocks))))
     pieces = [(start, min(T, start + points)) for start in range(0, T, points)]
     allowance = 0 if method.heuristic == "stage1" else method.l - method.n - 1
     # Evenly spread, so that the shares add up to the allowance; but never so much that whole time points were published as they are.
@@ -107,7 +108,7 @@ def _time_units(source: Source, method: NLK, blocks: Sequence[BlockRole]) -> lis
         Unit(
             f"{name}, points {start + 1} to {stop}",
             tuple(first + point for first in firsts for point in range(start, stop)),
-            max(2 * method.k, CELLS // (points * len(blocks))),
+            max(2 * method.k, cells // (points * len(blocks))),
             share,
         )
         for (start, stop), share in zip(pieces, shares, strict=True)
@@ -177,6 +178,8 @@ def _nlk_warnings(job: Job, method: NLK) -> list[str]:
         found.append(
             "the allowance of each series was divided over pieces of time beforehand, so that they could be protected one by one; "
             "a whole series at once would lose a little less"
+            if any(unit.budget for unit in job.units)
+            else "every time point was protected by itself, so that no series spends any of its allowance of small clusters"
         )
     if method.heuristic in ("mth", "mil", "gpe"):
         found.append(
