@@ -5,7 +5,8 @@
 Cosmic-ray makes the mutants (a comparison turned, a number changed, a branch negated, ...); a random sample of them is tried for
 each module, so that a run has bounds. Every mutant is tried in a forked child of a process that has loaded all libraries: starting
 afresh would take longer than most tests. No file is changed. A child runs the examples of the docstrings, then the tests of the
-module, the quickest first, and ends with the first failure; tests that take longer than LONGEST are not waited for.
+module, the quickest first, and ends with the first failure; tests that take longer than LONGEST are not waited for. One mutant
+of each module changes nothing and must survive.
 Mutants in type annotations are left out, because annotations are never evaluated here, and so are cosmic-ray's two operators that need
 to be told names of variables; nothing else is. Prints every survivor and a table, and exits 1 below --least percent.
 """
@@ -44,7 +45,12 @@ PASSED, NOTICED, NOT_RUN = 0, 1, 70
 #: seconds of a clock for each second of processor time, before a child that only waits is given up
 BUSY = 30
 
-CONTRACT = ["tests/protect/test_parameters.py", "tests/test_registry.py", "tests/test_release.py"]
+CONTRACT = [
+    "tests/protect/test_parameters.py",
+    "tests/protect/test_progress.py",
+    "tests/test_registry.py",
+    "tests/test_release.py",
+]
 MDAV = ["tests/property/test_mdav.py", "tests/protect/test_mdav_exact.py", "tests/golden/test_microaggregation.py"]
 GROUPS = [*MDAV, "tests/protect/test_microaggregation.py", "tests/protect/test_variable.py", *CONTRACT]
 REFINE = ["tests/protect/test_refine.py"]
@@ -330,16 +336,24 @@ def warmed(chosen: list[str], jobs: int, folder: Path) -> dict[str, float]:
     return times
 
 
+def controlled(chosen: list[str], jobs: int, times: dict[str, float], folder: Path) -> None:
+    """A mutant of each module that changes nothing must survive: otherwise its kills would mean nothing."""
+    texts = [(SOURCE / f"{module}.py").read_text(encoding="utf-8") for module in chosen]
+    same = [Mutant(module, "none", 0, text, "") for module, text in zip(chosen, texts, strict=True)]
+    if wrong := [m for m, killed in zip(chosen, run(same, jobs, times, folder).values(), strict=True) if killed]:
+        sys.exit(f"these are noticed although nothing was changed: {' '.join(wrong)}")
+
+
 def run(sample: list[Mutant], jobs: int, times: dict[str, float], folder: Path) -> dict[int, bool]:
     """Try all mutants; number -> whether it was killed."""
     work = [partial(tried, m, examples_of(m.module), tests_of(m.module), times, folder / "unused") for m in sample]
     killed: dict[int, bool] = {}
     for number, passed in finished(work, jobs):
         killed[number] = not passed
-        if passed:
-            lived = sample[number]
+        lived = sample[number]
+        if passed and lived.change:
             print(f"survived: {lived.module}.py:{lived.line} {lived.operator}\n{lived.change}\n", flush=True)
-    return killed
+    return dict(sorted(killed.items()))
 
 
 def main() -> None:
@@ -356,7 +370,9 @@ def main() -> None:
     print(f"{len(sample)} mutants of {len(given.modules)} modules", flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        killed = run(sample, given.jobs, warmed(given.modules, given.jobs, folder), folder)
+        times = warmed(given.modules, given.jobs, folder)
+        controlled(given.modules, given.jobs, times, folder)
+        killed = run(sample, given.jobs, times, folder)
     print("| module | mutants | killed |\n| --- | ---: | ---: |")
     for module in given.modules:
         own = [killed[number] for number, mutant in enumerate(sample) if mutant.module == module]

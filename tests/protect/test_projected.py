@@ -116,6 +116,12 @@ def test_the_lower_record_decides_when_both_ends_are_equally_far() -> None:
     along = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
     assert fixed_groups(along, np.arange(5), 2).tolist() == [0, 0, 1, 1, 1]
     assert fixed_groups(along, np.arange(5)[::-1], 2).tolist() == [0, 0, 0, 1, 1]
+    # The ends are those of what is left: here of the places 3 to 7, records 7 and 2.
+    order = np.array([0, 1, 3, 7, 4, 5, 6, 2, 8, 9, 10])
+    assert fixed_groups(np.arange(11.0), order, 3).tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2]
+    assert fixed_groups(np.arange(4.0), np.arange(4), 2).tolist() == [0, 0, 1, 1]
+    assert fixed_groups(np.arange(10.0), np.arange(10), 4).tolist() == [0] * 4 + [1] * 6
+    assert fixed_groups(np.arange(10.0), np.arange(10)[::-1], 4).tolist() == [0] * 6 + [1] * 4
 
 
 @given(st.integers(0, 10**6), st.integers(2, 8))

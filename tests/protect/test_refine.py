@@ -287,6 +287,7 @@ class Trials:
 
     def attempt(self, state: Any, k: int, records: Indices, kinds: Indices, picks: Array) -> int:
         assert len(records) == len(kinds)
+        assert picks.shape[1] == 2 * (kinds.shape[1] - 1)  # where each step after the first begins
         self.records.append(records.tolist())
         self.kinds.append(kinds)
         return 0

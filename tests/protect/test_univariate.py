@@ -100,6 +100,17 @@ def test_a_large_offset_changes_nothing(offset: float) -> None:
     assert np.allclose(moved - offset, plain, rtol=0, atol=1e-15 * abs(offset))
 
 
+@pytest.mark.parametrize("exponent", [-1000, -530, 530, 1000])
+@pytest.mark.parametrize(
+    "column", [[8, 9, 11, 11.5, 12], [8, 8.5, 9, 11, 12], [-12, -11, -9, -8.5, -8], [0, 1, 7, 8, 9]]
+)
+def test_a_power_of_two_changes_nothing(column: list[float], exponent: int) -> None:
+    x = np.array(column, dtype=float)
+    expected = [0, 0, 1, 1, 1] if abs(x[1] - x[2]) > abs(x[2] - x[3]) else [0, 0, 0, 1, 1]
+    assert least_sse_groups(x, 2).tolist() == expected
+    assert least_sse_groups(np.ldexp(x, exponent), 2).tolist() == expected
+
+
 @pytest.mark.parametrize("far", [-1e12, -1e20, 1e20])
 def test_an_outlier_does_not_spoil_the_other_groups(far: float) -> None:
     x = np.sort(np.random.default_rng(2).normal(size=60))
