@@ -415,6 +415,17 @@ def check_ids(ids: pl.Series, problems: Problems, rows: Indices | None = None) -
     _check_lookalikes(ids, problems, numbers)
 
 
+def as_seen(text: str) -> str:
+    """What a reader sees of an id: one form for each accented letter, no invisible characters, no spaces around.
+
+    Examples
+    --------
+    >>> as_seen("h1 ")
+    'h1'
+    """
+    return "".join(c for c in unicodedata.normalize("NFC", text) if unicodedata.category(c) != "Cf").strip()
+
+
 def _check_lookalikes(ids: pl.Series, problems: Problems, rows: Indices) -> None:
     """Refuse ids that a reader cannot tell apart: one person counted twice would make a group seem larger than it is."""
     if ids.dtype != pl.String:
@@ -428,8 +439,7 @@ def _check_lookalikes(ids: pl.Series, problems: Problems, rows: Indices) -> None
     for row, text in zip(rows.tolist(), ids.to_list(), strict=True):
         if text is None:
             continue
-        # What a reader sees: one form for each accented letter, no invisible characters, no spaces around.
-        shown = "".join(c for c in unicodedata.normalize("NFC", text) if unicodedata.category(c) != "Cf").strip()
+        shown = as_seen(text)
         if seen.setdefault(shown, text) != text:
             found.append(
                 f"column {ids.name!r}: the ids in rows {first[shown]} and {row} look the same ({shown!r}) but are written differently"

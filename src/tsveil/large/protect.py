@@ -30,6 +30,7 @@ import numpy as np
 
 from tsveil import progress
 from tsveil._types import Array
+from tsveil.data.dataset import as_seen
 from tsveil.data.write import complete_folder
 from tsveil.engine.base import Engine, Result
 from tsveil.engine.choose import chosen_engine
@@ -60,6 +61,8 @@ from tsveil.report.large import large_report
 CHUNK_VALUES, CHUNK_ROWS = 2**22, 4096
 #: records, and values, of the sample that the cuts are found from
 SAMPLE_ROWS, SAMPLE_VALUES = 2**17, 2**27
+#: columns with values, or differences, beyond these are refused
+LARGEST, CLOSEST = 1e150, 1e-140
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,6 +229,8 @@ def _looked(spool: Path, job: Job, engine: Engine) -> Job:
         moments = get_array(spool / f"moments-{at}.npy", whole=True)
         total = moments if total is None else steps.merged_moments(total, moments)
     assert total is not None
+    _check_range(job, total, problems)
+    problems.raise_if_any()
     decimals = None
     if job.settings.get("rounding") == "input":
         columns = zip(*(one["decimals"] for one in found), strict=True)
@@ -264,6 +269,18 @@ def _tried(spool: Path, job: Job, engine: Engine) -> None:
     problems.raise_if_any()
 
 
+def _check_range(job: Job, moments: Array, problems: Problems) -> None:
+    """Squares of what is refused here leave the range of numbers, and parts would be cut anywhere."""
+    low, high = moments[1], moments[2]
+    large = np.maximum(-low, high) > LARGEST
+    small = ~large & (high > low) & (high / 2 - low / 2 < CLOSEST)
+    for which, what in ((large, f"are beyond {LARGEST:g}"), (small, f"differ by less than {CLOSEST:g}")):
+        columns = [name for name, bad in zip(job.source.columns, which.tolist(), strict=True) if bad]
+        if columns:
+            problems.add(f"the values of {some(columns)} {what}: their squares leave the range of numbers")
+            problems.hint("options: multiply them by a power of ten first")
+
+
 def _check_ids(spool: Path, job: Job, problems: Problems) -> None:
     """An identifier names one record; told by marks of 64 bits, and looked up where two are equal."""
     marks = np.concatenate([get_array(spool / f"ids-{at}.npy", whole=True) for at in range(job.chunks)])
@@ -273,9 +290,13 @@ def _check_ids(spool: Path, job: Job, problems: Problems) -> None:
     for at in equal[:MOST].tolist():
         rows = [int(order[at]), int(order[at + 1])]
         names = [job.source.frame(row, row + 1, [job.source.id]).item() for row in rows]
+        where = some([job.source.place(row) for row in rows])
         if names[0] == names[1]:
-            where = some([job.source.place(row) for row in rows])
             problems.add(f"column {job.source.id!r}: the id {names[0]!r} occurs more than once ({where})")
+        elif isinstance(names[0], str) and as_seen(names[0]) == as_seen(names[1]):
+            problems.add(
+                f"column {job.source.id!r}: two ids look the same ({as_seen(names[0])!r}) but are written differently ({where})"
+            )
 
 
 def _linking(spool: Path, job: Job) -> list[str]:

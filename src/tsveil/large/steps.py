@@ -21,6 +21,7 @@ import polars as pl
 
 from tsveil._types import AnyArray, Array, Indices
 from tsveil.data._trial import parsing_problems
+from tsveil.data.dataset import as_seen
 from tsveil.data.write import words_as_text
 from tsveil.engine.base import Result, Task
 from tsveil.errors import EngineError
@@ -88,7 +89,7 @@ def look(task: Task) -> Result:
             row = int(ids.is_null().arg_max() or 0)
             problems.append(f"{source.place(start + row)}, column {source.id!r}: the id is missing")
             count += ids.null_count()
-        put_array(spool / f"ids-{at}.npy", _marks(ids))
+        put_array(spool / f"ids-{at}.npy", _marks(_as_seen(ids)))
     for number, name in enumerate(source.confidential):
         put_array(spool / f"carried-{number}-{at}.npy", _marks(frame[name]))
     if count:
@@ -99,6 +100,14 @@ def look(task: Task) -> Result:
         put_array(spool / f"asked-{at}.npy", values[asked_records(job, start, stop) - start])
     decimals = [decimals_of(column) for column in values.T] if job.settings.get("rounding") == "input" else []
     return {"problems": [], "count": 0, "decimals": decimals}
+
+
+def _as_seen(ids: pl.Series) -> pl.Series:
+    """Identifiers as a reader sees them: those that cannot be told apart are equal."""
+    if ids.dtype != pl.String:
+        return ids
+    odd = ids.str.contains(r"[^\x21-\x7e]").fill_null(False)
+    return ids.zip_with(~odd, ids.map_elements(as_seen, return_dtype=pl.String)) if odd.any() else ids
 
 
 def _marks(column: pl.Series) -> AnyArray:
@@ -133,7 +142,8 @@ def moments(values: Array) -> Array:
     from_low = values - low
     mean = from_low.sum(axis=0) / len(values)
     from_low -= mean
-    squares = np.square(from_low, out=from_low).sum(axis=0)
+    with np.errstate(over="ignore"):  # such values are refused
+        squares = np.square(from_low, out=from_low).sum(axis=0)
     return np.stack([np.full(len(low), float(len(values))), low, high, low + mean, squares])
 
 
@@ -148,15 +158,9 @@ def merged_moments(a: Array, b: Array) -> Array:
     """
     n = a[0] + b[0]
     apart = b[3] - a[3]
-    return np.stack(
-        [
-            n,
-            np.minimum(a[1], b[1]),
-            np.maximum(a[2], b[2]),
-            a[3] + apart * (b[0] / n),
-            a[4] + b[4] + apart**2 * (a[0] * b[0] / n),
-        ]
-    )
+    with np.errstate(over="ignore"):  # such values are refused
+        squares = a[4] + b[4] + apart**2 * (a[0] * b[0] / n)
+    return np.stack([n, np.minimum(a[1], b[1]), np.maximum(a[2], b[2]), a[3] + apart * (b[0] / n), squares])
 
 
 # -- scatter ----------------------------------------------------------------------------------------------------------
