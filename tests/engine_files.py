@@ -1,8 +1,11 @@
-"""Input files for the tests of engines, and what a release in files holds."""
+"""Input files and a cluster for the tests of engines, and what a release in files holds."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,6 +15,9 @@ from tsveil._types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.large.protect import LargeRelease
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 
 def write_files(folder: Path, frame: pl.DataFrame, count: int) -> Path:
     """A data set in so many files of unequal size."""
@@ -20,6 +26,18 @@ def write_files(folder: Path, frame: pl.DataFrame, count: int) -> Path:
     for at in range(count):
         frame[cuts[at] : cuts[at + 1]].write_parquet(folder / f"{at:03d}.parquet")
     return folder
+
+
+@contextmanager
+def two_workers() -> Iterator[Client]:
+    """A Dask cluster of two worker processes."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
 
 
 def walks(n: int, points: int, seed: int = 1) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from engine_files import walks
+from engine_files import two_workers, walks
 from tsveil.engine.base import Engine
 from tsveil.engine.on_dask import DaskEngine
 from tsveil.engine.on_spark import ALONE, QUIET, SparkEngine
@@ -27,12 +27,7 @@ ENGINES = ("local", "dask", "spark")
 
 @pytest.fixture(scope="session")
 def client() -> Iterator[Client]:
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with two_workers() as client:
         yield client
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import polars as pl
 import pytest
 
 import tsveil as tv
-from engine_files import published, write_files
+from engine_files import published, two_workers, write_files
 from tsveil import progress
 from tsveil._types import Indices
 from tsveil.engine.base import Engine, Result, Task, Work
@@ -52,11 +53,13 @@ def protect(engine: Engine, folder: Path, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 @pytest.fixture(params=["dask", "spark"])
-def cluster(request: pytest.FixtureRequest) -> Engine:
-    """The engines whose workers are processes of their own."""
-    if request.param == "dask":
-        return DaskEngine(request.getfixturevalue("client"))
-    return SparkEngine(request.getfixturevalue("spark"))
+def cluster(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """The engines whose workers are processes of their own; of Dask a cluster that no other test needs, for it may not come to again."""
+    if request.param == "spark":
+        yield SparkEngine(request.getfixturevalue("spark"))
+        return
+    with two_workers() as client:
+        yield DaskEngine(client)
 
 
 def test_a_worker_killed_while_it_protects_changes_nothing(
