@@ -62,7 +62,7 @@ class DaskEngine(Engine):
                 else:
                     _greet(scheduler)
                 client = distributed.Client(cluster, set_as_default=False, timeout="20s")
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, RuntimeError) as error:  # the last: a local cluster that does not start
                 self.close()
                 raise InputError(
                     f"the Dask scheduler at {'this machine' if scheduler is None else scheduler} cannot be reached: {error}\n"
