@@ -133,9 +133,10 @@ def test_a_time_point_of_very_many_records_is_cut_into_ranges(
     _, protected = as_protected(release, frame)
     assert release.verdict.holds
     assert method.guarantee(protected).verify(protected).holds
-    assert (
-        find_violation(protected.block("gas"), 4, 5, 4).attack is None
-    )  # shares of a time point are none: all have four
+    spent = naive.most_small_cells(protected.block("gas"), 4)
+    # Peeling may spend what half the points are, here 2 of 3; where everybody has the same share, that of a time point is none.
+    assert spent <= 2 if heuristic == "peel" else spent == 0
+    assert spent == 2 or heuristic != "peel" or grouping == "joint"
 
 
 def test_l_above_n_by_one_is_warned_of(tmp_path: Path) -> None:

@@ -602,6 +602,20 @@ def test_peeling_with_another_allowance() -> None:
     assert made_by_counting(x[:, :, None], method, 0).peeled == 0
 
 
+@given(st.integers(0, 10**9))
+def test_every_series_has_an_allowance_of_its_own(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, n, l, k = small_table(rng)
+    allowance = rng.integers(0, X.shape[1] + 2, len(X))
+    made = made_by_counting(X[:, :, None], NLK(n=n, l=l, k=k), allowance)
+    shared = [[int((column == value).sum()) for column, value in zip(made.published[:, :, 0].T, row, strict=True)]
+              for row in made.published[:, :, 0]]  # fmt: skip
+    small = (np.array(shared) < k).sum(axis=1)
+    assert (small <= allowance).all()
+    if not allowance.any():
+        assert made.peeled == 0
+
+
 def test_points_are_sorted_with_equal_ones_side_by_side() -> None:
     a = np.array([[0.0], [1.0], [0.5], [0.0], [1.0]])
     points = sorted_points(np.stack([a, a[::-1]], axis=2))

@@ -38,8 +38,10 @@ class Unit(msgspec.Struct, frozen=True):
     columns: tuple[int, ...]
     #: about how many records a part should have
     size: int
-    #: (n,l,k): how many small cells a series may have in these columns
-    budget: int = 0
+    #: (n,l,k): how many small cells a series may have in all pieces of time; which of them this is, and how many there are
+    allowance: int = 0
+    piece: int = 0
+    pieces: int = 1
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -231,7 +231,8 @@ def protect(task: Task) -> Result:
     number = int(task["unit"])
     unit = job.units[number]
     values, records = gathered(spool, job, number, int(task["first"]), int(task["last"]))
-    done = protected(job, unit, job.chosen(), values, int(task["seed"]))
+    rows = np.asarray(get_array(spool / "rows.npy")[records])
+    done = protected(job, unit, job.chosen(), values, rows, int(task["seed"]))
     out = done.values
     if job.decimals is not None:
         out = out.copy()
@@ -240,7 +241,6 @@ def protect(task: Task) -> Result:
                 out[:, column] = np.round(out[:, column], decimals)
     # Adding zero turns -0.0 into 0.0: the two are equal numbers, but would be published as different bits.
     out = out + 0.0
-    rows = np.asarray(get_array(spool / "rows.npy")[records])
     order = np.argsort(rows)
     stem = f"part-{number}-{at}"
     put_array(spool / f"{stem}.npy", np.hstack([values[order], out[order]]))

@@ -48,6 +48,8 @@ PART, RANGE = 8000, 2**20
 WINDOWS = 8
 #: cells of a part of an (n,l,k) release, and where small clusters are made, which takes time that grows faster than the records
 CELLS, SPENT = 2**22, 2**16
+#: the heuristics of (n,l,k) that peel here
+PEELING = ("auto", "peel")
 
 #: the methods that run in parts
 METHODS: tuple[type[Method] | type[IntervalMethod], ...] = (
@@ -98,10 +100,10 @@ def _time_units(source: Source, method: NLK, blocks: Sequence[BlockRole]) -> lis
     points = min(T, max(1, cells // (source.n * len(blocks))))
     pieces = [(start, min(T, start + points)) for start in range(0, T, points)]
     allowance = 0 if method.heuristic == "stage1" else method.l - method.n - 1
-    # Evenly spread, so that the shares add up to the allowance; but never so much that whole time points were published as they are.
-    shares = [(at + 1) * allowance // len(pieces) - at * allowance // len(pieces) for at in range(len(pieces))]
-    if len(pieces) > 1:
-        shares = [min(share, (stop - start) // 2) for share, (start, stop) in zip(shares, pieces, strict=True)]
+    if (
+        len(pieces) > 1
+    ):  # what a piece may spend it cannot compare with the others, so at most half of a series stays as it is
+        allowance = min(allowance, T // 2)
     name = blocks[0].name if len(blocks) == 1 else "all series together"
     firsts = [source.span(block.name).start for block in blocks]
     return [
@@ -109,10 +111,39 @@ def _time_units(source: Source, method: NLK, blocks: Sequence[BlockRole]) -> lis
             f"{name}, points {start + 1} to {stop}",
             tuple(first + point for first in firsts for point in range(start, stop)),
             max(2 * method.k, cells // (points * len(blocks))),
-            share,
+            allowance,
+            at,
+            len(pieces),
         )
-        for (start, stop), share in zip(pieces, shares, strict=True)
+        for at, (start, stop) in enumerate(pieces)
     ]
+
+
+def shares(unit: Unit, rows: Indices) -> Indices:
+    """(n,l,k): how many small cells the records at some published rows may have in a piece of time.
+
+        floor((j+1) a / P) - floor(j a / P)     for allowance a, pieces P, j = number of the piece + row
+
+    Over all pieces, P consecutive j, they add up to the allowance. Records begin at different places, so that no time point is published as it is; the
+    place depends on the published row alone, for what is seen of it must not tell where a record stood in the input.
+
+    Examples
+    --------
+    >>> pieces = [Unit("load", (at,), 100, 2, at, 3) for at in range(3)]
+    >>> np.stack([shares(piece, np.arange(4)) for piece in pieces])
+    array([[0, 1, 1, 0],
+           [1, 1, 0, 1],
+           [1, 0, 1, 1]])
+    """
+    at = unit.piece + rows % unit.pieces
+    found: Indices = (at + 1) * unit.allowance // unit.pieces - at * unit.allowance // unit.pieces
+    return found
+
+
+def even_share(unit: Unit, dimensions: int = 1) -> int:
+    """The same for heuristics that allow every series the same: at most half the points of a piece, or whole time points were published as they are."""
+    share = int(shares(unit, np.zeros(1, dtype=np.int64))[0])
+    return share if unit.pieces == 1 else min(share, len(unit.columns) // dimensions // 2)
 
 
 def least_part(method: Method | IntervalMethod, unit: Unit) -> int:
@@ -178,7 +209,7 @@ def _nlk_warnings(job: Job, method: NLK) -> list[str]:
         found.append(
             "the allowance of each series was divided over pieces of time beforehand, so that they could be protected one by one; "
             "a whole series at once would lose a little less"
-            if any(unit.budget for unit in job.units)
+            if method.heuristic in PEELING or any(even_share(unit, _dimensions(job, method)) for unit in job.units)
             else "every time point was protected by itself, so that no series spends any of its allowance of small clusters"
         )
     if method.heuristic in ("mth", "mil", "gpe"):
@@ -237,8 +268,8 @@ def scale_of(job: Job, block: BlockRole, *, whole: bool) -> tuple[Array, Array]:
     return mean, np.sqrt(squares / max(1, n - 1))
 
 
-def protected(job: Job, unit: Unit, method: Method | IntervalMethod, values: Array, seed: int) -> Done:
-    """One part of a unit, protected; rows are in the order of the records."""
+def protected(job: Job, unit: Unit, method: Method | IntervalMethod, values: Array, rows: Indices, seed: int) -> Done:
+    """One part of a unit, protected, in the order of the records, which are published at `rows`."""
     if isinstance(method, Microaggregation):
         if isinstance(method, MDAV):
             method = replace(method, mode="exact" if len(values) <= 3 * unit.size else "partitioned")
@@ -258,17 +289,22 @@ def protected(job: Job, unit: Unit, method: Method | IntervalMethod, values: Arr
         made, groups, suppressed = made_intervals(method, values)
         return Done(made, groups, {"suppressed": suppressed})
     assert isinstance(method, NLK)
-    return _pieces_of_time(job, unit, method, values)
+    return _pieces_of_time(job, unit, method, values, rows)
 
 
-def _pieces_of_time(job: Job, unit: Unit, method: NLK, values: Array) -> Done:
-    dimensions = len(job.source.blocks) if method.grouping == "joint" else 1
+def _dimensions(job: Job, method: NLK) -> int:
+    return len(job.source.blocks) if method.grouping == "joint" else 1
+
+
+def _pieces_of_time(job: Job, unit: Unit, method: NLK, values: Array, rows: Indices) -> Done:
+    dimensions = _dimensions(job, method)
 
     def cube(table: Array) -> Array:
         return np.ascontiguousarray(table.reshape(len(table), dimensions, -1).transpose(0, 2, 1))
 
     compared = cube(space(job, unit, method, values)) if dimensions > 1 else None
-    made = made_by_counting(cube(values), method, unit.budget, compared)
+    allowance = shares(unit, rows) if method.heuristic in PEELING else even_share(unit, dimensions)
+    made = made_by_counting(cube(values), method, allowance, compared)
     counts = {
         "stage1": {},
         "peel": {"cells peeled": made.peeled},

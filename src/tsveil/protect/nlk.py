@@ -304,8 +304,8 @@ class NLK(Method):
         listed: Indices = cells[np.lexsort((cells, -gap[cells], rank[cluster[cells]]))]
         return listed
 
-    def _peeled(self, points: SortedPoints, what: str) -> Made:
-        """The allowance of every series spent on small clusters, and the rest of each column grouped optimally."""
+    def _peeled(self, points: SortedPoints, what: str, allowance: Indices | None = None) -> Made:
+        """The allowance of every series (l-n-1 if none is given) spent on small clusters, and the rest of each column grouped optimally."""
         from tsveil._kernels.nlk_protect import HUGE, Columns, group_columns, peel
 
         T, N = points.order.shape
@@ -313,11 +313,13 @@ class NLK(Method):
         # Sums of values around their middle keep the digits that sums of large values would lose.
         S = np.ascontiguousarray(points.S - points.S[:, N // 2 : N // 2 + 1])
         together = self.smallest_cluster
+        if allowance is None:
+            allowance = np.full(N, self.l - self.n - 1)
         cols = Columns(
             S=S,
             order=points.order,
             left=np.ones((T, N), dtype=np.bool_),
-            budget=np.full(N, self.l - self.n - 1 if together < self.k else 0, dtype=np.int64),
+            budget=np.minimum(allowance, T) if together < self.k else np.zeros(N, dtype=np.int64),
             gain=np.zeros((T, N)),
             before=np.zeros((T, N + 1)),
             after=np.zeros((T, N + 1)),
@@ -337,7 +339,7 @@ class NLK(Method):
         )
         owner = np.zeros((T, N), dtype=np.int64)
         with progress.step(f"Peeling {what}", total=int(cols.budget.sum())) as counter:
-            if together == 1 and cols.budget[0] > 0:
+            if together == 1 and cols.budget.any():
                 _peel_by_price(cols, owner)
             peel(cols, np.argsort(points.order, axis=1), owner, ROUNDS, counter)
         group = np.zeros((T, N), dtype=np.int64)
@@ -355,12 +357,12 @@ class NLK(Method):
         return Made(heuristic, published, points.loss(published))
 
 
-def made_by_counting(cube: Array, method: NLK, allowance: int, comparable: Array | None = None) -> Made:
+def made_by_counting(cube: Array, method: NLK, allowance: int | Indices, comparable: Array | None = None) -> Made:
     """Some time points (records, times, dimensions) with at most so many small cells of each series; no search for attacks is needed.
 
     Pieces of time whose allowances add up to l-n-1 or less make an anonymous table together, by the count of small cells. The cuts of
-    mth, mil and gpe are made as long as the count allows them; auto peels. `comparable` are the values on which several
-    dimensions are compared, where this is a part of the data only.
+    mth, mil and gpe are made as long as the count allows them; auto peels, and peeling takes an allowance for each series as well. `comparable`
+    are the values on which several dimensions are compared, where this is a part of the data only.
 
     Examples
     --------
@@ -371,10 +373,13 @@ def made_by_counting(cube: Array, method: NLK, allowance: int, comparable: Array
     >>> made_by_counting(x, NLK(n=1, l=3, k=3, heuristic="stage1"), 0).published.ravel()
     array([3.375, 3.375, 3.375, 3.375])
     """
-    # What is known decides nothing here, and one point of it takes the least memory.
-    method = replace(method, n=1, l=2 + allowance)
     heuristic = "peel" if method.heuristic == "auto" else method.heuristic
-    return method._made(sorted_points(cube, comparable), heuristic, "points", search=False)
+    points = sorted_points(cube, comparable)
+    if heuristic == "peel":
+        return method._peeled(points, "points", np.broadcast_to(np.asarray(allowance, dtype=np.int64), len(cube)))
+    # What is known decides nothing here, and one point of it takes the least memory.
+    method = replace(method, n=1, l=2 + int(np.min(allowance)))
+    return method._made(points, heuristic, "points", search=False)
 
 
 def _peel_by_price(cols: Columns, owner: Indices) -> None:
@@ -384,20 +389,24 @@ def _peel_by_price(cols: Columns, owner: Indices) -> None:
     between its last affordable and its first unaffordable cell, a few times over. In the end its best cells are allowed, and in
     each column those of them are peeled that save most together.
     """
-    from tsveil._kernels.nlk_protect import peel_allowed, worth
+    from tsveil._kernels.nlk_protect import HUGE, peel_allowed, worth
 
     T, N = cols.order.shape
-    allowance = int(cols.budget[0])
-    at = T - allowance
     values = np.zeros((T, N))
-    prices = np.full(N, float(np.abs(cols.S).mean()))
+    # The places of the last cell that a series cannot afford and of the first that it can, among its cells by rising worth.
+    first, every = T - cols.budget, np.arange(N)
+    last, first = np.maximum(first - 1, 0), np.minimum(first, T - 1)
+    none, all_of_them = cols.budget == 0, cols.budget == T
+    prices = np.where(none, HUGE, float(np.abs(cols.S).mean()))
     for turn in range(PRICES):
         worth(cols, prices, values)
-        ranked = np.partition(values, (at - 1, at), axis=0)
-        fair = np.maximum(0.0, (ranked[at - 1] + ranked[at]) / 2)
+        ranked = np.partition(values, np.unique([last, first]), axis=0)
+        fair = np.maximum(0.0, (ranked[last, every] + ranked[first, every]) / 2)
+        fair[none], fair[all_of_them] = HUGE, 0.0
         prices = fair if turn == 0 else (prices + fair) / 2
     allowed = np.zeros((T, N), dtype=np.bool_)
-    np.put_along_axis(allowed, np.argsort(-values, axis=0, kind="stable")[:allowance], True, axis=0)
+    best = np.argsort(-values, axis=0, kind="stable")
+    np.put_along_axis(allowed, best, np.arange(T)[:, None] < cols.budget, axis=0)
     peel_allowed(cols, np.take_along_axis(allowed, cols.order, axis=1), owner)
 
 
