@@ -40,6 +40,7 @@ Links: probabilistic linkage, 4 attributes known: 904.8 of 1000 records re-ident
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -287,7 +288,7 @@ def _links(
     )
 
 
-class _Table:
+class _Table(ABC):
     """How many released records agree with each original one in each pattern, some originals at a time."""
 
     def __init__(self, pair: Files, columns: int) -> None:
@@ -309,16 +310,17 @@ class _Table:
                 yield low, high, part
                 counter[0] = high
 
+    @abstractmethod
     def counted(self, low: int, high: int) -> AnyArray:
-        raise NotImplementedError
+        """The table of the original records low..high."""
 
+    @abstractmethod
     def own_patterns(self) -> Indices:
         """The pattern of each original with the person's own released record; -1: not released."""
-        raise NotImplementedError
 
+    @abstractmethod
     def first_rows(self, pattern: int, columns: int, chosen: Indices, link: Indices) -> None:
         """Lower the links of some originals to the first released row with a pattern over the first columns."""
-        raise NotImplementedError
 
     def _numbers(self, agrees: Mask) -> Indices:
         numbers = (agrees << np.arange(self.columns)).sum(axis=1)
