@@ -22,14 +22,17 @@ hypothesis.settings.load_profile("tsveil")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out, where nothing is compiled, the tests that would then take long: their list is slow_without_jit.txt."""
+    """Leave out, where nothing is compiled, the tests that would then take long: those on real data, and the list of slow_without_jit.txt."""
     if COMPILED:
         return
     lines = (Path(__file__).parent / "slow_without_jit.txt").read_text(encoding="utf-8").splitlines()
     slow = tuple(line for line in lines if line and not line.startswith("#"))
-    left_out = [item for item in items if item.nodeid.startswith(slow)]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not item.nodeid.startswith(slow)]
+
+    def takes_long(item: pytest.Item) -> bool:
+        return item.nodeid.startswith(slow) or "shared_data" in getattr(item, "fixturenames", ())
+
+    config.hook.pytest_deselected(items=[item for item in items if takes_long(item)])
+    items[:] = [item for item in items if not takes_long(item)]
 
 
 @pytest.hookimpl(optionalhook=True)
