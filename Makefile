@@ -51,7 +51,7 @@ mutation: .venv/.test
 # Versions stay as they are where they still fit; `uv pip compile --upgrade` in place of it takes the newest.
 lock: .venv/bin/python
 	@$(PIP) uv
-	@$(BIN)/uv pip compile --quiet --no-config --generate-hashes --universal --python-version 3.11.5 --no-emit-index-url --no-header \
+	@$(BIN)/uv pip compile --quiet --no-config --generate-hashes --universal --python-version 3.11.5 --no-header \
 	  --strip-extras --extra test --output-file requirements/ci.txt pyproject.toml requirements/build.in
 
 licences: .venv/.test

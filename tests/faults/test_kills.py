@@ -62,8 +62,7 @@ def test_write_killed_at_any_step_leaves_the_old_or_the_new_release(arena: Arena
         seen.append(found == new)
         if found == new:
             assert written(arena, folder, 1) == old
-    assert False in seen
-    assert True in seen
+    assert set(seen) == {False, True}  # some kills left the old release, some the new one
     assert written(arena, folder, 2) == new
     assert hidden(tmp_path) == []
 
