@@ -139,7 +139,7 @@ def test_a_worker_that_does_not_see_the_files_says_so(engine: Engine, tmp_path: 
     with pytest.raises(
         tv.errors.EngineError, match=r"the worker on \S+ cannot read \S+/nowhere: No such file"
     ) as caught:
-        engine.map(steps.look, [{"spool": str(tmp_path / "nowhere"), "at": 0}], "looking")
+        engine.map(steps.look, [{"store": str(tmp_path / "nowhere"), "at": 0}], "looking")
     assert "an output folder that all workers see under the same path" in str(caught.value)
     source = tv.source(write_files(tmp_path / "in", curves, 2), confidential=["town"])
     (tmp_path / "in" / "001.parquet").unlink()

@@ -17,7 +17,9 @@ from tsveil._kernels.nlk_verify import narrow_down
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
+from tsveil.data.store import Memory
 from tsveil.engine.base import Engine
+from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity
 from tsveil.guarantee.nlk import NLKAnonymity, clusters_of, find_violation
@@ -183,7 +185,7 @@ def judged(guarantee: Any, frame: pl.DataFrame, folder: Path, blocks: dict[str, 
     paths = sorted(write_files(folder / "files", frame, files).glob("*.parquet"))
     own = [(name, tuple(columns)) for name, columns in blocks.items()]
     carried = tuple(name for name in ("town",) if name in frame.columns)
-    return verify_files(guarantee, paths, own, LocalEngine(), folder / "work", records=frame.height, carried=carried)
+    return verify_files(guarantee, paths, own, Here(), Memory(), records=frame.height, carried=carried)
 
 
 def test_what_the_count_leaves_open_is_decided_as_by_the_definition(tmp_path: Path) -> None:
@@ -350,7 +352,7 @@ def test_one_broken_file_of_the_release_is_refused(
     def breaking(task: Any) -> Any:
         done = assemble(task)
         if task["at"] == 1:
-            path = Path(task["spool"]).parent / "published" / "data" / "part-00001.parquet"
+            path = Path(task["store"]).parent / "published" / "data" / "part-00001.parquet"
             frame = pl.read_parquet(path)
             (frame[1:] if broken is None else frame.with_columns(**broken)).write_parquet(path)
         return done

@@ -57,7 +57,7 @@ def test_what_is_private_is_for_its_owner_only(planted: Path, tmp_path: Path, mo
     assemble = steps.assemble
 
     def looking(task: Any) -> Any:
-        spool = Path(task["spool"])
+        spool = Path(task["store"])
         rights.update({path.name: path.stat().st_mode & 0o777 for path in (spool, spool.parent / "private")})
         return assemble(task)
 

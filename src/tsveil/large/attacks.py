@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -24,34 +23,35 @@ from tsveil.attack._columns import Candidates, nearest_distinct
 from tsveil.attack._files import relative
 from tsveil.attack._nearest import nearest_distinct as nearest_rows
 from tsveil.attack.probabilistic import CELLS, heaviest
+from tsveil.data.store import Store, opened
 from tsveil.engine.base import Result, Task
 from tsveil.large.columns import whole_column
 from tsveil.large.distinct import pieces
-from tsveil.large.job import Job, get_array, load, put_array
+from tsveil.large.job import Job, load
 from tsveil.large.people import rows_of
 from tsveil.transform.normalise import Ruler
 from tsveil.transform.projection import weighted_sum
 from tsveil.transform.statistics import slopes
 
 
-def people(spool: Path, job: Job, task: Task) -> tuple[Array, Indices]:
+def people(store: Store, job: Job, task: Task) -> tuple[Array, Indices]:
     """The originals of the people in the published files of a task, and their published rows."""
     values, rows = [], []
     for at in range(int(task["first"]), int(task["last"])):
         start, stop = job.file_range(at)
         found = rows_of(int(task["border"]), start, stop)
-        values.append(get_array(spool / f"original-{at}.npy")[:, found - start].T)
+        values.append(store.get(f"original-{at}")[:, found - start].T)
         rows.append(found)
     return np.concatenate(values), np.concatenate(rows)
 
 
-def told(spool: Path, task: Task, rows: Indices, chance: Array) -> Result:
+def told(store: Store, task: Task, rows: Indices, chance: Array) -> Result:
     """The chances of right links in each round, summed; and for each person, if asked for, its mean over the rounds."""
     if task["keep"]:
         order = np.argsort(rows)
         stem = f"chance-{task['figure']}-{task['at']}"
-        put_array(spool / f"{stem}.rows.npy", rows[order])
-        put_array(spool / f"{stem}.npy", 100 * chance[order].mean(axis=1))
+        store.put(f"{stem}.rows", rows[order])
+        store.put(f"{stem}", 100 * chance[order].mean(axis=1))
     return {"people": len(rows), "right": [math.fsum(column) for column in chance.T.tolist()]}
 
 
@@ -82,11 +82,11 @@ class Nearest:
 
 def by_series(task: Task) -> Result:
     """Link some people by the first 1, 2, ..., all series."""
-    spool = Path(task["spool"])
-    job = load(spool)
-    known, rows = people(spool, job, task)
+    store = opened(task["store"])
+    job = load(store)
+    known, rows = people(store, job, task)
     if not len(rows):
-        return told(spool, task, rows, np.zeros((0, len(job.source.series))))
+        return told(store, task, rows, np.zeros((0, len(job.source.series))))
     rulers = [Ruler(*each) for each in task["rulers"]]
 
     def placed(table: Array) -> tuple[Array, list[int]]:
@@ -98,24 +98,24 @@ def by_series(task: Task) -> Result:
 
     a, widths = placed(known)
     starts = np.cumsum([0, *widths]).astype(np.int64)
-    of_row = np.asarray(get_array(spool / "distinct.of_row.npy")[rows])
+    of_row = np.asarray(store.get("distinct.of_row")[rows])
     found = Nearest(len(rows), len(widths))
-    for piece in pieces(spool, job):
+    for piece in pieces(store, job):
         best, tied, _, hit = nearest_rows(
             a, placed(piece.values)[0], piece.first, piece.copies, piece.own(of_row), starts
         )
         found.add(best, tied, hit)
-    return told(spool, task, rows, found.chance)
+    return told(store, task, rows, found.chance)
 
 
 def by_distance(task: Task) -> Result:
     """Link some people by the first 1, 2, ... columns, or by the projections of the first 1, 2, ... blocks."""
-    spool = Path(task["spool"])
-    job = load(spool)
-    known, rows = people(spool, job, task)
+    store = opened(task["store"])
+    job = load(store)
+    known, rows = people(store, job, task)
     columns, counts = task["columns"], task["counts"]
     if not len(rows):
-        return told(spool, task, rows, np.zeros((0, len(counts))))
+        return told(store, task, rows, np.zeros((0, len(counts))))
     placed: Callable[[Array], Array]
     if task["do"] == "by_projection":
         blocks = [(places, [Ruler(*each) for each in rulers], weights) for places, rulers, weights in task["blocks"]]
@@ -132,9 +132,9 @@ def by_distance(task: Task) -> Result:
             return scaled
 
     a = np.ascontiguousarray(placed(known))
-    of_row = np.asarray(get_array(spool / "distinct.of_row.npy")[rows])
+    of_row = np.asarray(store.get("distinct.of_row")[rows])
     found = Nearest(len(rows), len(counts))
-    for piece in pieces(spool, job):
+    for piece in pieces(store, job):
         b = np.ascontiguousarray(placed(piece.values))
         near = nearest_distinct(
             a, Candidates(b, piece.first, piece.copies, piece.own(of_row)), factor, "euclidean", counts
@@ -142,7 +142,7 @@ def by_distance(task: Task) -> Result:
         found.add(
             *(np.stack([getattr(near[count], what) for count in counts], axis=1) for what in ("best", "tied", "hit"))
         )
-    return told(spool, task, rows, found.chance)
+    return told(store, task, rows, found.chance)
 
 
 def _projected(table: Array, places: list[int], rulers: list[Ruler], weights: list[float]) -> Array:
@@ -155,27 +155,27 @@ def _projected(table: Array, places: list[int], rulers: list[Ruler], weights: li
 
 def agreements(task: Task) -> Result:
     """How many pairs of the people and released records agree in each pattern of columns."""
-    spool = Path(task["spool"])
-    job = load(spool)
-    _, rows = people(spool, job, task)
+    store = opened(task["store"])
+    job = load(store)
+    _, rows = people(store, job, task)
     total = np.zeros(1 << max(task["counts"]), dtype=np.int64)
-    for low, _, table in _tables(spool, task, rows):
+    for low, _, table in _tables(store, task, rows):
         total += table.sum(axis=0, dtype=np.int64)
         if task["stored"]:
-            put_array(_stored(spool, task, low), table)
+            store.put(_stored(task, low), table)
     return {"total": total.tolist()}
 
 
 def by_agreement(task: Task) -> Result:
     """Link the people to the released records of the largest weight."""
-    spool = Path(task["spool"])
-    job = load(spool)
-    _, rows = people(spool, job, task)
+    store = opened(task["store"])
+    job = load(store)
+    _, rows = people(store, job, task)
     counts = task["counts"]
-    weights = {count: get_array(spool / f"weights-{count}.npy", whole=True) for count in counts}
+    weights = {count: store.get(f"weights-{count}", whole=True) for count in counts}
     chance = np.zeros((len(rows), len(counts)))
-    for low, high, table in _tables(spool, task, rows):
-        ours, theirs = _labels(spool, task, rows[low:high], rows[low:high])
+    for low, high, table in _tables(store, task, rows):
+        ours, theirs = _labels(store, task, rows[low:high], rows[low:high])
         own = ((ours == theirs) << np.arange(ours.shape[1])).sum(axis=1)
         # Some at a time: a pattern more takes a float more for each of them.
         step = max(1, (1 << 20) >> max(counts))
@@ -185,13 +185,13 @@ def by_agreement(task: Task) -> Result:
                 best, tied, _ = heaviest(table[some], count, weights[count])
                 hit = weights[count][own[some] & ((1 << count) - 1)] == best
                 chance[low:high][some, at] = np.where(hit, 1.0 / tied, 0.0)
-    return told(spool, task, rows, chance)
+    return told(store, task, rows, chance)
 
 
-def _labels(spool: Path, task: Task, known: Indices, released: Indices) -> tuple[Indices, Indices]:
+def _labels(store: Store, task: Task, known: Indices, released: Indices) -> tuple[Indices, Indices]:
     """The labels of some original and some released rows, by the columns that the intruder knows at most."""
     columns = task["columns"][: max(task["counts"])]
-    each = [get_array(spool / f"labels-{column}.npy") for column in columns]
+    each = [store.get(f"labels-{column}") for column in columns]
     ours, theirs = (
         np.stack([one[side][rows] for one in each], axis=1).astype(np.int64)
         for side, rows in ((0, known), (1, released))
@@ -199,27 +199,27 @@ def _labels(spool: Path, task: Task, known: Indices, released: Indices) -> tuple
     return ours, theirs
 
 
-def _stored(spool: Path, task: Task, low: int) -> Path:
-    return spool / f"agreements-{task['at']}-{low}.npy"
+def _stored(task: Task, low: int) -> str:
+    return f"agreements-{task['at']}-{low}"
 
 
-def _tables(spool: Path, task: Task, rows: Indices) -> Iterator[tuple[int, int, AnyArray]]:
+def _tables(store: Store, task: Task, rows: Indices) -> Iterator[tuple[int, int, AnyArray]]:
     """First and last of some people, and how many released records agree with each in each pattern."""
     from tsveil._kernels.agreement import pattern_counts
 
     columns = max(task["counts"])
     sizes = np.array(task["sizes"][:columns], dtype=np.int64)
-    first = np.asarray(get_array(spool / "distinct.first.npy"))
-    copies = np.asarray(get_array(spool / "distinct.copies.npy"))
+    first = np.asarray(store.get("distinct.first"))
+    copies = np.asarray(store.get("distinct.copies"))
     step, many = max(1, CELLS >> columns), 2**20
     for low in range(0, len(rows), step):
         high = min(low + step, len(rows))
         if task["do"] == "by_agreement" and task["stored"]:
-            yield low, high, get_array(_stored(spool, task, low), whole=True)
+            yield low, high, store.get(_stored(task, low), whole=True)
             continue
         table: AnyArray = np.zeros((high - low, 1 << columns), dtype=np.int32)
         for begin in range(0, len(first), many):
-            ours, theirs = _labels(spool, task, rows[low:high], first[begin : begin + many])
+            ours, theirs = _labels(store, task, rows[low:high], first[begin : begin + many])
             table += pattern_counts(ours, theirs, np.array(copies[begin : begin + many]), sizes)
         yield low, high, table
 
@@ -231,20 +231,18 @@ def in_ranges(task: Task) -> Result:
     """Link some people, neighbours in the first column, among the records inside the ranges of the first 1, 2, ... columns."""
     from tsveil._kernels.rank_linkage import nearest_in_ranges
 
-    spool, figure = Path(task["spool"]), str(task["figure"])
-    job = load(spool)
+    store, figure = opened(task["store"]), str(task["figure"])
+    job = load(store)
     columns, counts = task["columns"], task["counts"]
     everyone = rows_of(int(task["border"]), 0, job.n)
-    begins = np.asarray(get_array(spool / f"{figure}-{columns[0]}.npy")[0])[everyone]
+    begins = np.asarray(store.get(f"{figure}-{columns[0]}")[0])[everyone]
     rows = np.array_split(everyone[np.argsort(begins, kind="stable")], int(task["tasks"]))[int(task["at"])]
     low, high = (
-        np.stack([get_array(spool / f"{figure}-{column}.npy")[side][rows] for column in columns], axis=1).astype(
-            np.int64
-        )
+        np.stack([store.get(f"{figure}-{column}")[side][rows] for column in columns], axis=1).astype(np.int64)
         for side in (0, 1)
     )
     begin, end = int(low[:, 0].min()), int(high[:, 0].max())
-    places, order = get_array(spool / f"places-{columns[0]}.npy")
+    places, order = store.get(f"places-{columns[0]}")
     near = np.asarray(order[begin:end]).astype(np.int64)
     own = np.where((places[rows] >= begin) & (places[rows] < end), places[rows].astype(np.int64) - begin, -1)
     low[:, 0] -= begin
@@ -252,10 +250,10 @@ def in_ranges(task: Task) -> Result:
     candidates, where = np.empty((len(columns), len(near))), np.empty((len(columns), len(near)), dtype=np.int32)
     known = np.empty((len(rows), len(columns)))
     for at, (column, power) in enumerate(zip(columns, task["power"], strict=True)):
-        candidates[at] = np.ldexp(whole_column(spool, job, "released", column)[near], power)
-        where[at] = get_array(spool / f"places-{column}.npy")[0][near]
-        known[:, at] = np.ldexp(whole_column(spool, job, "original", column)[rows], power)
+        candidates[at] = np.ldexp(whole_column(store, job, "released", column)[near], power)
+        where[at] = store.get(f"places-{column}")[0][near]
+        known[:, at] = np.ldexp(whole_column(store, job, "original", column)[rows], power)
     factor, counter = relative(np.array(task["factor"])), np.zeros(1, dtype=np.int64)
     _, tied, _, hit = nearest_in_ranges(known, low, high, candidates, where, near, factor, own, counter)
     wanted = np.array(counts) - 1
-    return told(spool, task, rows, np.where(hit[:, wanted] > 0, 1.0 / np.maximum(tied[:, wanted], 1), 0.0))
+    return told(store, task, rows, np.where(hit[:, wanted] > 0, 1.0 / np.maximum(tied[:, wanted], 1), 0.0))

@@ -6,8 +6,6 @@ What comes out stands in files in the order of the published rows, so that the a
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from tsveil._types import AnyArray, Array, Indices
@@ -16,24 +14,25 @@ from tsveil.attack.alignment import touched
 from tsveil.attack.interval import rank_gaps, ranks
 from tsveil.attack.probabilistic import nearest_values
 from tsveil.attack.rank_swap import within_ranks
+from tsveil.data.store import Store, opened
 from tsveil.engine.base import Result, Task
-from tsveil.large.job import Job, get_array, load, put_array
+from tsveil.large.job import Job, load
 from tsveil.transform.normalise import ruler_of
 
 #: interval widths, in percent
 PERCENTS = tuple(range(1, 11))
 
 
-def whole_column(spool: Path, job: Job, side: str, column: int) -> Array:
+def whole_column(store: Store, job: Job, side: str, column: int) -> Array:
     """A column of the "original" or "released" records, in the order of the published rows."""
-    return np.concatenate([get_array(spool / f"{side}-{at}.npy")[column] for at in range(job.files)])
+    return np.concatenate([store.get(f"{side}-{at}")[column] for at in range(job.files)])
 
 
 def look_at_column(task: Task) -> Result:
     """Its scale, and what the attacks of the task need of it."""
-    spool, column, figures = Path(task["spool"]), int(task["at"]), set(task["figures"])
-    job = load(spool)
-    x, y = (whole_column(spool, job, side, column) for side in ("original", "released"))
+    store, column, figures = opened(task["store"]), int(task["at"]), set(task["figures"])
+    job = load(store)
+    x, y = (whole_column(store, job, side, column) for side in ("original", "released"))
     power, factor = scale_of(x[:, None], y[:, None])
     # Whatever is looked up in a sorted column is looked up in order, and put back into its place: that is much faster.
     by_x, by_y = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")
@@ -45,21 +44,21 @@ def look_at_column(task: Task) -> Result:
         hits = np.zeros(job.n, dtype=np.uint8)
         for width in PERCENTS:
             hits += gap * 100.0 <= width * job.n
-        put_array(spool / f"hits-{column}.npy", hits)
+        store.put(f"hits-{column}", hits)
         found["hits"] = int(hits.sum(dtype=np.int64))
     if "PLD" in figures:
         values = np.unique(b)
         labels = _back(nearest_values(values, a), by_x), _back(np.searchsorted(values, b), by_y)
-        put_array(spool / f"labels-{column}.npy", _small(*labels))
+        store.put(f"labels-{column}", _small(*labels))
         found["size"] = len(values)
     if "ProjLD" in figures:
         ruler = ruler_of(y[:, None], "component")
         found["ruler"] = [float(np.ravel(each)[0]) for each in (ruler.low, ruler.width, ruler.mean, ruler.deviation)]
     if figures & {"RSLD", "ARLD"}:
-        put_array(spool / f"places-{column}.npy", _small(_back(np.arange(job.n), by_y), by_y))
+        store.put(f"places-{column}", _small(_back(np.arange(job.n), by_y), by_y))
     for figure in sorted(figures & {"RSLD", "ARLD"}):
         low, high = within_ranks(a, b, int(task["window"])) if figure == "RSLD" else touched(a, b, b, a)
-        put_array(spool / f"{figure}-{column}.npy", _small(_back(low, by_x), _back(high, by_x)))
+        store.put(f"{figure}-{column}", _small(_back(low, by_x), _back(high, by_x)))
         found[f"{figure} width"] = float(np.mean(np.maximum(high - low, 0)))
     return found
 

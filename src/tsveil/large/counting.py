@@ -7,7 +7,6 @@ n^2 / 2^128, 10^-25 for ten million records. No code is shared with what made th
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -15,9 +14,9 @@ import polars as pl
 
 from tsveil._types import AnyArray, Array, Indices
 from tsveil.data.intervals import IntervalTable
+from tsveil.data.store import Store, opened
 from tsveil.engine.base import Result, Task
 from tsveil.guarantee.kp import impossible
-from tsveil.large.job import get_array, put_array
 
 #: keys that are counted at a time
 BIN = 2**22
@@ -47,9 +46,9 @@ class Check(msgspec.Struct, frozen=True):
     keep_rare: bool = False
 
     @classmethod
-    def load(cls, work: Path) -> Check:
+    def load(cls, work: Store) -> Check:
         """Read it from the folder of working files."""
-        return msgspec.msgpack.decode((work / "check.msgpack").read_bytes(), type=cls)
+        return work.get_plain("check", cls)
 
     def read(self, at: int, columns: list[str]) -> pl.DataFrame:
         """Columns of one published file."""
@@ -97,7 +96,7 @@ def _starts(keys: AnyArray) -> Indices:
 
 def deal(task: Task) -> Result:
     """Read one published file, see that its cells are possible ones, and deal the keys of its rows into bins."""
-    work, at = Path(task["work"]), int(task["at"])
+    work, at = opened(task["work"]), int(task["at"])
     check = Check.load(work)
     wanted = list(dict.fromkeys(column for table in check.tables for column in table.columns))
     frame = check.read(at, [*wanted, *check.carried])
@@ -118,8 +117,8 @@ def deal(task: Task) -> Result:
         dealt = [keys[starts], copies.astype(np.uint64), (before + 1 + order[starts]).astype(np.uint64)]
         if table is check.tables[-1]:
             dealt += [ends.reduceat(mark[order], starts) for mark in marks for ends in (np.minimum, np.maximum)]
-        put_array(work / f"keys-{number}-{at}.npy", np.column_stack(dealt))
-        put_array(work / f"keys-{number}-{at}.ends.npy", np.searchsorted(one[starts], np.arange(check.bins + 1)))
+        work.put(f"keys-{number}-{at}", np.column_stack(dealt))
+        work.put(f"keys-{number}-{at}.ends", np.searchsorted(one[starts], np.arange(check.bins + 1)))
     return {"records": frame.height, "wrong": []}
 
 
@@ -137,21 +136,19 @@ def _unusable(check: Check, frame: pl.DataFrame, before: int) -> list[str]:
 
 def count(task: Task) -> Result:
     """Count the keys of one table in one bin over all files."""
-    work, number, one = Path(task["work"]), int(task["table"]), int(task["bin"])
+    work, number, one = opened(task["work"]), int(task["table"]), int(task["bin"])
     check = Check.load(work)
     dealt = []
     for at in range(len(check.files)):
-        low, high = get_array(work / f"keys-{number}-{at}.ends.npy")[one : one + 2].tolist()
-        dealt.append(np.array(get_array(work / f"keys-{number}-{at}.npy")[low:high]))
+        low, high = work.get(f"keys-{number}-{at}.ends")[one : one + 2].tolist()
+        dealt.append(np.array(work.get(f"keys-{number}-{at}")[low:high]))
     keys = np.concatenate(dealt)
     keys = keys[np.lexsort((keys[:, 3], keys[:, 1], keys[:, 0]))]
     starts = _starts(keys[:, :2])
     copies = np.add.reduceat(keys[:, 2].astype(np.int64), starts) if len(keys) else np.zeros(0, dtype=np.int64)
     rare = copies < check.tables[number].k
     if check.keep_rare:
-        put_array(
-            work / f"rare-{number}-{one}.npy", np.column_stack([keys[starts, :2], copies.astype(np.uint64)])[rare]
-        )
+        work.put(f"rare-{number}-{one}", np.column_stack([keys[starts, :2], copies.astype(np.uint64)])[rare])
     smallest = int(copies.min()) if len(copies) else np.iinfo(np.int64).max
     least = keys[starts, 3][copies == smallest][:5] if rare.any() else keys[:0, 3]
     alike = []

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from tsveil._types import AnyArray, Array, Indices
+from tsveil.data.store import Store
 from tsveil.engine.base import Result
-from tsveil.large.job import Job, get_array, put_array
+from tsveil.large.job import Job
 from tsveil.large.parts import mixed
 from tsveil.large.source import as_values
 
@@ -46,9 +46,9 @@ def marks(values: Array) -> AnyArray:
     return found
 
 
-def tell_apart(spool: Path, job: Job) -> int:
+def tell_apart(store: Store, job: Job) -> int:
     """Number the distinct rows of all files, and keep the number of each published row; gives how many there are."""
-    every = np.concatenate([get_array(spool / f"marks-{at}.npy", whole=True) for at in range(job.files)])
+    every = np.concatenate([store.get(f"marks-{at}", whole=True) for at in range(job.files)])
     # Equal marks come together, each time in the order of the rows.
     order = np.lexsort((every[:, 1], every[:, 0]))
     every = every[order]
@@ -60,20 +60,20 @@ def tell_apart(spool: Path, job: Job) -> int:
     number[by_row] = np.arange(len(first))
     of_row = np.empty(len(order), dtype=np.int64)
     of_row[order] = number[np.cumsum(begins) - 1]
-    put_array(spool / "distinct.of_row.npy", of_row)
-    put_array(spool / "distinct.first.npy", first[by_row])
-    put_array(spool / "distinct.copies.npy", np.bincount(of_row))
+    store.put("distinct.of_row", of_row)
+    store.put("distinct.first", first[by_row])
+    store.put("distinct.copies", np.bincount(of_row))
     return len(first)
 
 
-def collect(spool: Path, job: Job, at: int) -> Result:
+def collect(store: Store, job: Job, at: int) -> Result:
     """Keep the rows of one published file that occur in no file before it."""
-    first = get_array(spool / "distinct.first.npy")
+    first = store.get("distinct.first")
     start, stop = job.file_range(at)
     low, high = np.searchsorted(first, [start, stop])
-    path = spool.parent / "published" / "data" / f"part-{at:05d}.parquet"
+    path = job.published_file(at)
     rows = pl.read_parquet(path, columns=list(job.source.columns), glob=False).select(job.source.columns)
-    put_array(spool / f"distinct-{at}.npy", as_values(rows[np.asarray(first[low:high]) - start]))
+    store.put(f"distinct-{at}", as_values(rows[np.asarray(first[low:high]) - start]))
     return {}
 
 
@@ -92,10 +92,10 @@ class Piece:
         return np.where((of_row >= self.start) & (of_row < self.start + len(self.first)), of_row - self.start, -1)
 
 
-def pieces(spool: Path, job: Job) -> Iterator[Piece]:
+def pieces(store: Store, job: Job) -> Iterator[Piece]:
     """All distinct rows, in pieces that depend on the release alone."""
-    first = get_array(spool / "distinct.first.npy")
-    copies = get_array(spool / "distinct.copies.npy")
+    first = store.get("distinct.first")
+    copies = store.get("distinct.copies")
     ends = np.searchsorted(first, np.minimum(np.arange(job.files + 1) * job.file_rows, job.n))
     most = PIECE // len(job.source.columns)
     begin = 0
@@ -104,7 +104,7 @@ def pieces(spool: Path, job: Job) -> Iterator[Piece]:
         while end < job.files and ends[end + 1] - ends[begin] <= most:
             end += 1
         if ends[end] > ends[begin]:
-            found = [get_array(spool / f"distinct-{at}.npy", whole=True) for at in range(begin, end)]
+            found = [store.get(f"distinct-{at}", whole=True) for at in range(begin, end)]
             span = slice(int(ends[begin]), int(ends[end]))
             yield Piece(np.concatenate(found), np.array(first[span]), np.array(copies[span]), span.start)
         begin = end

@@ -20,8 +20,9 @@ import polars as pl
 
 from tsveil._types import Array
 from tsveil.attack.attribute import SHARE, SMALLEST, missing
+from tsveil.data.store import Store, opened, put_file
 from tsveil.engine.base import Result, Task
-from tsveil.large.job import Job, get_array, load, put
+from tsveil.large.job import Job, load
 from tsveil.large.source import as_values
 from tsveil.large.steps import carried_of, merged_moments, moments
 
@@ -29,14 +30,12 @@ from tsveil.large.steps import carried_of, merged_moments, moments
 GROUPS = 2**20
 
 
-def in_file(spool: Path, job: Job, at: int) -> list[list[float]]:
+def in_file(store: Store, job: Job, at: int) -> list[list[float]]:
     """Write what the groups of one file carry; gives the moments of each numeric column, nothing for others."""
     if not job.source.confidential:
         return []
     start, stop = job.file_range(at)
-    carried = carried_of(spool, job, at).with_columns(
-        group=np.array(get_array(spool / "distinct.of_row.npy")[start:stop])
-    )
+    carried = carried_of(store, job, at).with_columns(group=np.array(store.get("distinct.of_row")[start:stop]))
     found = []
     for number, name in enumerate(job.source.confidential):
         value, numeric = pl.col(name), carried[name].dtype.is_numeric()
@@ -52,10 +51,7 @@ def in_file(spool: Path, job: Job, at: int) -> list[list[float]]:
             )
             .sort("group")
         )
-        put(
-            spool / f"given-{number}-{at}.arrow",
-            lambda path, groups=groups: groups.write_ipc(path, compression="uncompressed"),
-        )
+        store.put_frame(f"given-{number}-{at}", groups)
         numbers = carried.filter(~missing(value)).select(name) if numeric else pl.DataFrame()
         found.append(moments(as_values(numbers)).ravel().tolist() if len(numbers) else [])
     return found
@@ -74,27 +70,25 @@ def deviations(job: Job, files: Sequence[list[list[float]]]) -> list[float]:
     return found
 
 
-def tasks(spool: Path, job: Job, distinct: int, files: Sequence[list[list[float]]]) -> list[dict[str, Any]]:
+def tasks(store: Store, job: Job, distinct: int, files: Sequence[list[list[float]]]) -> list[dict[str, Any]]:
     """What is to be put together."""
     if not job.source.confidential:
         return []
     near = deviations(job, files)
     return [
-        {"spool": str(spool), "at": at, "first": first, "last": min(first + GROUPS, distinct), "deviations": near}
+        {"store": store.handle, "at": at, "first": first, "last": min(first + GROUPS, distinct), "deviations": near}
         for at, first in enumerate(range(0, distinct, GROUPS))
     ]
 
 
 def merged(task: Task) -> Result:
     """The groups, of some, that give a value away; and how many records that are, for each carried column."""
-    spool, at = Path(task["spool"]), int(task["at"])
-    job = load(spool)
+    store, at = opened(task["store"]), int(task["at"])
+    job = load(store)
     inside = pl.col("group").is_between(int(task["first"]), int(task["last"]) - 1)
     counts = []
     for number, deviation in enumerate(task["deviations"]):
-        parts = [
-            pl.scan_ipc(spool / f"given-{number}-{one}.arrow").filter(inside).collect() for one in range(job.files)
-        ]
+        parts = [store.get_frame(f"given-{number}-{one}").filter(inside) for one in range(job.files)]
         near = pl.lit(False)
         if deviation >= 0:
             width = (pl.col("high").max() - pl.col("low").min()).cast(pl.Float64)
@@ -113,24 +107,21 @@ def merged(task: Task) -> Result:
             .drop("near")
             .sort("group")
         )
-        put(
-            spool / f"gives-{number}-{at}.arrow",
-            lambda path, found=found: found.write_ipc(path, compression="uncompressed"),
-        )
+        store.put_frame(f"gives-{number}-{at}", found)
         counts.append(int(found["records"].sum()))
     return {"records": counts}
 
 
-def listed(spool: Path, job: Job, at: int, merges: int) -> None:
+def listed(store: Store, job: Job, at: int, merges: int) -> None:
     """The records of one published file whose values are given away, for the owner; columns as in a small release's list."""
     start, stop = job.file_range(at)
     name = f"part-{at:05d}.parquet"
-    private = spool.parent / "private"
+    private = Path(job.place) / "private"
     known = pl.read_parquet(private / "id_map" / name, columns=["original"], glob=False)
-    known = known.with_columns(group=np.array(get_array(spool / "distinct.of_row.npy")[start:stop]))
+    known = known.with_columns(group=np.array(store.get("distinct.of_row")[start:stop]))
     parts = []
     for number, column in enumerate(job.source.confidential):
-        gives = pl.concat([pl.read_ipc(spool / f"gives-{number}-{one}.arrow") for one in range(merges)])
+        gives = pl.concat([store.get_frame(f"gives-{number}-{one}") for one in range(merges)])
         found = known.join(gives, on="group", how="inner", maintain_order="left")
         parts.append(
             found.select(
@@ -142,4 +133,4 @@ def listed(spool: Path, job: Job, at: int, merges: int) -> None:
                 "exactly",
             )
         )
-    put(private / "attribute_disclosure" / name, lambda path: pl.concat(parts).write_parquet(path))
+    put_file(private / "attribute_disclosure" / name, lambda path: pl.concat(parts).write_parquet(path))

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from tsveil._types import AnyArray, Indices
+from tsveil.data.store import Store, opened
 from tsveil.engine.base import Engine, Result, Task
-from tsveil.large.job import Job, get_array, load, put_array
+from tsveil.large.job import Job, load
 from tsveil.large.source import as_values
 
 #: people of whom is asked whether known values single them out, and how often with other values
@@ -49,10 +49,10 @@ def known_points(T: int, n: int, person: int, draw: int) -> Indices:
     return np.random.default_rng([person, draw]).choice(T, n, replace=False)
 
 
-def singled_out(spool: Path, job: Job, engine: Engine) -> dict[str, SingledOut]:
+def singled_out(store: Store, job: Job, engine: Engine) -> dict[str, SingledOut]:
     """Who is singled out: for each series, or for points of several dimensions."""
     n = int(job.settings["n"])
-    todo = [{"spool": str(spool), "at": at} for at in range(job.files)]
+    todo = [{"store": store.handle, "at": at} for at in range(job.files)]
     found = engine.map(agreeing, todo, "Counting who is singled out")
     names = list(_points(job))
     first = [np.sum([one["shared"][at] for one in found], axis=0).argmin(axis=0).tolist() for at in range(len(names))]
@@ -62,7 +62,7 @@ def singled_out(spool: Path, job: Job, engine: Engine) -> dict[str, SingledOut]:
         random = np.sum([one["random"][number] for one in found], axis=0) == 1
         chosen = [
             alone_after(*ways, point, n) or bool(drawn.any())
-            for ways, point, drawn in zip(_all_ways(spool, job, number), first[number], random, strict=True)
+            for ways, point, drawn in zip(_all_ways(store, job, number), first[number], random, strict=True)
         ]
         shares[name] = SingledOut(100 * float(random.mean()), 100 * float(np.mean(chosen)), len(chosen))
     return shares
@@ -91,11 +91,11 @@ def _against(column: AnyArray, own: AnyArray) -> tuple[Indices, Indices]:
 
 def _compared(task: Task) -> Iterator[tuple[AnyArray, AnyArray]]:
     """For each series of one published file: numbers that agree where the values do, (points, records), and those of the people."""
-    spool, at = Path(task["spool"]), int(task["at"])
-    job = load(spool)
-    outs = [get_array(spool / f"people-{one}.out.npy", whole=True) for one in range(job.files)]
+    store, at = opened(task["store"]), int(task["at"])
+    job = load(store)
+    outs = [store.get(f"people-{one}.out", whole=True) for one in range(job.files)]
     people = np.concatenate(outs)[:SINGLED]
-    path = spool.parent / "published" / "data" / f"part-{at:05d}.parquet"
+    path = job.published_file(at)
     released = as_values(pl.read_parquet(path, columns=list(job.source.columns), glob=False).select(job.source.columns))
     for points in _points(job).values():
         codes = np.empty((len(points), len(released)), dtype=np.int32)
@@ -111,7 +111,7 @@ def _compared(task: Task) -> Iterator[tuple[AnyArray, AnyArray]]:
 
 def agreeing(task: Task) -> Result:
     """How many records of one published file agree with each person, for every series: at points drawn at random, and at each point."""
-    n = int(load(task["spool"]).settings["n"])
+    n = int(load(opened(task["store"])).settings["n"])
     random, shared = [], []
     for codes, own in _compared(task):
         sizes = [np.bincount(code, minlength=SINGLED + 1)[mine] for code, mine in zip(codes, own, strict=True)]
@@ -130,6 +130,7 @@ def agreeing(task: Task) -> Result:
 
 def ways_to_agree(task: Task) -> Result:
     """In what ways the records of one published file that have a person's first value agree with the person at the other points."""
+    store = opened(task["store"])
     for number, (codes, own) in enumerate(_compared(task)):
         bits, counts = [], []
         for mine, point in zip(own.T, task["first"][number], strict=True):
@@ -137,19 +138,17 @@ def ways_to_agree(task: Task) -> Result:
             ways, copies = np.unique(np.packbits(mine == near.T, axis=1), axis=0, return_counts=True)
             bits.append(ways[:WAYS])
             counts.append(copies[:WAYS])
-        stem = f"{task['spool']}/ways-{number}-{task['at']}"
-        put_array(Path(f"{stem}.npy"), np.concatenate(bits))
-        put_array(Path(f"{stem}.counts.npy"), np.concatenate(counts))
-        put_array(Path(f"{stem}.ends.npy"), np.cumsum([0, *map(len, bits)]))
+        stem = f"ways-{number}-{task['at']}"
+        store.put(stem, np.concatenate(bits))
+        store.put(f"{stem}.counts", np.concatenate(counts))
+        store.put(f"{stem}.ends", np.cumsum([0, *map(len, bits)]))
     return {}
 
 
-def _all_ways(spool: Path, job: Job, number: int) -> Iterator[tuple[AnyArray, Indices]]:
+def _all_ways(store: Store, job: Job, number: int) -> Iterator[tuple[AnyArray, Indices]]:
     """For each person the ways of all files, and how many records there are of each."""
     stems = [f"ways-{number}-{at}" for at in range(job.files)]
-    ways, counts, ends = (
-        [get_array(spool / f"{stem}{part}.npy") for stem in stems] for part in ("", ".counts", ".ends")
-    )
+    ways, counts, ends = ([store.get(f"{stem}{part}") for stem in stems] for part in ("", ".counts", ".ends"))
     for person in range(len(ends[0]) - 1):
         own = [slice(*end[person : person + 2].tolist()) for end in ends]
         bits, copies = ([part[one] for part, one in zip(parts, own, strict=True)] for parts in (ways, counts))

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,12 @@ import numpy as np
 from tsveil.attack._columns import DEEPEST
 from tsveil.attack.fits import Run, fitting, made_for_series
 from tsveil.attack.probabilistic import CELLS, fellegi_sunter
+from tsveil.data.store import Store, opened
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.large import attacks, given_away
 from tsveil.large.columns import look_at_column
 from tsveil.large.distinct import collect, tell_apart
-from tsveil.large.job import Job, get_array, load, put_array
+from tsveil.large.job import Job, load
 from tsveil.large.losses import released_products
 from tsveil.large.people import AT_ONCE, border_of, file_runs, wanted
 from tsveil.large.ways import sized
@@ -76,9 +76,9 @@ def column_attacks(job: Job) -> list[Run]:
     return chosen(job.method, job.settings, sized(job))
 
 
-def attacked(spool: Path, job: Job, files: Sequence[Result], engine: Engine) -> Attacked:
+def attacked(store: Store, job: Job, files: Sequence[Result], engine: Engine) -> Attacked:
     """Run all attacks that fit."""
-    return _Attacks(spool, job, engine).run(files)
+    return _Attacks(store, job, engine).run(files)
 
 
 def work(task: Task) -> Result:
@@ -88,15 +88,15 @@ def work(task: Task) -> Result:
 
 def prepare(task: Task) -> Result:
     """The distinct rows of one published file, what they carry, and squares of its originals around the means of the series, for their scale."""
-    spool, at = Path(task["spool"]), int(task["at"])
-    job = load(spool)
-    collect(spool, job, at)
-    X = get_array(spool / f"original-{at}.npy")
+    store, at = opened(task["store"]), int(task["at"])
+    job = load(store)
+    collect(store, job, at)
+    X = store.get(f"original-{at}")
     sums = []
     for role, ruler in zip(job.source.series, task["rulers"], strict=True):
         unit = Ruler(*ruler).measure(np.asarray(X[job.source.span(role.name)]))
         sums.append([int(half.item()) for half in exact_sums(np.square(unit), None)])
-    return {"squares": sums, "carried": given_away.in_file(spool, job, at)}
+    return {"squares": sums, "carried": given_away.in_file(store, job, at)}
 
 
 KINDS: dict[str, Callable[[Task], Result]] = {
@@ -115,15 +115,15 @@ KINDS: dict[str, Callable[[Task], Result]] = {
 class _Attacks:
     """The attacks of one job, planned."""
 
-    def __init__(self, spool: Path, job: Job, engine: Engine) -> None:
-        self.spool, self.job, self.engine = spool, job, engine
+    def __init__(self, store: Store, job: Job, engine: Engine) -> None:
+        self.store, self.job, self.engine = store, job, engine
         self.runs = column_attacks(job)
         blocks = job.source.series or job.source.blocks
         self.columns = [place for b in blocks for place in range(*job.source.span(b.name).indices(len(job.low)))]
         widths = [len(b.columns) for b in blocks]
         #: numbers of known columns: one more each time, or those of a whole series
         self.counts = np.cumsum(widths).tolist() if job.source.series else list(range(1, len(self.columns) + 1))
-        self.distinct = tell_apart(spool, job)
+        self.distinct = tell_apart(store, job)
         self.found = Attacked()
         #: figure -> tasks
         self.tasks: dict[str, list[dict[str, Any]]] = {}
@@ -140,7 +140,7 @@ class _Attacks:
         keep = all(people == self.job.n for people in self.people.values())
         todo = [{**task, "keep": keep} for tasks in self.tasks.values() for task in tasks]
         merges = [
-            {**task, "do": "given_away"} for task in given_away.tasks(self.spool, self.job, self.distinct, self.carried)
+            {**task, "do": "given_away"} for task in given_away.tasks(self.store, self.job, self.distinct, self.carried)
         ]
         results = iter(self.engine.map(work, todo + merges, "Attacking the release"))
         done = {figure: [next(results) for _ in tasks] for figure, tasks in self.tasks.items()}
@@ -169,7 +169,7 @@ class _Attacks:
             sums = [sum(one["units"][at][half] for one in files) for half in (0, 1)]
             bounds.append([low, high - low, float(_total(sums)) / count])
             counts.append(count)
-        every = {"spool": str(self.spool)}
+        every = {"store": self.store.handle}
         todo: list[dict[str, Any]] = [{"do": "prepare", "at": at, "rulers": bounds, **every} for at in range(job.files)]
         figures = [run.figure for run in self.runs] + ([] if job.source.series else ["ID"])
         window = next((run.window for run in self.runs if run.window is not None), 0)
@@ -196,7 +196,7 @@ class _Attacks:
         """Tasks for the people of some published files each."""
         border = border_of(self.job.n, people)
         self.tasks[name] = [
-            {"do": do, "spool": str(self.spool), "figure": name, "at": at, "first": first, "last": last, "border": border, **more}
+            {"do": do, "store": self.store.handle, "figure": name, "at": at, "first": first, "last": last, "border": border, **more}
             for at, (first, last) in enumerate(file_runs(self.job, people))
         ]  # fmt: skip
         self.people[name.split(" ")[0]] = people
@@ -241,7 +241,7 @@ class _Attacks:
         """Both projections: the intruder tries both, and takes the better."""
         job = self.job
         constant = np.array([self.of_column[column]["ruler"][1] == 0 for column in self.columns])
-        products, counts = released_products(self.spool, job, constant), list(range(1, len(job.source.blocks) + 1))
+        products, counts = released_products(self.store, job, constant), list(range(1, len(job.source.blocks) + 1))
         for how in ("pcp", "zscores"):
             blocks = []
             for role in job.source.blocks:
@@ -261,7 +261,7 @@ class _Attacks:
         people = wanted(self.job, RANGE * width)
         tasks, border = -(-people // AT_ONCE), border_of(self.job.n, people)
         self.tasks[run.figure] = [
-            {"do": "in_ranges", "spool": str(self.spool), "figure": run.figure, "at": at, "tasks": tasks, "border": border, **shared}
+            {"do": "in_ranges", "store": self.store.handle, "figure": run.figure, "at": at, "tasks": tasks, "border": border, **shared}
             for at in range(tasks)
         ]  # fmt: skip
         self.people[run.figure] = people
@@ -275,7 +275,7 @@ class _Attacks:
         for count in tasks[0]["counts"]:
             known = total.reshape(-1, 1 << count).sum(axis=0)
             model = fellegi_sunter(known, 1 / math.sqrt(self.people["PLD"] * self.job.n))
-            put_array(self.spool / f"weights-{count}.npy", model.weights)
+            self.store.put(f"weights-{count}", model.weights)
         todo = [{**task, "do": "by_agreement", "keep": keep} for task in tasks]
         return self.engine.map(work, todo, "Weighing agreements")
 

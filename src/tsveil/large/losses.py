@@ -3,23 +3,22 @@
 A published file holds fixed rows of the release, whatever files the input came in and wherever the work is done; its sums are computed
 in one way only, and they are added in the order of the files. So the figures do not depend on engine, workers or input files, to the last bit.
 
-Of attributes, means, covariances and fourth moments are sums around the original's mean. What the attacks need later is kept in the spool:
+Of attributes, means, covariances and fourth moments are sums around the original's mean. What the attacks need later is kept in the store:
 the originals (and for attacks by columns the protected values) of the file by columns, and a mark of each protected row.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tsveil._types import Array
+from tsveil.data.store import Store
 from tsveil.engine.base import Result
 from tsveil.large.distinct import marks
-from tsveil.large.job import Job, put, put_array
+from tsveil.large.job import Job
 from tsveil.large.known_values import SINGLED
 from tsveil.measure import microdata
 from tsveil.measure.disclosure_risk import interval_disclosure
@@ -27,19 +26,21 @@ from tsveil.measure.forecast import fitting_models
 from tsveil.measure.information_loss import series_loss
 from tsveil.transform.normalise import Ruler, exact_sums
 
+#: what is summed over the records of a file
+SUMS = ("lost", "counted", "first", "first2", "second", "second2", "fourth", "size2")
 #: records whose products are summed at a time
 ROWS = 4096
 
 
-def file_figures(spool: Path, job: Job, at: int, X: Array, Y: Array, *, by_columns: bool) -> Result:
+def file_figures(store: Store, job: Job, at: int, X: Array, Y: Array, *, by_columns: bool) -> Result:
     """The sums of one published file; what the attacks need of it is kept for later steps, both sides of it if they go `by_columns`."""
-    put_array(spool / f"original-{at}.npy", np.ascontiguousarray(X.T))
+    store.put(f"original-{at}", np.ascontiguousarray(X.T))
     if by_columns:
-        put_array(spool / f"released-{at}.npy", np.ascontiguousarray(Y.T))
-    put_array(spool / f"marks-{at}.npy", marks(Y))
+        store.put(f"released-{at}", np.ascontiguousarray(Y.T))
+    store.put(f"marks-{at}", marks(Y))
     if job.method == "nlk":
         # Published rows are in random order, so the first ones are a sample.
-        put_array(spool / f"people-{at}.out.npy", Y[:SINGLED])
+        store.put(f"people-{at}.out", Y[:SINGLED])
     figures: Result = {"records": len(X), "sse": math.fsum(np.square(X - Y).sum(axis=1)), "series": {}, "units": []}
     disclosed, lost = [], []
     for role in job.source.series:
@@ -56,14 +57,14 @@ def file_figures(spool: Path, job: Job, at: int, X: Array, Y: Array, *, by_colum
         disclosed.append(per_record)
         lost.append(loss.per_record_il)
     if not job.source.series:
-        lost.append(_attribute_sums(spool, job, at, X, Y))
-    put_array(spool / f"lost-{at}.npy", np.mean(lost, axis=0))
+        lost.append(_attribute_sums(store, job, at, X, Y))
+    store.put(f"lost-{at}", np.mean(lost, axis=0))
     if disclosed:
-        put_array(spool / f"disclosed-{at}.npy", np.mean(disclosed, axis=0))
+        store.put(f"disclosed-{at}", np.mean(disclosed, axis=0))
     return figures
 
 
-def _attribute_sums(spool: Path, job: Job, at: int, X: Array, Y: Array) -> Array:
+def _attribute_sums(store: Store, job: Job, at: int, X: Array, Y: Array) -> Array:
     """Write sums of powers around the original's mean, in units of its range; gives the loss of each record in percent."""
     mean, width = np.array(job.mean), _width(job)
     c, c2 = (X - mean) / width, (Y - mean) / width
@@ -79,14 +80,10 @@ def _attribute_sums(spool: Path, job: Job, at: int, X: Array, Y: Array) -> Array
         "fourth": _products(np.square(c)),
         "size2": np.abs(Y).max(axis=0),
     }
-    put(spool / f"sums-{at}.npz", lambda path: _savez(path, sums))
+    for name, total in sums.items():
+        store.put(f"sums-{name}-{at}", np.asarray(total))
     per_record: Array = 100 * lost.sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
     return per_record
-
-
-def _savez(path: Path, arrays: Mapping[str, Any]) -> None:
-    with path.open("wb") as file:
-        np.savez(file, **arrays)
 
 
 def _width(job: Job) -> Array:
@@ -104,23 +101,22 @@ def _products(c: Array) -> Array:
     return total
 
 
-def _summed(spool: Path, job: Job) -> dict[str, Any]:
+def _summed(store: Store, job: Job) -> dict[str, Any]:
     """The sums of all files."""
     total: dict[str, Any] = {}
     for at in range(job.files):
-        with np.load(spool / f"sums-{at}.npz") as sums:
-            for name in sums.files:
-                part = sums[name]
-                if name not in total:
-                    total[name] = part
-                else:
-                    total[name] = np.maximum(total[name], part) if name == "size2" else total[name] + part
+        for name in SUMS:
+            part = store.get(f"sums-{name}-{at}", whole=True)
+            if name not in total:
+                total[name] = part
+            else:
+                total[name] = np.maximum(total[name], part) if name == "size2" else total[name] + part
     return total
 
 
-def attribute_losses(spool: Path, job: Job) -> dict[str, float]:
+def attribute_losses(store: Store, job: Job) -> dict[str, float]:
     """IL1 to IL5 and PIL from the sums of all files."""
-    total = _summed(spool, job)
+    total = _summed(store, job)
     n, width, mean = job.n, _width(job), np.array(job.mean)
     size = np.maximum(np.abs(job.low), np.abs(job.high))
     # The sums were taken around the original's mean, up to rounding; what that leaves is taken off.
@@ -136,9 +132,9 @@ def attribute_losses(spool: Path, job: Job) -> dict[str, float]:
     return {**figures, "PIL": bounded.mean}
 
 
-def released_products(spool: Path, job: Job, constant: Array) -> Array:
+def released_products(store: Store, job: Job, constant: Array) -> Array:
     """Sums of products of the released columns, each standardised, up to a factor; zero for those that are constant."""
-    total = _summed(spool, job)
+    total = _summed(store, job)
     d2 = total["first2"] / job.n
     v2 = total["second2"] / job.n - np.outer(d2, d2)
     scale = np.where(constant, np.inf, np.sqrt(np.maximum(np.diag(v2), np.finfo(np.float64).tiny)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from tsveil.data.store import Store
 from tsveil.engine.base import Engine, Result
 from tsveil.large.columns import PERCENTS
 from tsveil.large.job import Job
@@ -22,14 +22,14 @@ from tsveil.measure.scorecard import Scorecard
 from tsveil.measure.series import MEANINGS, with_meanings
 
 
-def scorecard(spool: Path, job: Job, files: Sequence[Result], engine: Engine) -> tuple[Scorecard, dict[str, int]]:
+def scorecard(store: Store, job: Job, files: Sequence[Result], engine: Engine) -> tuple[Scorecard, dict[str, int]]:
     """Loss and risk of the whole release, and for each carried column the number of records whose value is given away.
 
     What was found of each record is written to the private folder.
     """
-    found = attacked(spool, job, files, engine)
-    write_risks(spool, job, found, engine)
-    card = _of_series(job, files, found) if job.source.series else _of_attributes(spool, job, found)
+    found = attacked(store, job, files, engine)
+    write_risks(store, job, found, engine)
+    card = _of_series(job, files, found) if job.source.series else _of_attributes(store, job, found)
     return card, found.given_away
 
 
@@ -61,8 +61,8 @@ def _of_series(job: Job, files: Sequence[Result], found: Attacked) -> Scorecard:
     return _card(job, figures, per_series, options, shown, found, attributes)
 
 
-def _of_attributes(spool: Path, job: Job, found: Attacked) -> Scorecard:
-    figures = attribute_losses(spool, job)
+def _of_attributes(store: Store, job: Job, found: Attacked) -> Scorecard:
+    figures = attribute_losses(store, job)
     width = len(job.source.columns)
     options = {"score": "max", "known": f"1 to {width} attributes", "ties": "expected", "scaling": "original"}
     figures |= {figure: float(np.mean(rates)) for figure, rates in found.by_known.items()}

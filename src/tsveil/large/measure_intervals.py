@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -19,8 +18,9 @@ import polars as pl
 from tsveil._types import AnyArray, Array, Indices, Mask
 from tsveil.attack.kp import envelope_linkages
 from tsveil.data.intervals import IntervalTable
+from tsveil.data.store import Store, opened
 from tsveil.engine.base import Engine, Result, Task
-from tsveil.large.job import Job, get_array, load, put_array
+from tsveil.large.job import Job, load
 from tsveil.large.people import border_of, rows_of, told, wanted
 from tsveil.measure.kp import (
     NEAREST,
@@ -54,28 +54,28 @@ def asked_records(job: Job, start: int, stop: int) -> Indices:
     return wanted[(wanted >= start) & (wanted < stop)].astype(np.int64)
 
 
-def _queries(spool: Path, job: Job) -> tuple[Indices, Array, Array, Array]:
+def _queries(store: Store, job: Job) -> tuple[Indices, Array, Array, Array]:
     """The time points that range queries name, their lower and upper ends, and the curves that are looked for."""
     queries = asked(job.n, len(job.source.columns))
-    values = np.concatenate([get_array(spool / f"asked-{at}.npy", whole=True) for at in range(job.chunks)])
+    values = np.concatenate([store.get(f"asked-{at}", whole=True) for at in range(job.chunks)])
     place = np.searchsorted(asked_records(job, 0, job.n), queries.ends)
     low, high = queries.ranges(values[place, queries.points[:, None, :]])
     return queries.points, low, high, values[np.searchsorted(asked_records(job, 0, job.n), queries.curves)]
 
 
-def _query_error(spool: Path, job: Job, files: Sequence[Result]) -> QueryError:
-    answers = [get_array(spool / f"ranges-{one['at']}.npy", whole=True) for one in files]
+def _query_error(store: Store, job: Job, files: Sequence[Result]) -> QueryError:
+    answers = [store.get(f"ranges-{one['at']}", whole=True) for one in files]
     total = np.array([[math.fsum(cell) for cell in zip(*rows, strict=True)] for rows in zip(*answers, strict=True)])
     if job.method != "kp":
         return QueryError(*range_figures(total, job.n), None)
-    near, got = (_nearest_of_all(spool, files, side) for side in NEAR)
+    near, got = (_nearest_of_all(store, files, side) for side in NEAR)
     found = [np.isin(a, b).mean() for a, b in zip(near, got, strict=True)]
     return QueryError(*range_figures(total, job.n), 100 * float(np.mean(found)))
 
 
-def _nearest_of_all(spool: Path, files: Sequence[Result], side: str) -> Indices:
+def _nearest_of_all(store: Store, files: Sequence[Result], side: str) -> Indices:
     """For each curve the numbers of the nearest records of all files, the lower number first where two are equally near."""
-    parts = [get_array(spool / f"near-{side}-{one['at']}.npy", whole=True) for one in files]
+    parts = [store.get(f"near-{side}-{one['at']}", whole=True) for one in files]
     distance, record = np.concatenate(parts, axis=2)
     order = np.lexsort((record, distance), axis=1)[:, :NEAREST]
     return np.take_along_axis(record, order, axis=1).astype(np.int64)
@@ -95,17 +95,17 @@ def _border(n: int, people: int) -> int:
     return border_of(n, people)
 
 
-def file_figures(spool: Path, job: Job, at: int, X: Array, kept: Mask, table: IntervalTable) -> Result:
+def file_figures(store: Store, job: Job, at: int, X: Array, kept: Mask, table: IntervalTable) -> Result:
     """The share of one published file; `kept` are the records that the table holds, in its order, and its people are kept for later."""
     start, stop = job.file_range(at)
     chosen = rows_of(_border(job.n, _people(job)), start, stop) - start
-    put_array(spool / f"people-{at}.npy", X[chosen])
-    put_array(spool / f"people-{at}.rows.npy", np.where(kept, np.cumsum(kept) - 1, -1)[chosen])
+    store.put(f"people-{at}", X[chosen])
+    store.put(f"people-{at}.rows", np.where(kept, np.cumsum(kept) - 1, -1)[chosen])
     x = np.ascontiguousarray(X[kept])
-    points, low, high, curves = _queries(spool, job)
-    put_array(spool / f"ranges-{at}.npy", range_answers(X, table, points, low, high))
+    points, low, high, curves = _queries(store, job)
+    store.put(f"ranges-{at}", range_answers(X, table, points, low, high))
     if table.words is not None:
-        _nearest_of_file(spool, job, at, X, kept, table, curves)
+        _nearest_of_file(store, job, at, X, kept, table, curves)
     shapes = pattern_loss(x, table) if len(x) else np.zeros(0)
     ranges = np.array(job.high) - np.array(job.low)
     losses = (value_loss(table.lo, table.hi), certainty_penalty(table.lo, table.hi, ranges), shapes)
@@ -116,11 +116,13 @@ def file_figures(spool: Path, job: Job, at: int, X: Array, kept: Mask, table: In
     }
 
 
-def _nearest_of_file(spool: Path, job: Job, at: int, X: Array, kept: Mask, table: IntervalTable, curves: Array) -> None:
-    records = np.asarray(get_array(spool / "records.npy")[slice(*job.file_range(at))])
+def _nearest_of_file(
+    store: Store, job: Job, at: int, X: Array, kept: Mask, table: IntervalTable, curves: Array
+) -> None:
+    records = np.asarray(store.get("records")[slice(*job.file_range(at))])
 
     def put_near(side: str, distance: Array, found: AnyArray) -> None:
-        put_array(spool / f"near-{side}-{at}.npy", np.stack([distance, found.astype(np.float64)]))
+        store.put(f"near-{side}-{at}", np.stack([distance, found.astype(np.float64)]))
 
     # In the order of the records: where several are equally near, those with the lowest numbers are taken, as in one piece.
     order = np.argsort(records)
@@ -139,26 +141,26 @@ def _nearest_of_file(spool: Path, job: Job, at: int, X: Array, kept: Mask, table
 
 def fitting(task: Task) -> Result:
     """How many records of one published file fit each person, by values, by pattern and by both, and whether the own one does."""
-    spool, at = Path(task["spool"]), int(task["at"])
-    job = load(spool)
-    people = np.concatenate([get_array(spool / f"people-{one}.npy", whole=True) for one in range(job.files)])
-    rows = [get_array(spool / f"people-{one}.rows.npy", whole=True) for one in range(job.files)]
+    store, at = opened(task["store"]), int(task["at"])
+    job = load(store)
+    people = np.concatenate([store.get(f"people-{one}", whole=True) for one in range(job.files)])
+    rows = [store.get(f"people-{one}.rows", whole=True) for one in range(job.files)]
     own = np.concatenate([mine if one == at else np.full_like(mine, -1) for one, mine in enumerate(rows)])
-    path = spool.parent / "published" / "data" / f"part-{at:05d}.parquet"
+    path = job.published_file(at)
     table = IntervalTable.from_frame(pl.read_parquet(path, glob=False))
     links = envelope_linkages(people, table, own)
     for name, found in links.items():
-        put_array(spool / f"fits-{name}-{at}.npy", np.stack([found.candidates, found.hit]))
+        store.put(f"fits-{name}-{at}", np.stack([found.candidates, found.hit]))
     return {"attacks": list(links)}
 
 
-def _breach(spool: Path, files: Sequence[Result], engine: Engine) -> dict[str, Array]:
+def _breach(store: Store, files: Sequence[Result], engine: Engine) -> dict[str, Array]:
     """For each attack the chance of finding the own record, for each person."""
     places = [int(one["at"]) for one in files if one["records"]]
-    done = engine.map(fitting, [{"spool": str(spool), "at": at} for at in places], "Linking by values and patterns")
+    done = engine.map(fitting, [{"store": store.handle, "at": at} for at in places], "Linking by values and patterns")
     chances = {}
     for name in done[0]["attacks"]:
-        fits, hit = np.sum([get_array(spool / f"fits-{name}-{at}.npy", whole=True) for at in places], axis=0)
+        fits, hit = np.sum([store.get(f"fits-{name}-{at}", whole=True) for at in places], axis=0)
         chances[name] = np.where(hit > 0, 1.0 / np.maximum(fits, 1), 0.0)
     return chances
 
@@ -167,12 +169,12 @@ def _breach(spool: Path, files: Sequence[Result], engine: Engine) -> dict[str, A
 
 
 def interval_card(
-    spool: Path, job: Job, files: Sequence[Result], engine: Engine, homogeneous: Mapping[str, tuple[int, int]]
+    store: Store, job: Job, files: Sequence[Result], engine: Engine, homogeneous: Mapping[str, tuple[int, int]]
 ) -> IntervalCard:
     """Losses and risks of the whole release; `homogeneous` is what the verification found."""
     published = sum(int(one["records"]) for one in files)
     total = {name: math.fsum(one[name] for one in files) for name in LOSSES}
-    chances = _breach(spool, files, engine)
+    chances = _breach(store, files, engine)
     figures = {
         "value_loss": total["value_loss"],
         "value_loss_mean": total["value_loss"] / published,
@@ -180,7 +182,7 @@ def interval_card(
         "pattern_loss": total["pattern_loss"],
         "pattern_loss_mean": total["pattern_loss"] / published,
         "suppressed": float(job.n - published),
-        **_query_error(spool, job, files).figures,
+        **_query_error(store, job, files).figures,
         **breach_figures(chances),
     }
     people = told(job, {name: len(chance) for name, chance in chances.items()})

@@ -10,13 +10,12 @@ Which records are in the sample depends on their numbers alone, through a mixing
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from tsveil._types import AnyArray, Array, Indices, Mask
-from tsveil.large.job import READING
+from tsveil.data.store import Store
 from tsveil.transform.parts import SAMPLE, principal_direction
 
 #: decimals of a direction: what differs beyond them, between machines, is rounding
@@ -87,15 +86,15 @@ class Tree:
                     waiting.append((int(child), part))
         return found
 
-    def save(self, path: Path) -> None:
-        """Write it to a file."""
-        np.savez(path, direction=self.direction, border=self.border, below=self.below, above=self.above)
+    def save(self, store: Store, number: int) -> None:
+        """Keep it as the tree of a unit."""
+        for field in fields(self):
+            store.put(f"tree-{number}.{field.name}", getattr(self, field.name))
 
     @classmethod
-    def load(cls, path: Path) -> Tree:
-        """Read it from a file."""
-        with READING, np.load(path) as file:
-            return cls(file["direction"], file["border"], file["below"], file["above"])
+    def load(cls, store: Store, number: int) -> Tree:
+        """The tree of a unit."""
+        return cls(*(store.get(f"tree-{number}.{field.name}", whole=True) for field in fields(cls)))
 
 
 def along(Z: Array, direction: Array) -> Array:

@@ -31,6 +31,7 @@ import numpy as np
 from tsveil import progress
 from tsveil._types import Array
 from tsveil.data.dataset import as_seen
+from tsveil.data.store import Folder, Store
 from tsveil.data.write import complete_folder
 from tsveil.engine.base import Engine, Result
 from tsveil.engine.choose import chosen_engine
@@ -38,7 +39,7 @@ from tsveil.errors import GuaranteeError, InputError, ParameterError, Problems, 
 from tsveil.guarantee.base import Guarantee, Verdict
 from tsveil.large import measure, steps
 from tsveil.large.intervals import interval_readme, letters_of, made_width
-from tsveil.large.job import Job, Unit, get_array, put_array
+from tsveil.large.job import Job, Unit
 from tsveil.large.known_values import singled_out
 from tsveil.large.measure_intervals import interval_card
 from tsveil.large.parts import Tree, grown, joined
@@ -151,19 +152,19 @@ def protect_folder(
         complete_folder(folder, overwrite=overwrite, marker=MARKER) as place,
         chosen_engine(engine, scheduler=scheduler, master=master) as running,
     ):
-        spool = place / "spool"
         for name in ("spool", "private"):
             (place / name).mkdir(mode=0o700)  # for their owner only
         for name in ("published/data", "private/id_map"):
             (place / name).mkdir(parents=True)
-        job = _looked(spool, job, running)
+        store = Folder(place / "spool")
+        job = _looked(store, msgspec.structs.replace(job, place=str(place)), running)
         guarantee = promise(job, method)
-        warnings = (*warnings_of(job, method), *_linking(spool, job))
+        warnings = (*warnings_of(job, method), *_linking(store, job))
         with progress.step("Shuffling"):
-            _shuffle(spool, job, seed)
-        parts = _scattered(spool, job, running)
-        done = _protected(spool, job, parts, seed, running)
-        files = _assembled(spool, job, done, running)
+            _shuffle(store, job, seed)
+        parts = _scattered(store, job, running)
+        done = _protected(store, job, parts, seed, running)
+        files = _assembled(store, job, done, running)
         published = sorted((place / "published" / "data").glob("*.parquet"))
         blocks = [(block.name, block.columns) for block in source.blocks]
         records = sum(int(one["records"]) for one in files)
@@ -172,14 +173,14 @@ def protect_folder(
                 f"nothing can be published: all {source.n} records would be suppressed\n  options: a smaller k or P"
             )
         checked = verify_files(
-            guarantee, published, blocks, running, spool / "verify", records=records, carried=source.confidential
+            guarantee, published, blocks, running, store, records=records, carried=source.confidential
         )
         verdict = checked.verdict
         refuse_unverified(verdict, allow_unverified)
         card: Scorecard | IntervalCard
         given_away: dict[str, int]
         if isinstance(method, IntervalMethod):
-            card, given_away = interval_card(spool, job, files, running, checked.homogeneous), {}
+            card, given_away = interval_card(store, job, files, running, checked.homogeneous), {}
             warnings += method.warnings(source.n - records) if isinstance(method, KP) else ()
             warnings += tuple(
                 disclosed_warning(name, class_words(guarantee), disclosed, records)
@@ -187,8 +188,8 @@ def protect_folder(
                 if disclosed
             )
         else:
-            card, given_away = measure.scorecard(spool, job, files, running)
-        alone = singled_out(spool, job, running) if isinstance(method, NLK) else {}
+            card, given_away = measure.scorecard(store, job, files, running)
+        alone = singled_out(store, job, running) if isinstance(method, NLK) else {}
         warnings += tuple(found.warning(name, int(method.settings()["n"])) for name, found in alone.items())
         with progress.step("Writing the reports"):
             facts = _facts(job, done, files, running)
@@ -199,19 +200,19 @@ def protect_folder(
                 facts["records whose carried value is given away"] = given_away
             release = LargeRelease(folder, source, method, guarantee, verdict, card, warnings, facts, given_away)
             _write_texts(place, release, seed, title, extra or {})
-        shutil.rmtree(spool)
+        shutil.rmtree(store.path)
     return release
 
 
 # -- the steps, as seen from here -------------------------------------------------------------------------------------
 
 
-def _looked(spool: Path, job: Job, engine: Engine) -> Job:
+def _looked(store: Store, job: Job, engine: Engine) -> Job:
     """The job with the bounds and moments of the data, which are fit to be protected."""
     method = job.chosen()
-    job.save(spool)
-    _tried(spool, job, engine)
-    found = engine.map(steps.look, steps.tasks(spool, job.chunks), "Looking through the records")
+    job.save(store)
+    _tried(store, job, engine)
+    found = engine.map(steps.look, steps.tasks(store, job.chunks), "Looking through the records")
     problems = Problems("the input cannot be used")
     count = sum(int(one["count"]) for one in found)
     told = [problem for one in found for problem in one["problems"]][: 2 * MOST]
@@ -222,11 +223,11 @@ def _looked(spool: Path, job: Job, engine: Engine) -> Job:
     if count:
         problems.hint("options: drop or fill them before; rows are counted from 1 in each file")
     elif job.source.id is not None:
-        _check_ids(spool, job, problems)
+        _check_ids(store, job, problems)
     problems.raise_if_any()
     total: Array | None = None
     for at in range(job.chunks):
-        moments = get_array(spool / f"moments-{at}.npy", whole=True)
+        moments = store.get(f"moments-{at}", whole=True)
         total = moments if total is None else steps.merged_moments(total, moments)
     assert total is not None
     _check_range(job, total, problems)
@@ -244,7 +245,7 @@ def _looked(spool: Path, job: Job, engine: Engine) -> Job:
         decimals=decimals,
     )
     method.check(sized(job)) if isinstance(method, IntervalMethod) else method.check_all(sized(job))
-    sample = np.concatenate([get_array(spool / f"sample-{at}.npy", whole=True) for at in range(job.chunks)])
+    sample = np.concatenate([store.get(f"sample-{at}", whole=True) for at in range(job.chunks)])
     if not len(sample):
         raise InputError(
             "no record is in the sample that parts are found from\n  options: tsveil.read and Method.protect for so few records"
@@ -252,14 +253,14 @@ def _looked(spool: Path, job: Job, engine: Engine) -> Job:
     with progress.step("Finding the parts"):
         for number, unit in enumerate(job.units):
             where = space(job, unit, method, np.ascontiguousarray(sample[:, unit.columns]))
-            grown(where, job.n, unit.size).save(spool / f"tree-{number}.npz")
-    job.save(spool)
+            grown(where, job.n, unit.size).save(store, number)
+    job.save(store)
     return job
 
 
-def _tried(spool: Path, job: Job, engine: Engine) -> None:
+def _tried(store: Store, job: Job, engine: Engine) -> None:
     """Refuse files whose parsing would end a worker, by name."""
-    tasks = steps.tasks(spool, -(-job.chunks // steps.TRIED))
+    tasks = steps.tasks(store, -(-job.chunks // steps.TRIED))
     found = engine.map(steps.attempt, tasks, "Trying to parse the files")
     problems = Problems("the input cannot be used")
     told = {file: problem for one in found for file, problem in one["problems"].items()}
@@ -281,9 +282,9 @@ def _check_range(job: Job, moments: Array, problems: Problems) -> None:
             problems.hint("options: multiply them by a power of ten first")
 
 
-def _check_ids(spool: Path, job: Job, problems: Problems) -> None:
+def _check_ids(store: Store, job: Job, problems: Problems) -> None:
     """An identifier names one record; told by marks of 64 bits, and looked up where two are equal."""
-    marks = np.concatenate([get_array(spool / f"ids-{at}.npy", whole=True) for at in range(job.chunks)])
+    marks = np.concatenate([store.get(f"ids-{at}", whole=True) for at in range(job.chunks)])
     order = np.argsort(marks, kind="stable")
     equal = np.flatnonzero(marks[order][1:] == marks[order][:-1])
     assert job.source.id is not None
@@ -299,35 +300,33 @@ def _check_ids(spool: Path, job: Job, problems: Problems) -> None:
             )
 
 
-def _linking(spool: Path, job: Job) -> list[str]:
+def _linking(store: Store, job: Job) -> list[str]:
     """A warning for each carried column whose values are so rare that they identify records by themselves."""
     found = []
     for number, name in enumerate(job.source.confidential):
-        marks = [get_array(spool / f"carried-{number}-{at}.npy", whole=True) for at in range(job.chunks)]
+        marks = [store.get(f"carried-{number}-{at}", whole=True) for at in range(job.chunks)]
         alone = int((np.unique(np.concatenate(marks), return_counts=True)[1] == 1).sum())
         if alone > job.n * RARE:
             found.append(linking_warning(name, alone, job.n))
     return found
 
 
-def _shuffle(spool: Path, job: Job, seed: int) -> None:
+def _shuffle(store: Store, job: Job, seed: int) -> None:
     """Where each record is published, which record each published row is, and its name."""
     order = secret_order(seed, job.n)
     rows = np.empty_like(order)
     rows[order] = np.arange(job.n)
-    put_array(spool / "records.npy", order)
-    put_array(spool / "rows.npy", rows)
-    put_array(spool / "names.npy", secret_numbers(seed, job.n))
+    store.put("records", order)
+    store.put("rows", rows)
+    store.put("names", secret_numbers(seed, job.n))
 
 
-def _scattered(spool: Path, job: Job, engine: Engine) -> list[list[tuple[int, int]]]:
+def _scattered(store: Store, job: Job, engine: Engine) -> list[list[tuple[int, int]]]:
     """For each unit the leaves of its parts."""
     method = job.chosen()
-    leaves = [
-        leaves_of(job, unit, method, Tree.load(spool / f"tree-{number}.npz")) for number, unit in enumerate(job.units)
-    ]
+    leaves = [leaves_of(job, unit, method, Tree.load(store, number)) for number, unit in enumerate(job.units)]
     found = engine.map(
-        steps.scatter, steps.tasks(spool, job.chunks, leaves=max(leaves)), "Sorting the records into parts"
+        steps.scatter, steps.tasks(store, job.chunks, leaves=max(leaves)), "Sorting the records into parts"
     )
     return [
         joined(np.sum([one["counts"][number] for one in found], axis=0)[:count], least_part(method, job.units[number]))
@@ -336,12 +335,12 @@ def _scattered(spool: Path, job: Job, engine: Engine) -> list[list[tuple[int, in
 
 
 def _protected(
-    spool: Path, job: Job, parts: list[list[tuple[int, int]]], seed: int, engine: Engine
+    store: Store, job: Job, parts: list[list[tuple[int, int]]], seed: int, engine: Engine
 ) -> list[tuple[Unit, list[Result]]]:
     """What was done with the parts of each unit."""
     todo = [
         {
-            "spool": str(spool),
+            "store": store.handle,
             "unit": number,
             "at": at,
             "first": first,
@@ -352,20 +351,18 @@ def _protected(
         for at, (first, last) in enumerate(runs)
     ]
     found = engine.map(steps.protect, todo, "Protecting the parts")
-    for path in spool.glob("chunk-*"):
-        path.unlink()
+    store.remove("chunk-")
     ends = np.cumsum([0, *(len(runs) for runs in parts)]).tolist()
     return [(unit, found[a:b]) for unit, (a, b) in zip(job.units, pairwise(ends), strict=True)]
 
 
-def _assembled(spool: Path, job: Job, done: list[tuple[Unit, list[Result]]], engine: Engine) -> list[Result]:
+def _assembled(store: Store, job: Job, done: list[tuple[Unit, list[Result]]], engine: Engine) -> list[Result]:
     """The published files, and what was measured in each."""
     name = job.source.id or free_name({*job.source.columns, *job.source.confidential})
     parts = [[one["groups"] for one in found] for _, found in done]
-    todo = steps.tasks(spool, job.files, parts=parts, id=name, whole=isinstance(job.chosen(), RankSwap))
+    todo = steps.tasks(store, job.files, parts=parts, id=name, whole=isinstance(job.chosen(), RankSwap))
     found = engine.map(steps.assemble, todo, "Writing and measuring")
-    for path in spool.glob("part-*"):
-        path.unlink()
+    store.remove("part-")
     return found
 
 

@@ -12,59 +12,60 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tsveil.data.store import Store, opened, put_file
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.large.columns import PERCENTS
 from tsveil.large.given_away import listed
-from tsveil.large.job import Job, get_array, load, put
+from tsveil.large.job import Job, load
 from tsveil.large.linkage import Attacked
 
 
-def write_risks(spool: Path, job: Job, found: Attacked, engine: Engine) -> None:
+def write_risks(store: Store, job: Job, found: Attacked, engine: Engine) -> None:
     """Write the files, if there is something to write."""
     everybody = all(people == job.n for people in found.people.values())
     for folder, wanted in (("risk", everybody), ("attribute_disclosure", found.merges)):
         if wanted:
-            (spool.parent / "private" / folder).mkdir()
+            (Path(job.place) / "private" / folder).mkdir()
     if everybody or found.merges:
         more = {"chances": found.files if everybody else {}, "merges": found.merges}
-        todo = [{"spool": str(spool), "at": at, **more} for at in range(job.files)]
+        todo = [{"store": store.handle, "at": at, **more} for at in range(job.files)]
         engine.map(told_of_file, todo, "Writing the risk of each record")
 
 
 def told_of_file(task: Task) -> Result:
     """What was found of the records of one published file."""
-    spool, at = Path(task["spool"]), int(task["at"])
-    job = load(spool)
+    store, at = opened(task["store"]), int(task["at"])
+    job = load(store)
     if task["chances"]:
-        _write_risk(spool, job, at, task["chances"])
+        _write_risk(store, job, at, task["chances"])
     if task["merges"]:
-        listed(spool, job, at, int(task["merges"]))
+        listed(store, job, at, int(task["merges"]))
     return {}
 
 
-def _write_risk(spool: Path, job: Job, at: int, files: Mapping[str, tuple[str, int]]) -> None:
+def _write_risk(store: Store, job: Job, at: int, files: Mapping[str, tuple[str, int]]) -> None:
     start, stop = job.file_range(at)
     chances = {}
     for figure, (stem, tasks) in files.items():
         chance = np.full(stop - start, np.nan)
         for number in range(tasks):
-            rows = get_array(spool / f"chance-{stem}-{number}.rows.npy")
+            rows = store.get(f"chance-{stem}-{number}.rows")
             low, high = np.searchsorted(rows, [start, stop])
-            chance[rows[low:high] - start] = get_array(spool / f"chance-{stem}-{number}.npy")[low:high]
+            chance[rows[low:high] - start] = store.get(f"chance-{stem}-{number}")[low:high]
         chances[figure] = chance
     if job.source.series:
-        disclosed = get_array(spool / f"disclosed-{at}.npy")
+        disclosed = store.get(f"disclosed-{at}")
     else:
         width = len(job.source.columns)
-        hits = [get_array(spool / f"hits-{column}.npy")[start:stop] for column in range(width)]
+        hits = [store.get(f"hits-{column}")[start:stop] for column in range(width)]
         disclosed = 100.0 * np.sum(hits, axis=0, dtype=np.int64) / (width * len(PERCENTS))
     name = f"part-{at:05d}.parquet"
-    private = spool.parent / "private"
+    private = Path(job.place) / "private"
     known = pl.read_parquet(private / "id_map" / name, columns=["original"], glob=False)
     risks = known.with_columns(
         risk=np.max(list(chances.values()), axis=0),
         **{f"linked_by_{figure}": pl.Series(chance) for figure, chance in chances.items()},
         values_disclosed=np.array(disclosed),
-        loss=np.array(get_array(spool / f"lost-{at}.npy")),
+        loss=np.array(store.get(f"lost-{at}")),
     )
-    put(private / "risk" / name, lambda path: risks.write_parquet(path))
+    put_file(private / "risk" / name, lambda path: risks.write_parquet(path))

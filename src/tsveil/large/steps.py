@@ -6,7 +6,7 @@
     protect    one part of one unit, gathered from all chunks: protected, sorted by the published file that each record goes to
     assemble   one published file, gathered from all parts: written, and measured against its originals
 
-Between the steps lie files in the spool. A step's files depend on its task alone and appear complete or not at all, so any task can be
+Between the steps lie files in the store. A step's files depend on its task alone and appear complete or not at all, so any task can be
 done again at any time.
 """
 
@@ -22,11 +22,12 @@ import polars as pl
 from tsveil._types import AnyArray, Array, Indices
 from tsveil.data._trial import parsing_problems
 from tsveil.data.dataset import as_seen
+from tsveil.data.store import Store, opened, put_file
 from tsveil.data.write import words_as_text
 from tsveil.engine.base import Result, Task
 from tsveil.errors import EngineError
 from tsveil.large.intervals import table_of
-from tsveil.large.job import Job, get_array, load, put, put_array
+from tsveil.large.job import Job, load
 from tsveil.large.parts import Tree, sampled
 from tsveil.large.source import EXACT, MOST, as_values, unreadable
 from tsveil.large.ways import leaf_of, protected
@@ -37,10 +38,10 @@ from tsveil.randomness import secret_name
 ROW = "published_row"
 
 
-def at_spool(task: Task) -> tuple[Path, Job, int]:
-    """The spool, the job and the number of a task."""
-    spool = Path(task["spool"])
-    return spool, load(spool), int(task["at"])
+def at_store(task: Task) -> tuple[Store, Job, int]:
+    """The store, the job and the number of a task."""
+    store = opened(task["store"])
+    return store, load(store), int(task["at"])
 
 
 # -- attempt ----------------------------------------------------------------------------------------------------------
@@ -51,7 +52,7 @@ TRIED = 16
 
 def attempt(task: Task) -> Result:
     """Parse what other steps will parse, where it does no harm; a problem for each file that cannot be parsed."""
-    _, job, at = at_spool(task)
+    _, job, at = at_store(task)
     columns = read_columns(job)
     chunks = range(at * TRIED, min(job.chunks, (at + 1) * TRIED))
     pieces = [
@@ -76,7 +77,7 @@ def look(task: Task) -> Result:
     """Check one chunk, and write its moments, its share of the sample, what queries ask for and a mark for each identifier."""
     from tsveil.large.measure_intervals import asked_records
 
-    spool, job, at = at_spool(task)
+    store, job, at = at_store(task)
     source = job.source
     start, stop = job.chunk_range(at)
     frame = source.frame(start, stop, read_columns(job))
@@ -89,15 +90,15 @@ def look(task: Task) -> Result:
             row = int(ids.is_null().arg_max() or 0)
             problems.append(f"{source.place(start + row)}, column {source.id!r}: the id is missing")
             count += ids.null_count()
-        put_array(spool / f"ids-{at}.npy", _marks(_as_seen(ids)))
+        store.put(f"ids-{at}", _marks(_as_seen(ids)))
     for number, name in enumerate(source.confidential):
-        put_array(spool / f"carried-{number}-{at}.npy", _marks(frame[name]))
+        store.put(f"carried-{number}-{at}", _marks(frame[name]))
     if count:
         return {"problems": problems, "count": count}
-    put_array(spool / f"moments-{at}.npy", moments(values))
-    put_array(spool / f"sample-{at}.npy", values[sampled(start, stop, job.n, job.sample)])
+    store.put(f"moments-{at}", moments(values))
+    store.put(f"sample-{at}", values[sampled(start, stop, job.n, job.sample)])
     if job.intervals:
-        put_array(spool / f"asked-{at}.npy", values[asked_records(job, start, stop) - start])
+        store.put(f"asked-{at}", values[asked_records(job, start, stop) - start])
     decimals = [decimals_of(column) for column in values.T] if job.settings.get("rounding") == "input" else []
     return {"problems": [], "count": 0, "decimals": decimals}
 
@@ -168,7 +169,7 @@ def merged_moments(a: Array, b: Array) -> Array:
 
 def scatter(task: Task) -> Result:
     """Sort one chunk by part, for every unit, and its carried columns by published row."""
-    spool, job, at = at_spool(task)
+    store, job, at = at_store(task)
     start, stop = job.chunk_range(at)
     source = job.source
     others = [*([source.id] if source.id else []), *source.confidential]
@@ -178,21 +179,21 @@ def scatter(task: Task) -> Result:
     flat, records, ends = [], [], []
     for number, unit in enumerate(job.units):
         part = values[:, unit.columns]
-        leaf = leaf_of(job, unit, chosen, Tree.load(spool / f"tree-{number}.npz"), np.ascontiguousarray(part))
+        leaf = leaf_of(job, unit, chosen, Tree.load(store, number), np.ascontiguousarray(part))
         # A stable sort: the records of a part stay in the order of the file.
         order = np.argsort(leaf, kind="stable")
         flat.append(part[order].ravel())
         records.append(start + order)
         ends.append(np.searchsorted(leaf[order], np.arange(int(task["leaves"]) + 1)))
-    put_array(spool / f"chunk-{at}.npy", np.concatenate(flat))
-    put_array(spool / f"chunk-{at}.rows.npy", np.array(records))
-    put_array(spool / f"chunk-{at}.ends.npy", np.array(ends))
+    store.put(f"chunk-{at}", np.concatenate(flat))
+    store.put(f"chunk-{at}.rows", np.array(records))
+    store.put(f"chunk-{at}.ends", np.array(ends))
     if others:
-        rows = np.asarray(get_array(spool / "rows.npy")[start:stop])
+        rows = np.asarray(store.get("rows")[start:stop])
         order = np.argsort(rows)
         carried = words_as_text(frame.select(others))[order].with_columns(pl.Series(ROW, rows[order]))
-        put(spool / f"carried-{at}.arrow", lambda path: carried.write_ipc(path, compression="uncompressed"))
-        put_array(spool / f"carried-{at}.ends.npy", _by_file(job, rows[order]))
+        store.put_frame(f"carried-{at}", carried)
+        store.put(f"carried-{at}.ends", _by_file(job, rows[order]))
     return {"counts": [np.diff(each).tolist() for each in ends]}
 
 
@@ -204,21 +205,21 @@ def _by_file(job: Job, rows: Indices) -> Indices:
 # -- protect ----------------------------------------------------------------------------------------------------------
 
 
-def gathered(spool: Path, job: Job, number: int, first: int, last: int) -> tuple[Array, Indices]:
+def gathered(store: Store, job: Job, number: int, first: int, last: int) -> tuple[Array, Indices]:
     """Values and record numbers of a unit's leaves first..last, in the order of the records."""
     widths = [len(unit.columns) for unit in job.units]
     values, records = [], []
     for at in range(job.chunks):
-        ends = get_array(spool / f"chunk-{at}.ends.npy")[number]
+        ends = store.get(f"chunk-{at}.ends")[number]
         low, high = int(ends[first]), int(ends[last])
         if low == high:
             continue
         start, stop = job.chunk_range(at)
         begin = (stop - start) * sum(widths[:number])
-        flat = get_array(spool / f"chunk-{at}.npy")
+        flat = store.get(f"chunk-{at}")
         width = widths[number]
         values.append(np.array(flat[begin + low * width : begin + high * width]).reshape(-1, width))
-        records.append(np.array(get_array(spool / f"chunk-{at}.rows.npy")[number, low:high]))
+        records.append(np.array(store.get(f"chunk-{at}.rows")[number, low:high]))
     rows = np.concatenate(records)
     # Several leaves of one part lie one after the other in each chunk.
     order = np.argsort(rows, kind="stable")
@@ -227,11 +228,11 @@ def gathered(spool: Path, job: Job, number: int, first: int, last: int) -> tuple
 
 def protect(task: Task) -> Result:
     """Protect one part of one unit."""
-    spool, job, at = at_spool(task)
+    store, job, at = at_store(task)
     number = int(task["unit"])
     unit = job.units[number]
-    values, records = gathered(spool, job, number, int(task["first"]), int(task["last"]))
-    rows = np.asarray(get_array(spool / "rows.npy")[records])
+    values, records = gathered(store, job, number, int(task["first"]), int(task["last"]))
+    rows = np.asarray(store.get("rows")[records])
     done = protected(job, unit, job.chosen(), values, rows, int(task["seed"]))
     out = done.values
     if job.decimals is not None:
@@ -243,10 +244,10 @@ def protect(task: Task) -> Result:
     out = out + 0.0
     order = np.argsort(rows)
     stem = f"part-{number}-{at}"
-    put_array(spool / f"{stem}.npy", np.hstack([values[order], out[order]]))
+    store.put(f"{stem}", np.hstack([values[order], out[order]]))
     labels = np.full(len(order), -1, dtype=np.int64) if done.groups is None else done.groups[order]
-    put_array(spool / f"{stem}.rows.npy", np.stack([rows[order], labels]))
-    put_array(spool / f"{stem}.ends.npy", _by_file(job, rows[order]))
+    store.put(f"{stem}.rows", np.stack([rows[order], labels]))
+    store.put(f"{stem}.ends", _by_file(job, rows[order]))
     sizes = np.zeros(0, dtype=np.int64) if done.groups is None else np.bincount(done.groups[done.groups >= 0])
     return {
         "records": len(records),
@@ -265,15 +266,15 @@ def assemble(task: Task) -> Result:
     from tsveil.large.linkage import column_attacks
     from tsveil.large.losses import file_figures
 
-    spool, job, at = at_spool(task)
+    store, job, at = at_store(task)
     start, stop = job.file_range(at)
-    X, Y, groups = file_values(spool, job, task["parts"], at)
-    carried = carried_of(spool, job, at)
-    place = spool.parent
+    X, Y, groups = file_values(store, job, task["parts"], at)
+    carried = carried_of(store, job, at)
+    place = Path(job.place)
     source = job.source
     if job.intervals:
-        return _assemble_intervals(spool, job, at, X, Y, groups, carried)
-    names = pl.Series([secret_name(int(name)) for name in get_array(spool / "names.npy")[start:stop]])
+        return _assemble_intervals(store, job, at, X, Y, groups, carried)
+    names = pl.Series([secret_name(int(name)) for name in store.get("names")[start:stop]])
     columns: list[pl.Series] = [names.alias(str(task["id"]))]
     whole = set(source.integers) if task["whole"] else set()
     columns += [carried[name] for name in source.confidential]
@@ -282,41 +283,37 @@ def assemble(task: Task) -> Result:
         for column, name in enumerate(source.columns)
     ]
     stem = f"part-{at:05d}.parquet"
-    put(place / "published" / "data" / stem, lambda path: pl.DataFrame(columns).write_parquet(path))
-    originals = (
-        carried[source.id] if source.id else pl.Series("record", get_array(spool / "records.npy")[start:stop] + 1)
-    )
+    put_file(place / "published" / "data" / stem, lambda path: pl.DataFrame(columns).write_parquet(path))
+    originals = carried[source.id] if source.id else pl.Series("record", store.get("records")[start:stop] + 1)
     known = {"original": originals, "released": names, ROW: np.arange(start + 1, stop + 1)}
     labels = {
         f"group of {unit.name}": groups[:, number] for number, unit in enumerate(job.units) if groups[0, number] >= 0
     }
-    put(place / "private" / "id_map" / stem, lambda path: pl.DataFrame({**known, **labels}).write_parquet(path))
-    return file_figures(spool, job, at, X, Y, by_columns=bool(column_attacks(job)))
+    put_file(place / "private" / "id_map" / stem, lambda path: pl.DataFrame({**known, **labels}).write_parquet(path))
+    return file_figures(store, job, at, X, Y, by_columns=bool(column_attacks(job)))
 
 
 def _assemble_intervals(
-    spool: Path, job: Job, at: int, X: Array, Y: Array, groups: Indices, carried: pl.DataFrame
+    store: Store, job: Job, at: int, X: Array, Y: Array, groups: Indices, carried: pl.DataFrame
 ) -> Result:
     """The same for envelopes: rows have no names, and suppressed records are in the private file only."""
     from tsveil.large.measure_intervals import file_figures
 
     start, stop = job.file_range(at)
-    source, place, stem = job.source, spool.parent, f"part-{at:05d}.parquet"
+    source, place, stem = job.source, Path(job.place), f"part-{at:05d}.parquet"
     kept = Y[:, -1] > 0
     others = carried.select(source.confidential).filter(kept) if source.confidential else pl.DataFrame()
     table = table_of(job, Y[kept], others)
     if kept.any():
-        put(place / "published" / "data" / stem, lambda path: table.to_frame().write_parquet(path))
-    originals = (
-        carried[source.id] if source.id else pl.Series("record", get_array(spool / "records.npy")[start:stop] + 1)
-    )
+        put_file(place / "published" / "data" / stem, lambda path: table.to_frame().write_parquet(path))
+    originals = carried[source.id] if source.id else pl.Series("record", store.get("records")[start:stop] + 1)
     row = pl.Series(np.cumsum(kept)).set(pl.Series(~kept), None)
     known = {"original": originals, "file": [stem] * len(X), "row": row, "group": groups[:, 0]}
-    put(place / "private" / "id_map" / stem, lambda path: pl.DataFrame(known).write_parquet(path))
-    return file_figures(spool, job, at, X, kept, table)
+    put_file(place / "private" / "id_map" / stem, lambda path: pl.DataFrame(known).write_parquet(path))
+    return file_figures(store, job, at, X, kept, table)
 
 
-def file_values(spool: Path, job: Job, parts: Any, at: int) -> tuple[Array, Array, Indices]:
+def file_values(store: Store, job: Job, parts: Any, at: int) -> tuple[Array, Array, Indices]:
     """Originals, protected values and groups of one published file, in the order of its rows."""
     start, stop = job.file_range(at)
     width = len(job.source.columns)
@@ -329,11 +326,11 @@ def file_values(spool: Path, job: Job, parts: Any, at: int) -> tuple[Array, Arra
         label = 0
         for part, groups_of_part in enumerate(parts[number]):
             stem = f"part-{number}-{part}"
-            low, high = get_array(spool / f"{stem}.ends.npy")[at : at + 2].tolist()
+            low, high = store.get(f"{stem}.ends")[at : at + 2].tolist()
             if low < high:
-                rows, labels = np.asarray(get_array(spool / f"{stem}.rows.npy")[:, low:high])
+                rows, labels = np.asarray(store.get(f"{stem}.rows")[:, low:high])
                 rows = rows - start
-                both = np.asarray(get_array(spool / f"{stem}.npy")[low:high])
+                both = np.asarray(store.get(f"{stem}")[low:high])
                 X[np.ix_(rows, columns)] = both[:, : len(columns)]
                 Y[np.ix_(rows, places)] = both[:, len(columns) :]
                 groups[rows, number] = np.where(labels >= 0, labels + label, -1)
@@ -346,18 +343,18 @@ def file_values(spool: Path, job: Job, parts: Any, at: int) -> tuple[Array, Arra
     return X, Y, groups
 
 
-def carried_of(spool: Path, job: Job, at: int) -> pl.DataFrame:
+def carried_of(store: Store, job: Job, at: int) -> pl.DataFrame:
     """The identifiers and confidential columns of one published file, in the order of its rows."""
     if job.source.id is None and not job.source.confidential:
         return pl.DataFrame()
     parts = []
     for chunk in range(job.chunks):
-        low, high = get_array(spool / f"carried-{chunk}.ends.npy")[at : at + 2].tolist()
+        low, high = store.get(f"carried-{chunk}.ends")[at : at + 2].tolist()
         if low < high:
-            parts.append(pl.scan_ipc(spool / f"carried-{chunk}.arrow").slice(low, high - low).collect())
+            parts.append(store.get_frame(f"carried-{chunk}", low, high - low))
     return pl.concat(parts).sort(ROW)
 
 
-def tasks(spool: Path, count: int, **more: Any) -> list[Mapping[str, Any]]:
+def tasks(store: Store, count: int, **more: Any) -> list[Mapping[str, Any]]:
     """A task for each number below `count`."""
-    return [{"spool": str(spool), "at": at, **more} for at in range(count)]
+    return [{"store": store.handle, "at": at, **more} for at in range(count)]

@@ -11,10 +11,10 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
 import polars as pl
 
 from tsveil.data.intervals import HIGH, LEVEL, LOW, WORD
+from tsveil.data.store import Store
 from tsveil.engine.base import Engine, Result
 from tsveil.errors import some
 from tsveil.guarantee.base import Guarantee, Status, Verdict
@@ -23,7 +23,6 @@ from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity, disclosed
 from tsveil.guarantee.nlk import NLKAnonymity
 from tsveil.large import counting
 from tsveil.large.counting import Check, Table, count, deal
-from tsveil.large.job import put
 from tsveil.large.verify_nlk import judged, points_of
 
 #: the promises that are checked by counting
@@ -46,17 +45,16 @@ def verify_files(
     files: list[Path],
     blocks: list[tuple[str, tuple[str, ...]]],
     engine: Engine,
-    work: Path,
+    work: Store,
     records: int | None = None,
     carried: tuple[str, ...] = (),
 ) -> Verified:
     """Check a promise over all files together.
 
-    `work` is a folder for files in between, `records` how many there should be, and `carried` are columns beside the values.
+    `work` is a store for what lies in between, `records` how many there should be, and `carried` are columns beside the values.
     """
     if not isinstance(guarantee, (KAnonymity, NLKAnonymity, EnvelopeAnonymity, KPAnonymity)):
         return Verified(guarantee.verify(None))  # type: ignore[arg-type]
-    work.mkdir(exist_ok=True)
     intervals = isinstance(guarantee, (EnvelopeAnonymity, KPAnonymity))
     tables = _tables(guarantee, blocks)
     n = records or sum(int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()) for file in files)
@@ -69,8 +67,8 @@ def verify_files(
         carried=carried if intervals else (),
         keep_rare=isinstance(guarantee, NLKAnonymity),
     )
-    put(work / "check.msgpack", lambda path: path.write_bytes(msgspec.msgpack.encode(check)))
-    read = engine.map(deal, [{"work": str(work), "at": at} for at in range(len(files))], "Reading the release again")
+    work.put_plain("check", check)
+    read = engine.map(deal, [{"work": work.handle, "at": at} for at in range(len(files))], "Reading the release again")
     found = sum(int(one["records"]) for one in read)
     if records is not None and found != records:
         missing = f"{records} records were to be written, {found} are in the files"
@@ -78,7 +76,7 @@ def verify_files(
     if wrong := [problem for one in read for problem in one["wrong"]]:
         return Verified(Verdict(Status.VIOLATED, guarantee.words, "\n  ".join(wrong[:TOLD])))
     places = [
-        {"work": str(work), "table": table, "bin": one} for table in range(len(tables)) for one in range(check.bins)
+        {"work": work.handle, "table": table, "bin": one} for table in range(len(tables)) for one in range(check.bins)
     ]
     counted = engine.map(count, places, "Counting who shares values")
     if isinstance(guarantee, NLKAnonymity):

@@ -13,17 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from tsveil._types import AnyArray, Indices
+from tsveil.data.store import Store, opened
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.errors import some
 from tsveil.guarantee.base import Status, Verdict
 from tsveil.guarantee.nlk import Finding, NLKAnonymity, hardest, search_attack
 from tsveil.large.counting import Check, Table
-from tsveil.large.job import get_array, put_array
 
 #: so many suspect series of a block are searched, against so many others of each file for each of them
 SUSPECTS, RIVALS = 50, 1000
@@ -52,13 +51,13 @@ def points_of(guarantee: NLKAnonymity, blocks: list[tuple[str, tuple[str, ...]]]
 
 
 def judged(
-    guarantee: NLKAnonymity, check: Check, blocks: list[tuple[str, tuple[str, ...]]], engine: Engine, work: Path
+    guarantee: NLKAnonymity, check: Check, blocks: list[tuple[str, tuple[str, ...]]], engine: Engine, work: Store
 ) -> Verdict:
     """The verdict, when the values of all time points have been counted."""
     allowance = guarantee.l - guarantee.n - 1
     first, details, unknown = 0, [], ""
     for points in points_of(guarantee, blocks):
-        span = {"work": str(work), "first": first, "count": len(points.tables), "allowance": allowance}
+        span = {"work": work.handle, "first": first, "count": len(points.tables), "allowance": allowance}
         first += len(points.tables)
         tasks = [{**span, "at": at} for at in range(len(check.files))]
         found = engine.map(small_cells, tasks, "Counting small cells")
@@ -96,7 +95,7 @@ def judged(
 
 
 def _searched(
-    guarantee: NLKAnonymity, check: Check, engine: Engine, work: Path, tasks: Sequence[Task], suspects: int
+    guarantee: NLKAnonymity, check: Check, engine: Engine, work: Store, tasks: Sequence[Task], suspects: int
 ) -> tuple[Finding | None, Indices]:
     """What an exact search finds in the suspects and those that cannot be left out, and their published rows; None: too many."""
     nobody = np.zeros(0, dtype=np.int64)
@@ -107,8 +106,8 @@ def _searched(
         return None, nobody
     first, count = int(tasks[0]["first"]), int(tasks[0]["count"])
     stems = [f"{name}-{first}-{at}" for name in ("suspects", "rivals") for at in range(len(check.files))]
-    keys = np.concatenate([get_array(work / f"{stem}.npy", whole=True) for stem in stems])
-    rows = np.concatenate([get_array(work / f"{stem}.rows.npy", whole=True) for stem in stems])
+    keys = np.concatenate([work.get(f"{stem}", whole=True) for stem in stems])
+    rows = np.concatenate([work.get(f"{stem}.rows", whole=True) for stem in stems])
     codes = np.empty((count, len(keys)), dtype=np.int32)
     sizes = np.empty((count, len(keys)), dtype=np.int32)
     for point in range(count):
@@ -121,8 +120,8 @@ def _searched(
     return finding, rows
 
 
-def _rare(work: Path, check: Check, table: int) -> AnyArray:
-    return np.concatenate([get_array(work / f"rare-{table}-{one}.npy", whole=True) for one in range(check.bins)])
+def _rare(work: Store, check: Check, table: int) -> AnyArray:
+    return np.concatenate([work.get(f"rare-{table}-{one}", whole=True) for one in range(check.bins)])
 
 
 def _packed(keys: AnyArray) -> AnyArray:
@@ -135,7 +134,7 @@ def _packed(keys: AnyArray) -> AnyArray:
 
 def small_cells(task: Task) -> Result:
     """For one file and some time points: the series with most small cells, and those with more than are allowed."""
-    work, at, first = Path(task["work"]), int(task["at"]), int(task["first"])
+    work, at, first = opened(task["work"]), int(task["at"]), int(task["first"])
     check = Check.load(work)
     keys = _keys(check, at, first, int(task["count"]))
     cells = np.zeros(len(keys), dtype=np.int64)
@@ -144,8 +143,8 @@ def small_cells(task: Task) -> Result:
     before = check.rows_before(at)
     open_ = np.flatnonzero(cells > int(task["allowance"]))
     if len(open_) <= SUSPECTS:
-        put_array(work / f"suspects-{first}-{at}.npy", keys[open_])
-        put_array(work / f"suspects-{first}-{at}.rows.npy", before + 1 + open_)
+        work.put(f"suspects-{first}-{at}", keys[open_])
+        work.put(f"suspects-{first}-{at}.rows", before + 1 + open_)
     return {"most": int(cells.max(initial=0)), "row": before + 1 + int(cells.argmax()), "open": len(open_)}
 
 
@@ -158,15 +157,15 @@ def _keys(check: Check, at: int, first: int, count: int) -> AnyArray:
 
 def rivals(task: Task) -> Result:
     """The series of one file that cannot be left out when the suspects are searched."""
-    work, at, first = Path(task["work"]), int(task["at"]), int(task["first"])
+    work, at, first = opened(task["work"]), int(task["at"]), int(task["first"])
     check = Check.load(work)
     keys = _keys(check, at, first, int(task["count"]))
     rows = check.rows_before(at) + 1 + np.arange(len(keys))
-    innocent = ~np.isin(rows, get_array(work / f"suspects-{first}-{at}.rows.npy", whole=True))
+    innocent = ~np.isin(rows, work.get(f"suspects-{first}-{at}.rows", whole=True))
     keys, rows = keys[innocent], rows[innocent]
     chosen: set[int] = set()
     for suspects in range(len(check.files)):
-        for suspect in get_array(work / f"suspects-{first}-{suspects}.npy", whole=True):
+        for suspect in work.get(f"suspects-{first}-{suspects}", whole=True):
             differs = (keys != suspect).any(axis=2)
             _, one_of_each = np.unique(np.packbits(differs, axis=1), axis=0, return_index=True)
             hard = one_of_each[hardest(differs[one_of_each], RIVALS)]
@@ -174,6 +173,6 @@ def rivals(task: Task) -> Result:
                 return {"too many": True}
             chosen |= set(hard.tolist())
     those = np.array(sorted(chosen), dtype=np.int64)
-    put_array(work / f"rivals-{first}-{at}.npy", keys[those])
-    put_array(work / f"rivals-{first}-{at}.rows.npy", rows[those])
+    work.put(f"rivals-{first}-{at}", keys[those])
+    work.put(f"rivals-{first}-{at}.rows", rows[those])
     return {"too many": False}
