@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import polars as pl
+import pytest
 from polars.testing import assert_frame_equal
 
+import tsveil as tv
 from tsveil._types import Array
 from tsveil.data.dataset import Dataset
+from tsveil.data.source import Source
 from tsveil.large.protect import LargeRelease
+from tsveil.protect import work
+from tsveil.protect.base import Method
+from tsveil.protect.partition import Unit
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -38,6 +45,27 @@ def two_workers() -> Iterator[Client]:
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+#: methods whose records can be cut into parts
+CUT = ("mdav", "v-mdav", "projected", "nlk", "optimal-univariate", "rank-swap", "noise", "kp", "k-envelopes")
+
+
+def protect_files(
+    source: Source, method: Method, out: Path, *, part: int | None = None, chunk: int | None = None, **options: Any
+) -> LargeRelease:
+    """A release in chunks, with small parts and published files as large as a chunk: what only large data have otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        if part is not None and method.name in CUT:
+            units_of = work.units_of
+
+            def cut(method: Method, source: Source) -> tuple[Unit, ...]:
+                return tuple(msgspec.structs.replace(unit, size=part) for unit in units_of(method, source))
+
+            patch.setattr(work, "units_of", cut)
+        if chunk is not None:
+            patch.setattr("tsveil.large.protect.file_rows", lambda n, width: chunk)
+        return tv.protect_folder(source, method, out, chunk=chunk, **options)
 
 
 def walks(n: int, points: int, seed: int = 1) -> Array:

@@ -108,8 +108,8 @@ BROKEN = {
     "nowhere": (None, "cannot be loaded (ModuleNotFoundError: No module named 'nowhere')"),
     "stranger": ("class Boom: pass", "it must be a class derived from tsveil.protect.base.Method or "),
     "unfinished": (
-        "from tsveil.protect.base import Method\nclass Boom(Method): name = 'bang'",
-        "it has to define guarantee; its name must be 'unfinished', as its entry point says, and is 'bang'; it needs a summary",
+        "from tsveil.protect.base import ValueMethod\nclass Boom(ValueMethod): name = 'bang'",
+        "it has to define guarantee, protect_part; its name must be 'unfinished', as its entry point says, and is 'bang'; it needs a summary",
     ),
 }
 

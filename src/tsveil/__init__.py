@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from tsveil.guarantee.k_anonymity import KAnonymity
     from tsveil.guarantee.kp import KPAnonymity, verify_kp
     from tsveil.guarantee.nlk import verify_nlk
-    from tsveil.interval_release import IntervalRelease
-    from tsveil.large.protect import protect_folder
-    from tsveil.large.source import source
     from tsveil.measure.evaluate import evaluate
     from tsveil.measure.queries import Queries
     from tsveil.measure.scorecard import Scorecard
@@ -60,7 +57,6 @@ _PLACES = {
     "Comparison": "tsveil.report.comparison",
     "Dataset": "tsveil.data.dataset",
     "compare": "tsveil.comparison",
-    "IntervalRelease": "tsveil.interval_release",
     "KAnonymity": "tsveil.guarantee.k_anonymity",
     "KAnonymousEnvelopes": "tsveil.protect.envelopes",
     "KP": "tsveil.protect.kp",
@@ -88,12 +84,10 @@ _PLACES = {
     "errors": "tsveil.errors",
     "evaluate": "tsveil.measure.evaluate",
     "example": "tsveil.data.examples",
-    "protect_folder": "tsveil.large.protect",
     "read": "tsveil.data.read",
     "Recommendation": "tsveil.study.choice",
     "Study": "tsveil.study.study",
     "run": "tsveil.plan",
-    "source": "tsveil.large.source",
     "sweep": "tsveil.study.sweep",
 }
 
@@ -105,7 +99,6 @@ __all__ = [
     "Block",
     "Comparison",
     "Dataset",
-    "IntervalRelease",
     "KAnonymity",
     "KAnonymousEnvelopes",
     "KPAnonymity",
@@ -131,10 +124,8 @@ __all__ = [
     "errors",
     "evaluate",
     "example",
-    "protect_folder",
     "read",
     "run",
-    "source",
     "sweep",
     "verify_kp",
     "verify_nlk",

@@ -21,9 +21,7 @@ import click
 from tsveil import __version__
 
 if TYPE_CHECKING:
-    from tsveil.data.dataset import Dataset
     from tsveil.guarantee.base import Verdict
-    from tsveil.large.source import Source
     from tsveil.measure.kp import IntervalCard
     from tsveil.measure.scorecard import Scorecard
     from tsveil.plan import Outcome
@@ -277,7 +275,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
 @click.option(
     "--engine",
     type=click.Choice(["local", "dask", "spark"]),
-    help="Protect in parts, on this machine or a cluster, data that need not fit into memory (Parquet).",
+    help="Work in chunks, on this machine or a cluster, whatever the size of the data; without it the size decides.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="--engine dask: a running scheduler; else a local one is started.")
 @click.option("--master", metavar="URL", help="--engine spark: a running cluster; else a local one is started.")
@@ -950,13 +948,11 @@ def show_outcome(outcome: Outcome, as_json: bool) -> None:
             "witness": verdict.witness,
             "scores": outcome.card.to_dict(),
             "warnings": list(outcome.release.warnings),
+            "run": outcome.run,
         }
         click.echo(json.dumps(result, indent=2))
         return
-    from tsveil.large.protect import LargeRelease
-
-    release = outcome.release
-    data: Dataset | Source = release.source if isinstance(release, LargeRelease) else release.original
+    data = outcome.release.original
     click.secho(f"{data.n} records", bold=True, nl=False)
     click.echo(
         ", "
@@ -965,31 +961,27 @@ def show_outcome(outcome: Outcome, as_json: bool) -> None:
     )
     click.echo(f", protected by {outcome.release.method}")
     left_out = [f"left out, because they have no role: {', '.join(data.dropped)}"] if data.dropped else []
-    for note in (*getattr(data, "notes", ()), *left_out, *(f"warning: {w}" for w in outcome.release.warnings)):
+    for note in (*data.notes, *left_out, *(f"warning: {w}" for w in outcome.release.warnings)):
         click.secho(f"  {note}", fg="yellow")
     show_verdict(verdict)
     click.echo()
     show_card(outcome.card)
-    show_given_away(outcome)
+    show_disclosure(outcome)
+    click.echo(f"\n{outcome.run}")
     click.echo(f"\nPublish  {outcome.folder / 'published'}")
     click.echo(f"Keep     {outcome.folder / 'private'}")
     click.echo(f"Report   {outcome.report}")
 
 
-def show_given_away(outcome: Outcome) -> None:
-    """Carried values that groups of equal records have in common: nobody needs to know which record is whose."""
-    from tsveil.large.protect import LargeRelease
-
-    release = outcome.release
-    if isinstance(release, LargeRelease):
-        counts, file = {name: (count, release.source.n) for name, count in release.given_away.items()}, ""
-    else:
-        disclosed = release.attribute_disclosure().disclosed
-        counts, file = {name: (int(mask.sum()), len(mask)) for name, mask in disclosed.items()}, ".csv"
-    if any(count for count, _ in counts.values()):
-        told = ", ".join(f"{name} for {count:,} of {n:,} records" for name, (count, n) in counts.items() if count)
-        click.secho(f"\nGiven away, because whole groups have the same or nearly the same value: {told}", fg="yellow")
-        click.echo(f"  {outcome.folder / 'private' / f'attribute_disclosure{file}'} lists them")
+def show_disclosure(outcome: Outcome) -> None:
+    """Carried values that classes of equal records have in common: nobody needs to know which record is whose."""
+    if any(outcome.disclosed.values()):
+        n = outcome.release.contents.n
+        told = ", ".join(f"{name} for {count:,} of {n:,} records" for name, count in outcome.disclosed.items() if count)
+        click.secho(
+            f"\nAttribute disclosure: whole classes have the same or nearly the same value of {told}", fg="yellow"
+        )
+        click.echo(f"  {outcome.folder / 'private'} lists them under attribute_disclosure")
 
 
 def show_verdict(verdict: Verdict) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError
-from tsveil.interval_release import IntervalRelease
 from tsveil.plan import Plan
 from tsveil.release import Release
 from tsveil.reopened import release_facts, reopened
@@ -22,8 +21,8 @@ from tsveil.study.sweep import fingerprint
 
 
 def compare(
-    a: Release | IntervalRelease | str | Path,
-    b: Release | IntervalRelease | str | Path,
+    a: Release | str | Path,
+    b: Release | str | Path,
     *,
     original: Dataset | None = None,
     evaluate: Mapping[str, Any] | None = None,
@@ -71,7 +70,7 @@ def original_of(folder: str | Path) -> Dataset:
     return plan.input.read(base)
 
 
-def _opened(one: Release | IntervalRelease | str | Path, original: Dataset | None) -> Release | IntervalRelease:
+def _opened(one: Release | str | Path, original: Dataset | None) -> Release:
     if isinstance(one, (str, Path)):
         return reopened(one, original_of(one) if original is None else original)
     return one

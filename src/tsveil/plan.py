@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, ClassVar, Literal, Self
 
 import msgspec
@@ -19,18 +21,20 @@ import polars as pl
 
 from tsveil import progress
 from tsveil.data.dataset import Dataset
-from tsveil.data.read import read, refuse_changed
-from tsveil.data.write import refuse_existing
-from tsveil.errors import PlanError, Problems
-from tsveil.guarantee.base import Verdict
-from tsveil.interval_release import IntervalRelease
-from tsveil.large.protect import LargeRelease
-from tsveil.measure.evaluate import evaluate
-from tsveil.measure.kp import IntervalCard
-from tsveil.measure.scorecard import Scorecard
+from tsveil.data.read import MEMORY, bytes_of, files_of, read, refuse_changed
+from tsveil.data.store import Folder
+from tsveil.data.write import complete_folder, refuse_existing
+from tsveil.engine.choose import chosen_engine
+from tsveil.engine.here import Here
+from tsveil.errors import ParameterError, PlanError, Problems
 from tsveil.plan_problems import look_through
+from tsveil.protect.base import Method, checked_chunk
+from tsveil.protect.work import protect_in_chunks, protect_in_memory
+from tsveil.publish import Outcome as Outcome
+from tsveil.publish import fill
+from tsveil.randomness import fresh_seed
 from tsveil.registry import method, recommended
-from tsveil.release import Release
+from tsveil.release import MARKER, Release
 from tsveil.report.context import Context
 from tsveil.transform.grouping import grouped
 
@@ -55,11 +59,11 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
     block_size: int | None = None
     blocks_by: Literal["correlated", "scattered"] = "correlated"
 
-    def read(self, base: Path) -> Dataset:
+    def read(self, base: Path, memory: str | int = MEMORY) -> Dataset:
         """The data set; a relative path counts from `base`."""
         options = msgspec.to_builtins(self)
         size, how = options.pop("block_size", None), options.pop("blocks_by", self.blocks_by)
-        data = read(base / options.pop("path"), **options)
+        data = read(base / options.pop("path"), memory=memory, **options)
         return data if size is None else grouped(data, size, how)
 
 
@@ -80,14 +84,30 @@ class Evaluation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True,
     people: int | Literal["all"] | None = None
 
     def options(self) -> dict[str, Any]:
-        """Those of `tsveil.evaluate`, for data that fit into memory."""
-        if self.people is not None:
-            raise PlanError(
-                "evaluate.people is for data that are protected in parts: of data that fit into memory everybody is attacked\n"
-                "  options: leave it out, or run the plan with an engine"
-            )
+        """Those of `tsveil.evaluate`."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         return found
+
+
+class Running(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """Where the work is done; what is published does not depend on it."""
+
+    #: memory that the work may take: larger data are worked on in chunks
+    memory: str = MEMORY
+    #: records of a chunk
+    chunk: int | None = None
+    #: with one of these the work is done in chunks, whatever the size
+    engine: Literal["local", "dask", "spark"] | None = None
+    scheduler: str | None = None
+    master: str | None = None
+
+    def __post_init__(self) -> None:
+        # msgspec turns a ValueError into a message that names the place in the plan.
+        try:
+            bytes_of(self.memory)
+            checked_chunk(self.chunk)
+        except ParameterError as error:
+            raise ValueError(str(error)) from error
 
 
 class Output(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -174,6 +194,7 @@ class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tru
     method: dict[str, Any]
     output: Output
     evaluate: Evaluation = msgspec.field(default_factory=Evaluation)
+    run: Running = msgspec.field(default_factory=Running)
     #: what only a person knows of the release, for the report
     context: Context = msgspec.field(default_factory=Context)
     #: a secret; leave it out and it is drawn from the operating system
@@ -190,21 +211,6 @@ class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tru
         return plan
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a run made."""
-
-    release: Release | IntervalRelease | LargeRelease
-    verdict: Verdict
-    card: Scorecard | IntervalCard
-    folder: Path
-
-    @property
-    def report(self) -> Path:
-        """The full report, which stays in the house."""
-        return self.folder / "private" / "report.html"
-
-
 def run(
     plan: Plan | str | Path,
     *,
@@ -216,12 +222,12 @@ def run(
     scheduler: str | None = None,
     master: str | None = None,
 ) -> Outcome:
-    """Do what a plan says: read, protect, verify, attack, measure, write and report.
+    """Do what a plan says: read, protect, publish, verify, attack, measure and report.
 
     `plan` is a `Plan` or the path of a plan file; relative paths in it count from `base`, by default the plan file's folder or the
-    current one. `source` is where the input lies now, when that is not where `plan.input` says. With an `engine` ("local", "dask", "spark", a Dask
-    client or a Spark session), or when the input is a folder of Parquet files, the data need not fit into memory and are protected in
-    parts: see `tsveil.protect_folder`.
+    current one. `source` is where the input lies now, when that is not where `plan.input` says. An `engine` ("local", "dask", "spark", a Dask
+    client or a Spark session), with the address of a running `scheduler` or `master`, takes the place of the plan's; with one the work is done
+    in chunks, and without one the size of the data decides.
 
     Examples
     --------
@@ -242,76 +248,56 @@ def run(
     settings = dict(plan.method)
     chosen = method(settings.pop("name"), settings)
     place = source or base / plan.input.path
-    if engine is not None or scheduler is not None or master is not None or place.is_dir():
-        options = {"engine": engine or "local", "scheduler": scheduler, "master": master}
-        return _run_in_parts(
-            plan, chosen, place, folder, overwrite=overwrite, allow_unverified=allow_unverified, **options
-        )
-    measured = plan.evaluate.options()
+    where = {
+        "engine": plan.run.engine if engine is None else engine,
+        "scheduler": scheduler or plan.run.scheduler,
+        "master": master or plan.run.master,
+    }
     with progress.step("Reading"):
-        data, digest = _read_and_hashed(plan.input, place, base)
-    release = chosen.protect(data, seed=plan.seed)
-    with progress.step("Verifying"):
-        verdict = release.verify()
-    card: Any
-    page: Any
-    if isinstance(release, IntervalRelease):
-        from tsveil.report.intervals import interval_report
-
-        card, page = release.evaluate(), interval_report
-    else:
-        from tsveil.report.html import report
-
-        card, page = evaluate(data, release, **({"models": "fitting"} if data.series else {}) | measured), report
-    with progress.step("Writing the reports"):
-        told: dict[str, Any] = {"title": plan.output.title, "context": plan.context}
-        private = {"source": Path(plan.input.path).name, "digest": digest}
-        pages = {
-            "published/report.html": page(release, card, verdict, public=True, **told),
-            "private/report.html": page(release, card, verdict, public=False, **told, **private),
-            "private/plan.toml": plan.to_toml() + "\n",
-        }
-    with progress.step("Writing and checking the release"):
-        release.write(
-            folder,
+        data, digest = _read_and_hashed(plan, place)
+    seed = fresh_seed() if plan.seed is None else plan.seed
+    with (
+        complete_folder(folder, overwrite=overwrite, marker=MARKER) as partial,
+        _protected(chosen, data, seed, partial / "spool", plan.run.chunk, where) as (release, told),
+    ):
+        outcome = fill(
+            release,
+            partial,
             format=plan.output.format,
-            overwrite=overwrite,
             allow_unverified=allow_unverified,
-            card=card,
-            extra=pages,
             formulas=plan.output.formulas,
+            measures=plan.evaluate.options(),
+            title=plan.output.title,
+            context=plan.context,
+            source=Path(plan.input.path).name,
+            digest=digest,
+            extra={"private/plan.toml": plan.to_toml() + "\n"},
+            run=told,
         )
-    return Outcome(release, verdict, card, folder)
+    return replace(outcome, folder=folder)
 
 
-def _run_in_parts(plan: Plan, chosen: Any, place: Path, folder: Path, **options: Any) -> Outcome:
-    """The same for data that need not fit into memory."""
-    from tsveil.large.protect import protect_folder
-    from tsveil.large.source import source
-
-    given = msgspec.to_builtins(plan.input)
-    wanted = {name: given.pop(name) for name in ("id", "blocks", "confidential") if name in given}
-    problems = Problems("the plan cannot be run in parts", PlanError)
-    for name in given:
-        if name != "path" and (name, given[name]) != ("layout", "wide"):
-            problems.add(f"input.{name} is for files that fit into memory")
-    for name in msgspec.to_builtins(plan.evaluate):
-        if name != "people":
-            problems.add(f"evaluate.{name}: releases in parts are measured with the default options")
-    if plan.output.format not in (None, "parquet"):
-        problems.add("output.format must be 'parquet'")
-    problems.raise_if_any()
-    release = protect_folder(
-        source(place, **wanted),
-        chosen,
-        folder,
-        seed=plan.seed,
-        people=plan.evaluate.people,
-        title=plan.output.title,
-        extra={"private/plan.toml": plan.to_toml() + "\n"},
-        **options,
-    )
-    return Outcome(release, release.verdict, release.card, folder)
+@contextmanager
+def _protected(
+    chosen: Method, data: Dataset, seed: int, spool: Path, chunk: int | None, where: Mapping[str, Any]
+) -> Iterator[tuple[Release, str]]:
+    """The release, in memory or in chunks as the size of the data and the engine ask for, and a sentence that says which."""
+    if data.source is None and chunk is None and all(value is None for value in where.values()):
+        store, done = protect_in_memory(chosen, data, seed)
+        yield chosen.released(data, store, seed, done, Here()), "The work was done in memory."
+        return
+    spool.mkdir(mode=0o700)  # it holds all original values
+    folder = Folder(spool)
+    with chosen_engine(**{**where, "engine": where["engine"] or "local"}) as running:
+        done = protect_in_chunks(chosen, data, seed, folder, running, chunk)
+        release = chosen.released(data, folder, seed, done, running)
+        chunks = len(release.contents.chunk_ends)
+        many = f"{chunks} chunk{'s' * (chunks > 1)}"
+        yield (
+            release,
+            f"The work was done in {many} of up to {release.contents.chunk_ends[0]:,} records on the engine {running.name}.",
+        )
+    rmtree(spool)
 
 
 def demo_plan() -> tuple[pl.DataFrame, Plan]:
@@ -342,22 +328,27 @@ def demo_plan() -> tuple[pl.DataFrame, Plan]:
     )
 
 
-def _read_and_hashed(wanted: Input, place: Path, base: Path) -> tuple[Dataset, str]:
-    """The data of a file, and the hash by which an owner knows which file a report is about.
+def _read_and_hashed(plan: Plan, place: Path) -> tuple[Dataset, str]:
+    """The data of a file or folder, and the hash by which an owner knows which data a report is about.
 
-    The file is read twice, so it must be the same from before the first time until after the second.
+    Files are read twice, so they must be the same from before the first time until after the second.
     """
-    before = place.stat() if place.exists() else None
-    data = msgspec.structs.replace(wanted, path=str(place.absolute())).read(base)
-    digest = _sha256(place)
-    if before is not None:
-        refuse_changed(f"{place.name} cannot be read", before, place.stat())
+    files = files_of(place) if place.exists() else []
+    before = [file.stat() for file in files]
+    data = msgspec.structs.replace(plan.input, path=str(place.absolute())).read(Path(), plan.run.memory)
+    digest = _sha256(files)
+    for file, then in zip(files, before, strict=True):
+        refuse_changed(f"{file.name} cannot be read", then, file.stat())
     return data, digest
 
 
-def _sha256(place: Path) -> str:
-    with place.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _sha256(files: Sequence[Path]) -> str:
+    """The hash of a file; of several, that of the list of their hashes."""
+    found = []
+    for path in files:
+        with path.open("rb") as file:
+            found.append(hashlib.file_digest(file, "sha256").hexdigest())
+    return found[0] if len(found) == 1 else hashlib.sha256("\n".join(found).encode()).hexdigest()
 
 
 def _toml_lines(section: str, table: Mapping[str, Any], remarks: Mapping[str, str]) -> list[str]:

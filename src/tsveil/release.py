@@ -1,37 +1,43 @@
-"""A release: protected data, what it promises, and what must stay private.
+"""A release: protected records, what they promise, and what must stay private.
 
     folder/
-      published/   data.csv or data.parquet, README.md         may leave the house
-      private/     id_map.csv groups.csv risk.csv attribute_disclosure.csv release.json   must not
+      published/   data.csv or data.parquet (data/part-00000.csv ... where there are many), README.md, report.html     may be given away
+      private/     id_map groups suppressed risk attribute_disclosure (.csv, or folders of parts), release.json, report.html    must not
 
-Published rows are shuffled and carry fresh random identifiers: the position of a record in a file identifies it. What was
-written is read back and verified before the folder takes its final name.
+The records lie in a store, in memory or in a folder, wherever they were protected. Published rows are shuffled, and values carry fresh random
+identifiers: the position of a record in a file identifies it. What was written is read back and verified before the folder takes its final name.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+import msgspec
 import numpy as np
 import polars as pl
 
-from tsveil._types import Indices
+from tsveil._types import Array, Indices
 from tsveil.attack.attribute import AttributeDisclosure, attribute
 from tsveil.data.dataset import Block, Dataset
-from tsveil.data.formulas import harmless_dataset, with_names_of
-from tsveil.data.published import read_like
-from tsveil.data.write import complete_folder, write_table
-from tsveil.errors import GuaranteeError
+from tsveil.data.intervals import IntervalTable
+from tsveil.data.pieces import Contents, Piece, contents, piece, pieces, stored
+from tsveil.data.source import Source
+from tsveil.data.store import Store
+from tsveil.engine.base import Engine
+from tsveil.engine.here import Here
+from tsveil.errors import GuaranteeError, InputError
 from tsveil.guarantee.base import Guarantee, Verdict
 from tsveil.measure.evaluate import evaluate
+from tsveil.measure.kp import IntervalCard, evaluate_intervals
+from tsveil.measure.queries import Queries
 from tsveil.measure.scorecard import Scorecard
-from tsveil.randomness import secret_names, secret_order
+from tsveil.randomness import secret_name, secret_numbers
 from tsveil.technique import Technique
+from tsveil.transform.sax import as_symbols, as_words
 
 #: what happens to texts that a spreadsheet would take for formulas
 Formulas = Literal["keep", "neutralise"]
@@ -64,40 +70,174 @@ class AppliedMethod(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """Protected data with its guarantee; made by a method's `protect`."""
+    """Protected records with their guarantee; made by a method's `protect`."""
 
     original: Dataset
-    #: the protected data, row by row aligned with the original
-    data: Dataset
+    #: where the protected records lie (`tsveil.data.pieces`)
+    store: Store
     method: AppliedMethod
     guarantee: Guarantee
-    #: block -> group of each record
-    groups: Mapping[str, Indices]
     #: the secret from which order and identifiers follow
     seed: int
     warnings: tuple[str, ...] = ()
     #: block -> figures of the run
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: where work on the records is done
+    engine: Engine = field(default_factory=Here)
+
+    # -- what was made ------------------------------------------------------------------------------------------------
+
+    @property
+    def contents(self) -> Contents:
+        """What lies in the store."""
+        return contents(self.store)
+
+    @property
+    def envelopes(self) -> bool:
+        """Whether envelopes are published instead of values."""
+        return self.contents.envelopes
+
+    @cached_property
+    def _whole(self) -> Piece:
+        """All records in the order of the original."""
+        found = list(pieces(self.store))
+        order = np.argsort(np.concatenate([one.records for one in found]))
+        return Piece(
+            np.arange(len(order)),
+            np.concatenate([one.original for one in found])[order],
+            np.concatenate([one.made for one in found])[order],
+            np.concatenate([one.groups for one in found])[order],
+            pl.concat([one.others for one in found])[order.tolist()] if self.contents.source.others else pl.DataFrame(),
+        )
+
+    @property
+    def data(self) -> Dataset:
+        """The protected values, row by row aligned with the original."""
+        if self.envelopes:
+            raise InputError(f"{self.method.name} publishes envelopes, not values\n  options: release.table")
+        return self.original.with_values(self._whole.made)
+
+    @property
+    def groups(self) -> dict[str, Indices]:
+        """Block -> group of each record (-1: suppressed), or of each value where columns were grouped one by one, (records, columns)."""
+        found: dict[str, Indices] = {}
+        units = self.contents.units
+        for block in self.original.blocks:
+            span = self.original.span(block.name)
+            places = set(range(span.start, span.stop))
+            own = [at for at, unit in enumerate(units) if places & set(unit.columns) and sum(unit.groups)]
+            if own:
+                labels = self._whole.groups
+                found[block.name] = labels[:, own[0]].copy() if len(own) == 1 else labels[:, own]
+        return found
+
+    # -- envelopes ----------------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> Indices:
+        """The original row of each published record; the others are suppressed."""
+        if not self.envelopes:
+            return np.arange(self.original.n)
+        return np.flatnonzero(self._whole.made[:, -1] > 0)
+
+    @property
+    def suppressed(self) -> Indices:
+        """The original rows that are not published."""
+        return np.setdiff1d(np.arange(self.original.n), self.rows)
+
+    @property
+    def own(self) -> Indices:
+        """The row of `table` that belongs to each original record; -1: suppressed."""
+        own = np.full(self.original.n, -1, dtype=np.int64)
+        own[self.rows] = np.arange(self.n)
+        return own
+
+    @property
+    def n(self) -> int:
+        """The number of published records."""
+        return len(self.rows)
+
+    @property
+    def block(self) -> Block:
+        """The series of which envelopes are published."""
+        return self.original.blocks[0]
+
+    @cached_property
+    def table(self) -> IntervalTable:
+        """The envelopes, in the order of the original."""
+        whole, rows = self._whole, self.rows
+        return envelopes_of(self.original.columns, whole.made[rows], self._carried(whole.others, rows))
+
+    def _carried(self, others: pl.DataFrame, rows: Indices) -> pl.DataFrame:
+        names = list(self.contents.source.confidential)
+        return others.select(names)[rows.tolist()] if names else pl.DataFrame()
+
+    @property
+    def lo(self) -> Array:
+        """The lower bounds, published records by time points."""
+        return self.table.lo
+
+    @property
+    def hi(self) -> Array:
+        """The upper bounds."""
+        return self.table.hi
+
+    @property
+    def words(self) -> tuple[str, ...] | None:
+        """The pattern of each published record."""
+        return self.table.words
+
+    @property
+    def levels(self) -> Indices | None:
+        """The level of each pattern."""
+        return self.table.levels
+
+    @property
+    def confidential(self) -> pl.DataFrame:
+        """The carried columns of the published records."""
+        return self._carried(self._whole.others, self.rows)
+
+    @property
+    def query(self) -> Queries:
+        """Queries on the envelopes; rows are those of the published file."""
+        return Queries(self.in_published_order().table)
+
+    # -- what it is worth ---------------------------------------------------------------------------------------------
 
     def verify(self) -> Verdict:
-        """Check the promise on the protected values alone."""
-        return self.guarantee.verify(self.data)
+        """Check the promise on what is published alone."""
+        published: Any = self.table if self.envelopes else self.data
+        return self.guarantee.verify(published)
 
-    def evaluate(self, **options: Any) -> Scorecard:
-        """Measure loss and risk; the options are those of `tsveil.evaluate`."""
+    def evaluate(self, **options: Any) -> Scorecard | IntervalCard:
+        """Measure loss and risk; the options are those of `tsveil.evaluate`, or for envelopes of `tsveil.measure.kp.evaluate_intervals`."""
+        if self.envelopes:
+            return evaluate_intervals(
+                self.original.block(self.block.name), self.table, self.own, self.original.ids, **options
+            )
         return evaluate(self.original, self, **options)
 
     def attribute_disclosure(self) -> AttributeDisclosure:
-        """The confidential values that groups of equal published records give away; private."""
-        return attribute(self)
+        """The confidential values that groups of equal published records have in common; private."""
+        return attribute(self.table if self.envelopes else self)
 
-    def published(self) -> tuple[Dataset, Indices]:
-        """The data as published, shuffled and renamed, and the original row of each published one."""
-        order = secret_order(self.seed, self.data.n)
-        names = pl.Series(self.data.id or free_name(_taken(self.data)), secret_names(self.seed, self.data.n))
-        shuffled = self.data.take(order)
-        confidential = shuffled.others.select(list(self.data.confidential)).get_columns()
-        return replace(shuffled, others=pl.DataFrame([names, *confidential]), id=names.name), order
+    # -- what is published --------------------------------------------------------------------------------------------
+
+    def in_published_order(self, at: int = 0) -> Release:
+        """The records of one published file in its order, as a release in memory; up to 2^24 values that is the whole release."""
+        one, kept = piece(self.store, at), self.contents
+        source = msgspec.structs.replace(kept.source, files=(), rows=(len(one.records),))
+        store = stored(
+            source, one.original, one.made, one.others, np.arange(len(one.records)),
+            units=kept.units, groups=one.groups, whole=kept.whole,
+        )  # fmt: skip
+        store.put("names", self.store.get("names")[kept.rows(at).start : kept.rows(at).stop])
+        original = source.dataset(one.original, one.others)
+        return replace(self, original=original, store=store, engine=Here())
+
+    def published(self, at: int = 0) -> Dataset | IntervalTable:
+        """One published file: values shuffled and renamed, or envelopes shuffled."""
+        return published_piece(self.store, at)
 
     def write(
         self,
@@ -106,114 +246,93 @@ class Release:
         format: Literal["csv", "parquet"] | None = None,
         overwrite: bool = False,
         allow_unverified: bool = False,
-        card: Scorecard | None = None,
-        extra: Mapping[str, str] | None = None,
         formulas: Formulas = "keep",
+        **more: Any,
     ) -> Path:
-        """Write published/ and private/ into a folder, all or nothing, and give its path.
+        """Write published/ and private/ with their reports into a folder, all or nothing, and give its path.
 
-        `card` is the score card if it was computed already; `extra` holds further text files by their path in the folder
-        (reports, the plan). `formulas="neutralise"` puts an apostrophe before names and texts of the published CSV file that a
-        spreadsheet would run. A release whose guarantee does not hold is refused unless `allow_unverified`.
+        `formulas="neutralise"` puts an apostrophe before names and texts of published CSV files that a spreadsheet would run. A release
+        whose guarantee does not hold is refused unless `allow_unverified`. `more` are further options of `tsveil.publish.publish`:
+        the options of measuring (`measures`), `title` and `context` of the reports, and `extra` text files by their path.
         """
-        verdict = self.verify()
-        refuse_unverified(verdict, allow_unverified)
-        # Short series are no reason to refuse a release: forecasts they are too short for are left out, and the card says so.
-        card = card or (self.evaluate(models="fitting") if self.original.series else self.evaluate())
-        published, order = self.published()
-        with complete_folder(Path(folder), overwrite=overwrite, marker=MARKER) as place:
-            public, private = place / "published", place / "private"
-            public.mkdir()
-            private.mkdir(mode=0o700)  # for its owner only
-            harmless = formulas == "neutralise" and (format or published.layout.format) == "csv"
-            content = harmless_dataset(published) if harmless else published
-            path = write_table(content, public, "data", format)
-            # The promise is about the file, so the file is what is checked last; it speaks of columns by their own names.
-            written = with_names_of(published, read_like(path, content, own=True))
-            refuse_unverified(self.guarantee.verify(written), allow_unverified)
-            about = readme(
-                path.name, self.data.n, self.data.blocks, self.data.confidential, self.method, self.guarantee, verdict
-            )
-            (public / "README.md").write_text(about, encoding="utf-8")
-            self._write_private(private, published, order, verdict, card)
-            for name, text in (extra or {}).items():
-                (place / name).write_text(text, encoding="utf-8")
+        from tsveil.publish import publish
+
+        publish(
+            self,
+            folder,
+            format=format,
+            overwrite=overwrite,
+            allow_unverified=allow_unverified,
+            formulas=formulas,
+            **more,
+        )
         return Path(folder)
 
-    def _write_private(
-        self, private: Path, published: Dataset, order: Indices, verdict: Verdict, card: Scorecard
-    ) -> None:
-        ids = self.original.ids
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        released = published.ids[place.tolist()]
-        pl.DataFrame({"original": ids, "released": released, "published_row": place + 1}).write_csv(
-            private / "id_map.csv"
-        )
-        if self.groups:
-            pl.DataFrame({"original": ids, **self._group_columns()}).write_csv(private / "groups.csv")
-        card.per_record.write_csv(private / "risk.csv")
-        given_away = self.attribute_disclosure()
-        if self.data.confidential:
-            given_away.listed(ids).write_csv(private / "attribute_disclosure.csv")
-        facts = {
-            "method": self.method.name,
-            "settings": self.method.settings(),
-            "guarantee": verdict.guarantee,
-            "verdict": verdict.status,
-            "witness": verdict.witness,
-            "seed": str(self.seed),
-            "warnings": list(self.warnings),
-            "facts": {block: dict(facts) for block, facts in self.facts.items()},
-            "scores": card.to_dict(),
-            "attribute_disclosure": given_away.counts,
-            "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
-        (private / "release.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-
-    def _group_columns(self) -> dict[str, Indices]:
-        """A column per block, or per column of a block whose columns were grouped one by one."""
-        found: dict[str, Indices] = {}
-        for name, labels in self.groups.items():
-            if labels.ndim == 1:
-                found[f"group of {name}"] = labels
-            else:
-                found |= {f"group of {c}": labels[:, at] for at, c in enumerate(self.data.block_named(name).columns)}
-        return found
-
     def __repr__(self) -> str:
-        return f"Release: {self.method}; {self.data.n} records; {self.guarantee.short}"
+        gone = f" ({len(self.suppressed)} suppressed)" if self.envelopes and len(self.suppressed) else ""
+        return f"Release: {self.method}; {self.contents.n} records{gone}; {self.guarantee.short}"
 
 
-def readme(
-    file: str,
-    n: int,
-    blocks: Sequence[Block],
-    confidential: Sequence[str],
+def published_piece(store: Store, at: int) -> Dataset | IntervalTable:
+    """What one published file holds: values with fresh identifiers, or envelopes."""
+    one, kept = piece(store, at), contents(store)
+    source, names = kept.source, list(kept.source.confidential)
+    carried = one.others.select(names) if names else pl.DataFrame()
+    if kept.envelopes:
+        rows = np.flatnonzero(one.made[:, -1] > 0)
+        return envelopes_of(source.columns, one.made[rows], carried[rows.tolist()] if names else carried)
+    numbers = store.get("names")[kept.rows(at).start : kept.rows(at).stop]
+    ids = pl.Series(source.id or free_name(_taken(source)), [secret_name(int(number)) for number in numbers])
+    data = source.dataset(one.made)
+    return replace(
+        data,
+        others=pl.DataFrame([ids, *carried.get_columns()]),
+        id=ids.name,
+        confidential=source.confidential,
+        integers=frozenset(kept.whole),
+    )
+
+
+def release_of(
+    original: Dataset,
+    made: Array,
+    order: Indices,
+    *,
     method: AppliedMethod,
     guarantee: Guarantee,
-    verdict: Verdict,
-) -> str:
-    """What the users of the data should know; nothing private."""
-    settings = ", ".join(f"{name} = {value}" for name, value in method.settings().items() if value is not None)
-    listed = "\n".join(
-        f"- {block.name}: {'time series of ' + str(len(block)) + ' points' if block.is_series else str(len(block)) + ' attributes'}"
-        f" ({block.columns[0]} to {block.columns[-1]}), protected"
-        for block in blocks
+    seed: int,
+    **more: Any,
+) -> Release:
+    """A release from what a method made of data in memory, in the order of the data."""
+    source = Source.of(original)
+    store = stored(source, original.values, made, original.others, order, whole=source.integers)
+    store.put("names", secret_numbers(seed, original.n))
+    return Release(original, store, method, guarantee, seed, **more)
+
+
+def envelopes_of(labels: tuple[str, ...], made: Array, others: pl.DataFrame) -> IntervalTable:
+    """The table of published envelopes, from bounds, letters, level and the mark of publication of each record."""
+    points = len(labels)
+    letters = made[:, 2 * points : -2].astype(np.uint8)
+    return IntervalTable(
+        labels,
+        made[:, :points],
+        made[:, points : 2 * points],
+        tuple(as_words(letters)) if letters.shape[1] else None,
+        made[:, -2].astype(np.int64) if letters.shape[1] else None,
+        others,
     )
-    carried = "".join(f"- {name}: carried unchanged\n" for name in confidential)
-    # The witness stays private: it names rows in the order of the original file.
-    unverified = (
-        f"\n**WARNING: THE GUARANTEE WAS NOT VERIFIED: {verdict.status.upper()}.**\n" if verdict.blocks_release else ""
-    )
-    return (
-        f"# Protected data\n\n`{file}` holds {n} records whose values were protected before publication. The values are not the "
-        f"original ones, rows are in random order, and identifiers were replaced by random ones.\n{unverified}\n"
-        f"## Method\n\n{method.name} ({settings}): {method.summary}.\n\nReference: {method.reference}.\n\n"
-        f"## Guarantee\n\n{guarantee.words} {guarantee.limits}\n\nVerification of this file: {verdict.status}.\n\n"
-        f"## Columns\n\n{listed}\n{carried}\n"
-        "Made with tsveil.\n"
-    )
+
+
+def made_of(table: IntervalTable, width: int) -> Array:
+    """The columns of `envelopes_of` again, from a table in which all records are published."""
+    points = len(table.labels)
+    made = np.zeros((table.n, width))
+    made[:, :points], made[:, points : 2 * points], made[:, -1] = table.lo, table.hi, 1.0
+    if table.words is not None and table.levels is not None:
+        made[:, 2 * points : -2] = as_symbols(table.words)
+        made[:, -2] = table.levels
+    return made
 
 
 def refuse_unverified(verdict: Verdict, allow_unverified: bool) -> None:
@@ -230,5 +349,6 @@ def free_name(taken: Collection[str | None]) -> str:
     return next(name for name in ("id", "record", "record_id", "released_id") if name not in taken)
 
 
-def _taken(data: Dataset) -> set[str | None]:
-    return {*data.columns, *data.confidential, data.layout.time, data.layout.variable, *data.layout.values}
+def _taken(source: Source) -> set[str | None]:
+    layout = source.layout
+    return {*source.columns, *source.confidential, layout.time, layout.variable, *layout.values}

@@ -18,13 +18,11 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import read_intervals
 from tsveil.data.published import read_like
 from tsveil.errors import InputError, some
-from tsveil.interval_release import IntervalRelease
-from tsveil.protect.intervals import IntervalMethod
 from tsveil.registry import method
-from tsveil.release import MARKER, Release
+from tsveil.release import MARKER, Release, made_of, release_of
 
 
-def reopened(folder: str | Path, original: Dataset) -> Release | IntervalRelease:
+def reopened(folder: str | Path, original: Dataset) -> Release:
     """The release in a folder, made from these original data.
 
     Examples
@@ -41,44 +39,43 @@ def reopened(folder: str | Path, original: Dataset) -> Release | IntervalRelease
     rows = _rows(folder, ids, original)
     chosen = method(facts["method"], facts["settings"])
     place = _published(folder)
-    common: dict[str, Any] = {"original": original, "method": chosen, "seed": int(facts["seed"])}
-    warnings = tuple(facts.get("warnings", ()))
-    if isinstance(chosen, IntervalMethod):
+    width = chosen.width(len(original.columns))
+    made = np.zeros((original.n, width))
+    order = np.full(original.n, -1, dtype=np.int64)
+    if width != len(original.columns):
         layout = original.layout
         table = read_intervals(place, separator=layout.separator, decimal=layout.decimal)
-        order = np.argsort(rows)
-        at = _numbers(folder, ids)[order]
+        at = _numbers(folder, ids)
         if at.max(initial=0) >= table.n:
             raise InputError(f"{folder}: the id map names row {at.max() + 1}, but {place.name} has {table.n} records")
-        return IntervalRelease(
-            **common,
-            table=table.take(at),
-            rows=rows[order],
-            groups=np.zeros(len(at), dtype=np.int64),
-            guarantee=chosen.guarantee(),
-            warnings=warnings,
-        )
-    published = read_like(place, original)
-    if published.n != original.n or len(rows) != original.n:
-        raise InputError(
-            f"{folder} has {published.n} records and names {len(rows)}, the original data have {original.n}\n"
-            "  options: the data as they were read for this release, with the same options"
-        )
-    if original.id is None:
-        at = _numbers(folder, ids)
+        made[rows] = made_of(table, width)[at]
+        # Suppressed records come last: their place is seen nowhere.
+        order[at] = rows
+        order[order < 0] = np.setdiff1d(np.arange(original.n), rows)
     else:
-        found = {str(name): number for number, name in enumerate(published.ids.to_list())}
-        if missing := [name for name in ids["released"] if name not in found]:
-            raise InputError(f"{folder}: {place.name} has no record {some(missing)}, which the id map names")
-        at = np.array([found[name] for name in ids["released"]], dtype=np.int64)
-    values = np.empty_like(original.values)
-    values[rows] = published.values[at]
-    return Release(
-        **common,
-        data=original.with_values(values),
+        published = read_like(place, original)
+        if published.n != original.n or len(rows) != original.n:
+            raise InputError(
+                f"{folder} has {published.n} records and names {len(rows)}, the original data have {original.n}\n"
+                "  options: the data as they were read for this release, with the same options"
+            )
+        if original.id is None:
+            at = _numbers(folder, ids)
+        else:
+            found = {str(name): number for number, name in enumerate(published.ids.to_list())}
+            if missing := [name for name in ids["released"] if name not in found]:
+                raise InputError(f"{folder}: {place.name} has no record {some(missing)}, which the id map names")
+            at = np.array([found[name] for name in ids["released"]], dtype=np.int64)
+        made[rows] = published.values[at]
+        order[at] = rows
+    return release_of(
+        original,
+        made,
+        order,
+        method=chosen,
         guarantee=chosen.guarantee(original),
-        groups={},
-        warnings=warnings,
+        seed=int(facts["seed"]),
+        warnings=tuple(facts.get("warnings", ())),
     )
 
 

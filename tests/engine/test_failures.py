@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import tsveil as tv
-from engine_files import published, two_workers, write_files
+from engine_files import protect_files, published, two_workers, write_files
 from tsveil import progress
 from tsveil._types import Indices
 from tsveil.engine.base import Engine, Result, Task, Work
@@ -47,7 +47,7 @@ def dying(marker: Path, times: int, work: Work) -> Work:
 
 def protect(engine: Engine, folder: Path, frame: pl.DataFrame) -> pl.DataFrame:
     source = tv.source(write_files(folder / "in", frame, 2), confidential=["town"])
-    release = tv.protect_folder(source, tv.MDAV(k=5), folder / "out", engine=engine, seed=7, part=220, chunk=250)
+    release = protect_files(source, tv.MDAV(k=5), folder / "out", engine=engine, seed=7, part=220, chunk=250)
     assert release.verdict.holds
     return published(release.folder)
 
@@ -144,7 +144,7 @@ def test_a_worker_that_does_not_see_the_files_says_so(engine: Engine, tmp_path: 
     source = tv.source(write_files(tmp_path / "in", curves, 2), confidential=["town"])
     (tmp_path / "in" / "001.parquet").unlink()
     with pytest.raises(tv.errors.InputError, match=r"001\.parquet cannot be read on \S+: .*No such file") as other:
-        tv.protect_folder(source, tv.MDAV(k=5), tmp_path / "out", engine=engine)
+        protect_files(source, tv.MDAV(k=5), tmp_path / "out", engine=engine)
     assert "workers must see the input under the same path" in str(other.value)
 
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import tsveil as tv
-from engine_files import as_protected, assert_same, private, published, walks, write_files
+from engine_files import as_protected, assert_same, private, protect_files, published, walks, write_files
 from tsveil.data.intervals import IntervalTable
 from tsveil.engine.base import Engine
 from tsveil.engine.threads import LocalEngine
@@ -45,7 +45,7 @@ def run(
     source = tv.source(
         write_files(folder / f"in{files}", frame, files), confidential=["town"] if "town" in frame.columns else []
     )
-    return tv.protect_folder(source, method, folder / f"out{files}", engine=engine, seed=7, part=220, chunk=250)
+    return protect_files(source, method, folder / f"out{files}", engine=engine, seed=7, part=220, chunk=250)
 
 
 def the_data(kind: str, request: pytest.FixtureRequest) -> pl.DataFrame:
@@ -141,7 +141,7 @@ def test_what_is_published_and_what_is_not(references: dict[str, LargeRelease], 
 def test_carried_columns_that_identify_are_warned_of(tmp_path: Path, curves: pl.DataFrame) -> None:
     frame = curves.with_columns(phone=pl.Series([f"{at // 2 if at < 20 else at}" for at in range(700)]))
     source = tv.source(write_files(tmp_path / "in", frame, 2), confidential=["town", "phone"])
-    release = tv.protect_folder(source, tv.MDAV(k=5), tmp_path / "out", chunk=300)
+    release = protect_files(source, tv.MDAV(k=5), tmp_path / "out", chunk=300)
     assert release.warnings == (
         "the carried column 'phone' has a value of its own in 680 of 700 records: whoever knows it can link by it",
     )
@@ -218,14 +218,14 @@ def test_a_broken_envelope_is_refused(tmp_path: Path, curves: pl.DataFrame, monk
 def test_a_part_alone_is_what_the_method_does_with_all(tmp_path: Path, curves: pl.DataFrame) -> None:
     """When one part holds everything, the groups are those of exact MDAV."""
     source = tv.source(write_files(tmp_path / "in", curves, 2), confidential=["town"])
-    release = tv.protect_folder(source, tv.MDAV(k=5), tmp_path / "out", seed=1, part=10_000)
+    release = protect_files(source, tv.MDAV(k=5), tmp_path / "out", seed=1, part=10_000)
     original, protected = as_protected(release, curves)
     assert np.array_equal(tv.MDAV(k=5).protect(original, seed=1).data.values, protected.values)
 
 
 def test_seeds_decide_order_and_names_like_those_of_a_small_release(tmp_path: Path, curves: pl.DataFrame) -> None:
     source = tv.source(write_files(tmp_path / "in", curves, 2), confidential=["town"])
-    release = tv.protect_folder(source, tv.MDAV(k=5), tmp_path / "out", seed=1, part=10_000, chunk=99)
+    release = protect_files(source, tv.MDAV(k=5), tmp_path / "out", seed=1, part=10_000, chunk=99)
     data = tv.Dataset.from_frame(
         curves,
         id="meter",
@@ -247,7 +247,7 @@ def test_allowances_of_all_pieces_of_time_add_up(monkeypatch: pytest.MonkeyPatch
     spent = np.stack([ways.shares(unit, np.arange(300)) for unit in units])
     assert (spent.sum(axis=0) == 4).all()
     assert spent.mean(axis=1).tolist() == [4 / 5] * 5  # nowhere may everybody spend
-    release = tv.protect_folder(source, method, tmp_path / "out", seed=1, chunk=100)
+    release = protect_files(source, method, tmp_path / "out", seed=1, chunk=100)
     assert release.verdict.holds
     assert "no series has more than 4 values" in release.verdict.details[0]
     _, protected = as_protected(release, frame)
@@ -299,7 +299,7 @@ def test_one_broken_part_is_refused(tmp_path: Path, curves: pl.DataFrame, monkey
     assert [path.name for path in tmp_path.iterdir()] == ["in1"]
     broken.clear()
     source = tv.source(tmp_path / "in1", confidential=["town"])
-    release = tv.protect_folder(source, tv.MDAV(k=5), tmp_path / "out", allow_unverified=True, part=200)
+    release = protect_files(source, tv.MDAV(k=5), tmp_path / "out", allow_unverified=True, part=200)
     assert release.verdict.status == "violated"
     assert "NOT VERIFIED" in (release.folder / "published" / "README.md").read_text()
 
@@ -336,7 +336,7 @@ def test_bad_cells_are_told_all_at_once_with_their_place(tmp_path: Path) -> None
     )
     source = tv.source(write_files(tmp_path / "b", bad, 2), id="id", blocks={"x": ["1", "2"]})
     with pytest.raises(tv.errors.InputError, match="2 problems") as caught:
-        tv.protect_folder(source, tv.MDAV(k=3), tmp_path / "out", chunk=1000)
+        protect_files(source, tv.MDAV(k=3), tmp_path / "out", chunk=1000)
     assert "001.parquet, row" in str(caught.value)
     assert "is missing" in str(caught.value)
     assert "is infinite" in str(caught.value)
@@ -345,7 +345,7 @@ def test_bad_cells_are_told_all_at_once_with_their_place(tmp_path: Path) -> None
     with pytest.raises(
         tv.errors.InputError, match=r"the id 17 occurs more than once \('000.parquet, row 18', '001.parquet, row"
     ):
-        tv.protect_folder(source, tv.MDAV(k=3), tmp_path / "out", chunk=1000)
+        protect_files(source, tv.MDAV(k=3), tmp_path / "out", chunk=1000)
     assert not (tmp_path / "out").exists()
 
 
@@ -368,11 +368,11 @@ def test_folders_that_are_no_data_set(tmp_path: Path) -> None:
 def test_methods_and_parameters_that_do_not_fit(tmp_path: Path, curves: pl.DataFrame) -> None:
     source = tv.source(write_files(tmp_path / "in", curves, 1), confidential=["town"])
     with pytest.raises(tv.errors.InputError, match="does not work in parts\n  methods that do: mdav"):
-        tv.protect_folder(source, tv.Noise(), tmp_path / "out")
+        protect_files(source, tv.Noise(), tmp_path / "out")
     with pytest.raises(tv.errors.ParameterError, match="at most the number of records"):
-        tv.protect_folder(source, tv.MDAV(k=701), tmp_path / "out")
+        protect_files(source, tv.MDAV(k=701), tmp_path / "out")
     with pytest.raises(tv.errors.ParameterError, match="'chunk' parameter"):
-        tv.protect_folder(source, tv.MDAV(), tmp_path / "out", chunk=0)
+        protect_files(source, tv.MDAV(), tmp_path / "out", chunk=0)
     with pytest.raises(tv.errors.ParameterError, match="'engine' parameter must be"):
-        tv.protect_folder(source, tv.MDAV(), tmp_path / "out", engine="ray")
+        protect_files(source, tv.MDAV(), tmp_path / "out", engine="ray")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]

@@ -12,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import tsveil as tv
-from engine_files import private, published, walks, write_files
+from engine_files import private, protect_files, published, walks, write_files
 from tsveil.data.dataset import Dataset
 from tsveil.engine.threads import LocalEngine
 from tsveil.large import attacks, distinct, given_away, linkage, people
@@ -59,7 +59,7 @@ def protected(name: str, folder: Path, *, asked: int | str | None = None) -> tup
     method, of_series, _ = CASES[name]
     frame = two_series(N) if of_series else whole_numbers(N, 4)
     source = tv.source(write_files(folder / "in", frame, 3), blocks=SERIES if of_series else ATTRIBUTES)
-    release = tv.protect_folder(
+    release = protect_files(
         source, method, folder / "out", engine=LocalEngine(), seed=5, part=90, chunk=50, people=asked  # type: ignore[arg-type]
     )  # fmt: skip
     rows = private(release.folder)["original"].to_numpy() - 1
@@ -184,7 +184,7 @@ def test_carried_values_that_groups_give_away(tmp_path: Path, monkeypatch: pytes
     source = tv.source(
         write_files(tmp_path / "in", frame, 3), confidential=carried.columns, blocks={"x": ["1", "2", "3"]}
     )
-    release = tv.protect_folder(source, tv.MDAV(k=3), tmp_path / "out", seed=5, part=90, chunk=50, people=5)
+    release = protect_files(source, tv.MDAV(k=3), tmp_path / "out", seed=5, part=90, chunk=50, people=5)
     known, out = private(release.folder), published(release.folder)
     whole = source.dataset(np.ascontiguousarray(out.select(source.columns).to_numpy()))
     whole = dataclasses.replace(whole, others=out.select(carried.columns), confidential=tuple(carried.columns))

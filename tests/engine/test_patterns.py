@@ -12,7 +12,7 @@ import pytest
 
 import naive_nlk as naive
 import tsveil as tv
-from engine_files import as_protected, assert_same, private, published, walks, write_files
+from engine_files import as_protected, assert_same, private, protect_files, published, walks, write_files
 from tsveil._kernels.nlk_verify import narrow_down
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
@@ -51,7 +51,7 @@ def protect(
         confidential=["town"] if "town" in frame.columns else [],
     )
     given: dict[str, Any] = {"engine": LocalEngine(), "seed": 7, "chunk": 250, "part": 220} | more
-    return tv.protect_folder(source, method, folder / f"out{files}", **given)
+    return protect_files(source, method, folder / f"out{files}", **given)
 
 
 # -- the same on every engine -------------------------------------------------------------------------------------------
@@ -405,4 +405,4 @@ def test_data_that_are_no_series_of_equal_length(tmp_path: Path, people: pl.Data
     with pytest.raises(
         tv.errors.InputError, match=r"grouping='joint' needs series of the same length\. Got 5, 4 points"
     ):
-        tv.protect_folder(source, NLK(n=1, l=3, k=4, grouping="joint"), tmp_path / "out")
+        protect_files(source, NLK(n=1, l=3, k=4, grouping="joint"), tmp_path / "out")

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import tsveil as tv
-from engine_files import private, published, write_files
+from engine_files import private, protect_files, published, write_files
 from tsveil.engine.threads import LocalEngine
 from tsveil.large.protect import LargeRelease
 from tsveil.measure.scorecard import Scorecard
@@ -38,7 +38,7 @@ METHODS: dict[str, tuple[Method | IntervalMethod, str]] = {
 
 def protect(method: Method | IntervalMethod, frame: pl.DataFrame, folder: Path, files: int) -> LargeRelease:
     source = tv.source(write_files(folder / f"in{files}", frame, files))
-    return tv.protect_folder(source, method, folder / f"out{files}", engine=LocalEngine(), seed=7, part=20, chunk=25)
+    return protect_files(source, method, folder / f"out{files}", engine=LocalEngine(), seed=7, part=20, chunk=25)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -89,7 +89,7 @@ def test_every_engine_gives_the_same(tmp_path: Path, client: Client, spark: Spar
     source = tv.source(write_files(tmp_path / "in", curves[:ROWS], 2), confidential=["town"])
     given = {"local": LocalEngine(), "dask": client, "spark": spark}
     releases = {
-        name: tv.protect_folder(source, tv.MDAV(k=3), tmp_path / name, engine=engine, seed=7, part=20, chunk=25)
+        name: protect_files(source, tv.MDAV(k=3), tmp_path / name, engine=engine, seed=7, part=20, chunk=25)
         for name, engine in given.items()
     }
     assert {name: release.facts["engine"] for name, release in releases.items()} == dict(zip(given, given, strict=True))

@@ -61,7 +61,7 @@ def parts(folder: str, version: int) -> int:
     place = Path(folder).with_name(f"input{version}")
     if not place.exists():
         write_files(place, pl.DataFrame(walks(60, 4, version), schema=list("1234")), 2)
-    tv.protect_folder(tv.source(place), tv.MDAV(k=3), folder, overwrite=True, seed=version, part=30, chunk=20)
+    tv.protect_folder(tv.source(place), tv.MDAV(k=3), folder, overwrite=True, seed=version, chunk=20)
     return 0
 
 

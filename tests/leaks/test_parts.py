@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import tsveil as tv
-from engine_files import private, published, walks, write_files
+from engine_files import private, protect_files, published, walks, write_files
 from leaks.marks import POINTS, SEED, VALUES_STAY, found_in, marked_frame, markers
 from tsveil.data.write import complete_folder
 from tsveil.errors import InputError
@@ -35,10 +35,10 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def released(planted: Path, out: Path, method: Any) -> LargeRelease:
     source = tv.source(planted, id="person", blocks=PROTECTED, confidential=["tariff"])
-    return tv.protect_folder(source, method, out, seed=SEED, part=20, chunk=15)
+    return protect_files(source, method, out, seed=SEED, part=20, chunk=15)
 
 
-@pytest.mark.parametrize("kind", ways.METHODS)
+@pytest.mark.parametrize("kind", METHODS_IN_CHUNKS)
 def test_no_marker_is_published(planted: Path, tmp_path: Path, kind: Any) -> None:
     release = released(planted, tmp_path / "out", made(kind))
     assert len(release.files) > 1
@@ -78,7 +78,7 @@ def test_parquet_says_nothing_of_rows_that_are_not_published(tmp_path: Path, kin
     words = pl.Series("tariff", ["day", "night"] * 30 + ["markedword"], dtype=kind)
     frame = pl.DataFrame(values, schema=list("123456")).with_columns(words)
     source = tv.source(write_files(tmp_path / "in", frame, 2), confidential="tariff")
-    release = tv.protect_folder(source, tv.KP(k=6, P=2), tmp_path / "out", seed=1)
+    release = protect_files(source, tv.KP(k=6, P=2), tmp_path / "out", seed=1)
     assert release.card.to_dict()["suppressed"] > 0
     assert "markedword" not in published(release.folder)["tariff"].cast(pl.String).to_list()
     assert found_in(release.folder / "published", {"a word": {b"marked"}}) == []
@@ -96,7 +96,7 @@ def test_published_rows_are_in_random_order(tmp_path: Path, method: Any) -> None
     source = tv.source(write_files(tmp_path / "in", frame, 2), id="who")
     found, orders = [], set()
     for seed in range(SEEDS):
-        folder = tv.protect_folder(source, method, tmp_path / f"out{seed}", seed=seed, part=60, chunk=40).folder
+        folder = protect_files(source, method, tmp_path / f"out{seed}", seed=seed, part=60, chunk=40).folder
         order = [int(name[1:]) for name in private(folder)["original"]]  # in the order of the published rows
         orders.add(tuple(order))
         found.append(spearmanr(order, np.arange(RECORDS)).statistic)
@@ -105,14 +105,14 @@ def test_published_rows_are_in_random_order(tmp_path: Path, method: Any) -> None
     assert abs(np.mean(found)) < 4 * SPREAD / np.sqrt(SEEDS)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ways.METHODS if kind.name not in ("rank-swap", "nlk")])
+@pytest.mark.parametrize("kind", [kind for kind in METHODS_IN_CHUNKS if kind.name not in ("rank-swap", "nlk")])
 def test_members_of_a_group_have_the_same_bits(tmp_path: Path, kind: Any) -> None:
     rng = np.random.default_rng(8)
     values = rng.normal(0, 1, (90, 6)) / 3 + 1e6 * rng.integers(0, 2, (90, 1))
     values[::7], values[1::7] = 0.0, -0.0
     values[::11] *= 1e-9
     frame = pl.DataFrame(values, schema=list("123456"))
-    release = tv.protect_folder(
+    release = protect_files(
         tv.source(write_files(tmp_path / "in", frame, 2)), made(kind), tmp_path / "out", seed=1, part=40, chunk=25
     )
     known, table = private(release.folder), published(release.folder)
@@ -137,7 +137,7 @@ def test_messages_about_bad_cells_quote_no_good_ones(planted: Path, tmp_path: Pa
     )
     source = tv.source(write_files(tmp_path / "in", bad, 2), id="person", blocks=PROTECTED)
     with pytest.raises(InputError) as refused:
-        tv.protect_folder(source, tv.MDAV(k=4), tmp_path / "out")
+        protect_files(source, tv.MDAV(k=4), tmp_path / "out")
     assert "column 'load.3': the value is missing" in str(refused.value)
     (tmp_path / "told").mkdir()
     (tmp_path / "told" / "message.txt").write_text(str(refused.value))

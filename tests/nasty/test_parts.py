@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import tsveil as tv
-from engine_files import published, write_files
+from engine_files import protect_files, published, write_files
 from tsveil._types import Array
 from tsveil.errors import InputError
 from tsveil.large import ways
@@ -24,11 +24,11 @@ def result(folder: Path, kind: Any, values: Array) -> Array:
     settings = {"k": 4, "P": 2, "n": 2, "l": 5}
     method = kind.from_settings({key: value for key, value in settings.items() if key in names})
     source = tv.source(write_files(folder / "in", pl.DataFrame(values, schema=COLUMNS), 2))
-    release = tv.protect_folder(source, method, folder / "out", seed=1, part=30, chunk=25)
+    release = protect_files(source, method, folder / "out", seed=1, part=30, chunk=25)
     return published(release.folder).select(pl.col(pl.Float64)).to_numpy()
 
 
-@pytest.mark.parametrize("kind", ways.METHODS)
+@pytest.mark.parametrize("kind", METHODS_IN_CHUNKS)
 def test_the_unit_does_not_matter_or_is_refused(tmp_path: Path, kind: Any) -> None:
     plain = result(tmp_path / "plain", kind, BASE)
     for exponent in (-400, 480):
@@ -49,4 +49,4 @@ def test_ids_that_look_the_same_are_refused_in_different_files_too(tmp_path: Pat
         InputError,
         match=r"column 'who': two ids look the same \('.*'\) but are written differently \('000.parquet, row 1', '001.parquet, row",
     ):
-        tv.protect_folder(source, tv.MDAV(k=4), tmp_path / "out", chunk=25)
+        protect_files(source, tv.MDAV(k=4), tmp_path / "out", chunk=25)

@@ -25,16 +25,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from tsveil._types import Array
-from tsveil.data.dataset import Block, Dataset
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param
-from tsveil.protect.base import Method, Protected
+from tsveil.protect.base import Described, Part, Protected, ValueMethod
 from tsveil.technique import Technique
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopCoding(Method):
+class TopCoding(ValueMethod):
     """Values beyond the outermost ranks are drawn in."""
 
     name: ClassVar[str] = "top-coding"
@@ -46,11 +44,11 @@ class TopCoding(Method):
         5.0, number(0, 50), "the share of the records at each end whose values are drawn in, in percent"
     )
 
-    def guarantee(self, data: Dataset) -> NoGuarantee:
+    def guarantee(self, data: Described) -> NoGuarantee:
         """Nothing is promised."""
         return NoGuarantee("Only extreme values are hidden.")
 
-    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
-        """Each column by itself."""
-        low, high = np.quantile(values, [self.share / 100, 1 - self.share / 100], axis=0)
-        return Protected(np.clip(values, low, high))
+    def protect_part(self, part: Part) -> Protected:
+        """Each column by itself; a block is one part."""
+        low, high = np.quantile(part.values, [self.share / 100, 1 - self.share / 100], axis=0)
+        return Protected(np.clip(part.values, low, high))

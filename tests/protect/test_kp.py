@@ -13,15 +13,16 @@ from hypothesis.extra.numpy import arrays
 
 import naive_kp
 import tsveil as tv
-from tsveil._types import Array
+from tsveil._types import Array, Indices
 from tsveil.attack.kp import envelope_linkages
+from tsveil.data.intervals import IntervalTable
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.kp import EnvelopeAnonymity, verify_kp
-from tsveil.interval_release import IntervalRelease
 from tsveil.measure.kp import pattern_loss, value_loss
 from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.intervals import IntervalMethod, envelopes, rounded_outwards
-from tsveil.protect.kp import KP, recycle, split
+from tsveil.protect.kp import KP, prefix_of, recycle, split
+from tsveil.protect.work import survey_of
 from tsveil.transform.sax import sax
 
 METHODS: list[IntervalMethod] = [KP(k=6, P=2), KAnonymousEnvelopes(k=6), KAnonymousEnvelopes(k=6, words="unprotected")]
@@ -39,13 +40,21 @@ def walks(n: int, T: int = 12, seed: int = 0) -> Array:
 # -- the algorithm ----------------------------------------------------------------------------------------------------
 
 
-def as_sets(release: IntervalRelease) -> list[tuple[frozenset[int], set[tuple[str, int]]]]:
+def groups_of(release: tv.Release) -> Indices:
+    """The group of each published record."""
+    return release.groups["load"][release.rows]
+
+
+def as_sets(release: tv.Release) -> list[tuple[frozenset[int], set[tuple[str, int]]]]:
     """The groups of a release with the patterns in them, without any order."""
     assert release.words is not None
     assert release.levels is not None
     found = []
-    for group in range(release.groups.max(initial=-1) + 1):
-        at = np.flatnonzero(release.groups == group)
+    if not release.n:
+        return []
+    groups = groups_of(release)
+    for group in range(groups.max() + 1):
+        at = np.flatnonzero(groups == group)
         shown = {(release.words[row], int(release.levels[row])) for row in at}
         found.append((frozenset(release.rows[at].tolist()), shown))
     return sorted(found, key=lambda pair: min(pair[0]))
@@ -135,10 +144,11 @@ def test_every_release_of_2000_random_data_sets_keeps_its_promise() -> None:
             assert len(x) < k + P
             continue
         published += 1
-        frame, rows = release.published()
-        assert verify_kp(frame, k, P).holds
-        lo, hi = (frame.select(pl.col(f"^{side}_.*$")).to_numpy() for side in ("lo", "hi"))
-        assert ((lo <= x[rows]) & (x[rows] <= hi)).all()
+        table, shown = release.published(), release.in_published_order()
+        assert isinstance(table, IntervalTable)
+        assert verify_kp(table, k, P).holds
+        original = shown.original.values[shown.rows]
+        assert ((table.lo <= original) & (original <= table.hi)).all()
         for name, links in envelope_linkages(x, release.table, release.own).items():
             assert links.probability.max() <= 1 / (k if name == "values" else P) + 1e-12, (case, name)
             assert (links.hit == (release.own >= 0)).all()
@@ -167,7 +177,7 @@ def test_a_large_set_is_walked_through() -> None:
 
 def test_equal_records_are_not_divided() -> None:
     release = KAnonymousEnvelopes(k=2).protect(series(np.ones((50, 3))))
-    assert release.facts["groups"] == 1
+    assert release.facts["load"]["groups"] == 1
     assert value_loss(release.lo, release.hi).sum() == 0
 
 
@@ -178,9 +188,10 @@ def test_equal_records_are_not_divided() -> None:
 def test_envelopes_are_the_extremes_of_their_members(made: IntervalMethod) -> None:
     x = walks(80)
     release = made.protect(series(x))
-    for group in range(release.groups.max() + 1):
-        members = x[release.rows[release.groups == group]]
-        rows = np.flatnonzero(release.groups == group)
+    groups = groups_of(release)
+    for group in range(groups.max() + 1):
+        members = x[release.rows[groups == group]]
+        rows = np.flatnonzero(groups == group)
         assert (release.lo[rows] == members.min(axis=0)).all()
         assert (release.hi[rows] == members.max(axis=0)).all()
 
@@ -229,7 +240,7 @@ def test_suppressed_records_are_told() -> None:
     release = KP(k=6, P=3, word_length=12, max_level=2).protect(series(x))
     told = [w for w in release.warnings if "suppressed" in w]
     assert bool(len(release.suppressed)) == bool(told)
-    assert release.facts["suppressed"] == len(release.suppressed)
+    assert release.facts["load"]["suppressed"] == len(release.suppressed)
 
 
 def test_p_near_k_is_warned_of() -> None:
@@ -256,23 +267,30 @@ def test_what_is_told_of_a_run() -> None:
         "should be k/3 or less",
         "1 record is suppressed, because too few others share their pattern",
     )
-    sizes = np.bincount(release.groups)
-    assert release.facts["groups"] == len(sizes)
-    assert release.facts["smallest group"] == sizes.min() >= 4
-    assert release.facts["largest group"] == sizes.max()
-    assert release.facts["suppressed"] == 1
+    sizes = np.bincount(groups_of(release))
+    assert release.facts["load"]["groups"] == len(sizes)
+    assert release.facts["load"]["smallest group"] == sizes.min() >= 4
+    assert release.facts["load"]["largest group"] == sizes.max()
+    assert release.facts["load"]["suppressed"] == 1
     assert release.words is not None
     assert release.levels is not None
     counted = {str(level): int((release.levels == level).sum()) for level in sorted(set(release.levels.tolist()))}
-    assert release.facts["records by level"] == counted
-    pairs = set(zip(release.groups.tolist(), release.words, strict=True))
-    assert release.facts["subgroups"] >= len(pairs)
+    assert release.facts["load"]["records by level"] == counted
+    pairs = set(zip(groups_of(release).tolist(), release.words, strict=True))
+    assert release.facts["load"]["subgroups"] >= len(pairs)
 
 
 def test_p_is_near_k_from_more_than_half_on() -> None:
-    assert KP(k=6, P=3).warnings(0) == ()
-    assert len(KP(k=5, P=3).warnings(0)) == 1
-    assert KP(k=6, P=3).warnings(2) == ("2 records are suppressed, because too few others share their pattern",)
+    survey = survey_of(series(walks(20, 6)))
+
+    def told(k: int, suppressed: int) -> list[str]:
+        return KP(k=k, P=3).remarks(survey, {"x": {"suppressed": suppressed}})
+
+    assert told(6, 0) == []
+    assert len(told(5, 0)) == 1
+    assert told(6, 2) == ["2 records are suppressed, because too few others share their pattern"]
+    assert told(6, 19) == ["19 records are suppressed, because too few others share their pattern"]
+    assert told(6, 20) == ["nothing can be published: all records would be suppressed"]
 
 
 def test_k_records_are_enough_to_publish() -> None:
@@ -285,8 +303,8 @@ def test_k_records_are_enough_to_publish() -> None:
     odd[4] = odd[4][::-1]
     nothing = KP(k=5, P=2).protect(series(odd))
     assert nothing.n == 0
-    assert nothing.facts == {"suppressed": 5}
-    assert nothing.warnings[-1] == "nothing can be published: 4 records are left, fewer than k = 5"
+    assert nothing.facts["load"] == {"groups": 0, "suppressed": 5}
+    assert nothing.warnings[-1] == "nothing can be published: all records would be suppressed"
 
 
 def test_words_have_eight_letters_or_as_many_as_there_are_points() -> None:
@@ -305,8 +323,8 @@ def test_words_have_eight_letters_or_as_many_as_there_are_points() -> None:
 
 def test_envelopes_tell_of_their_groups() -> None:
     release = KAnonymousEnvelopes(k=5).protect(series(walks(40)))
-    sizes = np.bincount(release.groups)
-    assert release.facts == {"groups": len(sizes), "smallest group": sizes.min(), "largest group": sizes.max()}
+    sizes = np.bincount(groups_of(release))
+    assert release.facts["load"] == {"groups": len(sizes), "smallest group": sizes.min(), "largest group": sizes.max()}
     assert sizes.min() >= 5
     assert sizes.max() < 10
     assert release.warnings == ()
@@ -317,7 +335,7 @@ def test_envelopes_tell_of_their_groups() -> None:
     assert shown.warnings == (
         "words='unprotected' publishes the pattern of every record: it singles out most of them and is for comparison only",
     )
-    assert np.array_equal(shown.groups, release.groups)
+    assert np.array_equal(shown.groups["load"], release.groups["load"])
 
 
 def test_what_groups_give_away_is_counted() -> None:
@@ -412,7 +430,7 @@ def test_rows_may_come_in_any_order(made: IntervalMethod) -> None:
 @every_method
 def test_the_seed_decides_the_order_only(made: IntervalMethod) -> None:
     data = series(walks(60))
-    one, two, other = (made.protect(data, seed=seed).published()[0] for seed in (5, 5, 6))
+    one, two, other = (made.protect(data, seed=seed).published().to_frame() for seed in (5, 5, 6))
     assert one.equals(two)
     assert not one.equals(other)
     assert one.sort(one.columns).equals(other.sort(one.columns))

@@ -84,7 +84,7 @@ def test_it_claims_nothing_and_says_why() -> None:
     assert verdict.status is Status.NONE_CLAIMED
     assert "only by chance" in verdict.guarantee
     assert not release.groups
-    assert release.facts["x"] == {"chunks": 3, "values in the last chunk": 4}
+    assert release.facts["all blocks together"] == {"chunks": 3, "values in the last chunk": 4}
     assert not release.warnings
 
 
@@ -99,10 +99,10 @@ def test_the_last_chunk_is_told() -> None:
     data = tv.Dataset.from_arrays({"x": PEOPLE})
     for kappa, chunks, last in ((20, 1, 20), (10, 2, 10), (3, 7, 2), (9, 3, 2), (2, 10, 2)):
         release = Mic1D(kappa=kappa).protect(data)
-        assert release.facts["x"] == {"chunks": chunks, "values in the last chunk": last}
+        assert release.facts["all blocks together"] == {"chunks": chunks, "values in the last chunk": last}
         assert release.warnings == ()
     alone = Mic1D(kappa=19).protect(data)
-    assert alone.facts["x"] == {"chunks": 2, "values in the last chunk": 1}
+    assert alone.facts["all blocks together"] == {"chunks": 2, "values in the last chunk": 1}
     assert alone.warnings == (
         "the last chunk holds a single value, which is published unchanged; another kappa avoids that",
     )

@@ -12,7 +12,9 @@ import naive
 import tsveil as tv
 from tsveil._types import Array, Indices
 from tsveil.errors import InputError, ParameterError
-from tsveil.protect.mdav import EXACT_REACH, MDAV
+from tsveil.protect import mdav
+from tsveil.protect.base import EXACT_RECORDS, EXACT_VALUES
+from tsveil.protect.mdav import MDAV, equal_records
 from tsveil.protect.representative import represent
 from tsveil.transform.statistics import slopes
 
@@ -178,8 +180,9 @@ def test_parts_are_used_when_asked_for_or_beyond_reach() -> None:
     assert MDAV(k=3).protect(data).facts["load"]["mode"] == "exact"
     assert MDAV(k=3, mode="exact").protect(data).facts["load"]["mode"] == "exact"
     release = MDAV(k=3, mode="partitioned", part=100).protect(data)
-    assert release.facts["load"]["mode"] == "partitioned into 3 parts"
-    assert EXACT_REACH == 200_000
+    assert release.facts["load"]["mode"] == "partitioned"
+    assert release.facts["load"]["parts"] == 3
+    assert (EXACT_RECORDS, EXACT_VALUES) == (200_000, 2**27)
     plain = MDAV(k=3).protect(data)
     assert set(plain.facts["load"]) == {"groups", "smallest group", "largest group", "mode"}
     refined = MDAV(k=3, refine="swap").protect(data)
@@ -187,9 +190,48 @@ def test_parts_are_used_when_asked_for_or_beyond_reach() -> None:
 
 
 def test_auto_changes_to_parts_beyond_its_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tsveil.protect import mdav
-
-    monkeypatch.setattr(mdav, "EXACT_REACH", 300)
     x = np.random.default_rng(4).normal(size=(301, 2))
-    for n, mode in ((300, "exact"), (301, "partitioned into 1 parts")):
-        assert MDAV(k=3).protect(tv.Dataset.from_arrays({"load": x[:n]})).facts["load"]["mode"] == mode
+
+    def mode(n: int) -> str:
+        return str(MDAV(k=3).protect(tv.Dataset.from_arrays({"load": x[:n]})).facts["load"]["mode"])
+
+    for border, value in (("EXACT_RECORDS", 300), ("EXACT_VALUES", 600)):
+        with monkeypatch.context() as context:
+            context.setattr(mdav, border, value)
+            assert (mode(300), mode(301)) == ("exact", "partitioned")
+
+
+def test_a_part_has_room_for_one_group() -> None:
+    assert MDAV(k=3, mode="partitioned", part=100).part_size(10, 1) == 100
+    assert MDAV(k=50, mode="partitioned", part=100).part_size(10, 1) == 100
+    assert MDAV(k=51, mode="partitioned", part=100).part_size(10, 1) == 101
+    assert MDAV(k=51, mode="exact", part=100).part_size(10**9, 1) is None
+
+
+def test_equal_records_are_grouped_in_their_order() -> None:
+    for n in range(2, 30):
+        for k in range(2, n + 1):
+            groups = equal_records(n, k)
+            sizes = np.bincount(groups)
+            assert sizes.min() >= k
+            assert sizes.max() < 2 * k
+            assert (np.diff(groups) >= 0).all()
+    # Half of the records are equal, far more than a part should have.
+    x = np.zeros((1000, 2))
+    x[500:] = np.random.default_rng(1).normal(5, 1, (500, 2))
+    release = MDAV(k=3, mode="partitioned", part=100).protect(tv.Dataset.from_arrays({"load": x}))
+    assert release.verify().holds
+    assert np.array_equal(release.data.values[:500], x[:500])
+    assert release.facts["load"]["largest group"] < 6
+
+
+def test_one_part_is_what_exact_mdav_makes() -> None:
+    # Few records, or records that cannot be told apart: there is nothing to cut.
+    x = np.random.default_rng(4).normal(size=(60, 2))
+    for values in (x, np.ones((500, 2))):
+        data = tv.Dataset.from_arrays({"load": values})
+        release = MDAV(k=3, mode="partitioned", part=100).protect(data)
+        assert release.verify().holds
+        assert np.array_equal(release.data.values, MDAV(k=3, mode="exact").protect(data).data.values)
+        assert release.facts["load"]["mode"] == "partitioned"
+        assert "parts" not in release.facts["load"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 import naive_nlk as naive
 import tsveil as tv
+from naive_parts import parts_of
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.published import read_like
@@ -22,7 +22,10 @@ from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.nlk import clusters_of, find_violation
 from tsveil.measure.nlk import identification
 from tsveil.protect import nlk as module
-from tsveil.protect.nlk import NLK, Made, first_clusters, made_by_counting, nlk_study, represented, sorted_points
+from tsveil.protect.microaggregation import TOGETHER
+from tsveil.protect.nlk import NLK, Made, first_clusters, nlk_study, represented, sorted_points
+from tsveil.protect.work import survey_of
+from tsveil.transform.normalise import normalised
 
 HEURISTICS: tuple[Any, ...] = ("auto", "stage1", "mth", "mil", "gpe", "peel")
 
@@ -137,20 +140,25 @@ def test_ten_thousand_decisions_are_those_of_the_definition() -> None:
     assert beyond > 1000  # series that counting alone would have refused
 
 
+def by_counting(X: Array, k: int, allowance: int, heuristic: Any) -> Made:
+    """What a part of many series becomes: small clusters are counted, nothing is searched."""
+    return NLK(n=1, l=2 + allowance, k=k)._made(sorted_points(X[:, :, None]), heuristic, "the series", search=False)
+
+
 @given(st.integers(0, 10**9), st.sampled_from(["mth", "mil"]), st.integers(0, 3))
 def test_cuts_by_counting_are_those_that_leave_few_small_cells(seed: int, heuristic: Any, allowance: int) -> None:
-    X, n, l, k = small_table(np.random.default_rng(seed), ties=False)
+    X, _, _, k = small_table(np.random.default_rng(seed), ties=False)
     cuts = naive.cuts_in_order(X, k, heuristic)
     _, labels = naive.decisions(X, 1, 2 + allowance, k, cuts, counting=True)
-    made = made_by_counting(X[:, :, None], NLK(n=n, l=l, k=k, heuristic=heuristic), allowance)
+    made = by_counting(X, k, allowance, heuristic)
     assert same_clusters(labels, made.published[:, :, 0])
 
 
-@given(st.integers(0, 10**9), st.sampled_from(HEURISTICS), st.integers(0, 3))
+@given(st.integers(0, 10**9), st.sampled_from(HEURISTICS[1:]), st.integers(0, 3))
 def test_nobody_spends_more_small_cells_than_allowed(seed: int, heuristic: Any, allowance: int) -> None:
-    X, n, l, k = small_table(np.random.default_rng(seed))
+    X, _, _, k = small_table(np.random.default_rng(seed))
     allowance = min(allowance, X.shape[1] - 1)
-    made = made_by_counting(X[:, :, None], NLK(n=n, l=l, k=k, heuristic=heuristic), allowance)
+    made = by_counting(X, k, allowance, heuristic)
     assert naive.most_small_cells(made.published[:, :, 0], k) <= (0 if heuristic == "stage1" else allowance)
 
 
@@ -376,9 +384,9 @@ def test_every_release_is_verified_after_a_round_trip(heuristic: Any, representa
         release = method.protect(data)
         assert release.verify().holds
         folder = release.write(tmp_path / f"{grouping}{smallest}", format="csv")
-        published = read_like(folder / "published" / "data.csv", release.published()[0])
+        published = read_like(folder / "published" / "data.csv", release.published())
         assert release.guarantee.verify(published).holds
-        assert np.array_equal(published.values, release.published()[0].values)
+        assert np.array_equal(published.values, release.published().values)
         if grouping == "per-block":
             for block in data.blocks:
                 assert clusters_of(published.block(block.name))[1].min() >= smallest
@@ -542,8 +550,7 @@ def test_the_facts_are_those_of_the_published_table(heuristic: Any) -> None:
     first = NLK(n=2, l=5, k=5)._stage1(sorted_points(data.values[:, :, None]))
     assert facts["loss of stage 1"] == first.loss
     assert facts["loss"] <= first.loss
-    clusters = np.mean([len(np.unique(column)) for column in published.T])
-    assert facts["clusters per time point"] == round(float(clusters), 2)
+    assert facts["clusters"] == sum(len(np.unique(column)) for column in published.T)
     found = identification(published[:, :, None], 2)
     assert facts["identified by random known values, %"] == round(found.random, 2)
     assert facts["identified by chosen known values, %"] == round(found.chosen, 2)
@@ -554,66 +561,101 @@ def test_the_facts_are_those_of_the_published_table(heuristic: Any) -> None:
     assert release.warnings == (f"series 'random': (n,l,k)-anonymity does not stop re-identification: {found}",)
 
 
-def test_of_joint_points_the_first_dimension_tells_of_all() -> None:
+def test_of_joint_points_is_told_together() -> None:
     x = random_series(30, 8, seed=1).values
     release = NLK(n=2, l=4, k=4, grouping="joint").protect(tv.Dataset.from_arrays({"a": x, "b": x**2}))
-    assert list(release.facts) == ["a"]
+    assert list(release.facts) == [TOGETHER]
     assert [w for w in release.warnings if not w.startswith("points: ")] == []
     # Equal clusters in all dimensions, and losses in units of each dimension's spread.
     both = [(v - v.mean()) / v.std(ddof=1) for v in (x, x**2)]
     moved = [(release.data.block(b) - v.mean()) / v.std(ddof=1) for b, v in (("a", x), ("b", x**2))]
     expected = sum(float(np.abs(one - two).sum()) for one, two in zip(both, moved, strict=True))
-    assert release.facts["a"]["loss"] == pytest.approx(expected)
+    assert release.facts[TOGETHER]["loss"] == pytest.approx(expected)
 
 
 def test_remarks_on_what_could_not_be_done() -> None:
-    made = Made("mth", np.zeros((2, 2, 1)), 1.0, accepted=0, refused=9, undecided=0, peeled=0)
-    some, none = replace(made, accepted=2), NLK(n=3, l=6, k=5)
-    assert none._remarks(made, "load") == [
-        "load: no cluster could be made smaller than 5 series, because n = 3, l = 6 and k = 5 leave no room; a larger l or a smaller n "
-        "would lose less"
+    survey = survey_of(random_series(20, 12))
+    made = {"cuts accepted": 0, "cuts refused": 9, "cuts undecided": 0, "cells peeled": 0}
+    some = made | {"cuts accepted": 2}
+
+    def told(method: NLK, facts: dict[str, int], home: str = "load") -> list[str]:
+        return method.remarks(survey, {home: facts})
+
+    none = NLK(n=3, l=6, k=5)
+    assert told(none, made) == [
+        "series 'load': no cluster could be made smaller than 5 series, because n = 3, l = 6 and k = 5 leave no room; a larger l or a "
+        "smaller n would lose less"
     ]
-    assert none._remarks(some, "load") == none._remarks(replace(made, peeled=1), "load") == []
-    assert none._remarks(replace(some, undecided=4), "load") == [
-        "load: 4 cuts could not be decided within the search limit and were refused, which costs a little loss"
+    assert told(none, some) == told(none, made | {"cells peeled": 1}) == []
+    assert told(none, some | {"cuts undecided": 4}, TOGETHER) == [
+        "points: 4 cuts could not be decided within the search limit and were refused, which costs a little loss"
     ]
     tight = NLK(n=3, l=4, k=5)
-    assert tight._remarks(made, "load") == [
-        "load: l - n = 1 leaves no value that an intruder may infer, so clusters smaller than 5 series are hardly ever possible (no cut "
-        "could be made); a larger l or a smaller n would lose less"
+    assert told(tight, made) == [
+        "series 'load': l - n = 1 leaves no value that an intruder may infer, so clusters smaller than 5 series are hardly ever possible "
+        "(no cut could be made); a larger l or a smaller n would lose less"
     ]
-    assert "(only 2 of 11 cuts could be made)" in tight._remarks(some, "load")[0]
+    assert "(only 2 of 11 cuts could be made)" in told(tight, some)[0]
     # Who asks for clusters of k records wants no smaller ones.
-    assert NLK(n=3, l=6, k=5, smallest_cluster=5)._remarks(made, "load") == []
-    assert NLK(n=3, l=4, k=5, smallest_cluster=5)._remarks(made, "load") == []
-    assert len(NLK(n=3, l=4, k=5, smallest_cluster=4)._remarks(made, "load")) == 1
+    assert told(NLK(n=3, l=6, k=5, smallest_cluster=5), made) == []
+    assert told(NLK(n=3, l=4, k=5, smallest_cluster=5), made) == []
+    assert len(told(NLK(n=3, l=4, k=5, smallest_cluster=4), made)) == 1
+    assert told(NLK(n=3, l=4, k=5, heuristic="stage1"), made | {"cuts undecided": 4}) == []
 
 
-def test_peeling_with_another_allowance() -> None:
-    x = random_series(30, 6, seed=2).values
-    method = NLK(n=1, l=3, k=4)
-    for allowance in (0, 1, 3):
-        made = made_by_counting(x[:, :, None], method, allowance)
-        expected = NLK(n=1, l=2 + allowance, k=4)._made(sorted_points(x[:, :, None]), "peel", "points")
-        assert np.array_equal(made.published, expected.published)
-        assert made.peeled == expected.peeled
-        _, sizes = clusters_of(made.published)
-        assert (sizes < 4).sum(axis=0).max() <= allowance
-    assert made_by_counting(x[:, :, None], method, 0).peeled == 0
+def in_parts(data: tv.Dataset, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[tv.Release, list[Indices]]:
+    """A release in parts of about 25 series, and their records."""
+    columns = sum(map(len, data.blocks)) if settings.get("grouping") == "joint" else len(data.blocks[0])
+    monkeypatch.setattr(module, "WHOLE", 30 * columns)
+    monkeypatch.setattr(module, "CELLS", 25 * columns)
+    method = NLK(n=2, l=5, k=4, **settings)
+    release, ((_, parts), *_) = method.protect(data), parts_of(method, data)
+    assert release.verify().holds
+    assert len(parts) == release.facts[next(iter(release.facts))]["parts"] == 4
+    return release, parts
 
 
-@given(st.integers(0, 10**9))
-def test_every_series_has_an_allowance_of_its_own(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    X, n, l, k = small_table(rng)
-    allowance = rng.integers(0, X.shape[1] + 2, len(X))
-    made = made_by_counting(X[:, :, None], NLK(n=n, l=l, k=k), allowance)
-    shared = [[int((column == value).sum()) for column, value in zip(made.published[:, :, 0].T, row, strict=True)]
-              for row in made.published[:, :, 0]]  # fmt: skip
-    small = (np.array(shared) < k).sum(axis=1)
-    assert (small <= allowance).all()
-    if not allowance.any():
-        assert made.peeled == 0
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_many_series_are_clustered_in_parts_by_counting(heuristic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = sine_series(100, 8, seed=3)
+    release, parts = in_parts(data, monkeypatch, heuristic=heuristic)
+    facts, name = release.facts["sine"], "peel" if heuristic == "auto" else heuristic
+    assert facts["heuristic"] == name
+    made = [
+        NLK(n=2, l=5, k=4)._made(sorted_points(data.values[rows][:, :, None]), name, "x", search=False)
+        for rows in parts
+    ]
+    for rows, one in zip(parts, made, strict=True):
+        assert np.array_equal(release.data.values[rows], one.published[:, :, 0])
+        assert naive.most_small_cells(one.published[:, :, 0], 4) <= (0 if heuristic == "stage1" else 2)
+    assert facts["loss"] == pytest.approx(float(np.abs(release.data.values - data.values).sum()))
+    assert facts["cells peeled"] == sum(one.peeled for one in made)
+    assert facts["cuts accepted"] == sum(one.accepted for one in made)
+    finding = find_violation(release.data.values, 2, 5, 4)
+    assert finding.status == "holds"
+    assert finding.searched == 0
+
+
+def test_points_of_several_dimensions_are_compared_on_the_scale_of_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = random_series(100, 8, seed=1).values
+    data = tv.Dataset.from_arrays({"a": 1000 * x, "b": x**2})
+    release, parts = in_parts(data, monkeypatch, grouping="joint")
+    cube = np.stack([data.block("a"), data.block("b")], axis=2)
+    compared = np.stack([normalised(data.block(name), "global") for name in ("a", "b")], axis=2)
+    for rows in parts:
+        one = NLK(n=2, l=5, k=4)._made(sorted_points(cube[rows], compared[rows]), "peel", "x", search=False)
+        assert np.array_equal(release.data.block("a")[rows], one.published[:, :, 0])
+        assert np.array_equal(release.data.block("b")[rows], one.published[:, :, 1])
+
+
+@given(st.integers(0, 10**9), st.sampled_from(HEURISTICS))
+def test_parts_are_anonymous_together(seed: int, heuristic: Any) -> None:
+    X, n, l, k = small_table(np.random.default_rng(seed))
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr(module, "WHOLE", 1)
+        context.setattr(module, "CELLS", 1)
+        release = NLK(n=n, l=l, k=k, heuristic=heuristic).protect(tv.Dataset.from_arrays({"x": X}))
+    assert naive.attack(release.data.values, n, l, k) is None
 
 
 def test_points_are_sorted_with_equal_ones_side_by_side() -> None:

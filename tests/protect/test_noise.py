@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from tsveil._types import Array
 from tsveil.data.dataset import Block, Dataset
 from tsveil.errors import InputError, ParameterError
-from tsveil.protect.noise import Noise, _triangle
+from tsveil.protect import noise as module
+from tsveil.protect.noise import Noise, combined, triangle
+from tsveil.protect.work import survey_of
 
 
 def attributes(values: Array) -> Dataset:
@@ -67,6 +71,13 @@ def test_a_constant_column_has_no_spread_to_share(correlated: bool) -> None:
     assert release.facts["all"]["constant columns, published as they are"] == 1
 
 
+def test_constant_columns_are_counted_block_by_block() -> None:
+    data = Dataset.from_arrays({"flat": np.ones((9, 3)), "steep": np.arange(18.0).reshape(9, 2)})
+    facts = Noise().protect(data, seed=1).facts
+    assert facts["flat"] == {"values": 27, "constant columns, published as they are": 3}
+    assert facts["steep"] == {"values": 18, "constant columns, published as they are": 0}
+
+
 @pytest.mark.parametrize("correlated", [False, True])
 def test_huge_and_tiny_values_get_their_noise(correlated: bool) -> None:
     # Their squares leave the range of float64 at either end; a spread of zero would publish the originals.
@@ -100,14 +111,66 @@ def test_what_is_told_of_the_run() -> None:
 
 
 def test_correlated_noise_does_not_depend_on_signs_of_the_factor() -> None:
-    # R'R = X'X leaves the sign of every row of R open; the one with a diagonal of at least zero is taken.
+    # R'R = S leaves the sign of every row of R open; the one with a diagonal of at least zero is taken.
     centred = np.array([[3.0, 1.0, 2.0], [-1.0, 2.0, 0.0], [-2.0, -3.0, -2.0]])
     for signs in ([1, 1, 1], [-1, 1, 1], [1, -1, 1], [-1, -1, -1]):
-        factor = _triangle(centred * np.array(signs))
-        assert np.allclose(factor.T @ factor, (centred * signs).T @ (centred * signs))
+        S = (centred * signs).T @ (centred * signs)
+        factor = triangle(S)
+        assert np.allclose(factor.T @ factor, S)
         assert (np.diagonal(factor) >= 0).all()
-        assert np.allclose(factor, np.triu(factor))
+        assert np.array_equal(factor, np.triu(factor))
         assert not np.allclose(factor, 0)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 14))
+def test_the_factor_gives_the_covariance_of_any_rank(seed: int, columns: int, rank: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rank, columns)) * 10.0 ** rng.uniform(-3, 3, columns)
+    x[:, rng.random(columns) < 0.2] = 0.0  # columns without any spread
+    S = x.T @ x
+    before = S.copy()
+    factor = triangle(S)
+    assert np.array_equal(S, before)
+    assert np.array_equal(factor, np.triu(factor))
+    spread = np.sqrt(np.diagonal(S))
+    unit = np.where(spread > 0, spread, 1.0)
+    assert np.allclose(factor.T @ factor / np.outer(unit, unit), S / np.outer(unit, unit), atol=1e-9)
+    assert np.count_nonzero(factor.any(axis=1)) == np.linalg.matrix_rank(x / unit)
+    if (spread > 0).all() and rank >= columns and np.linalg.cond(x / unit) < 1e4:
+        assert np.allclose(factor / unit, np.linalg.cholesky(S).T / unit, atol=1e-6)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 60))
+def test_the_noise_of_a_record_does_not_depend_on_its_neighbours(seed: int, n: int, columns: int) -> None:
+    rng = np.random.default_rng(seed)
+    normals, factor = rng.normal(size=(n, columns)), np.triu(rng.normal(size=(columns, columns)))
+    together = combined(normals, factor)
+    assert np.allclose(together, normals @ factor, atol=1e-12 * columns)
+    assert np.array_equal(together, np.vstack([combined(normals[[at]], factor) for at in range(n)]))
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+def test_many_records_are_drawn_for_in_runs(correlated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.column_stack([correlated_values(95), np.ones(95)])
+    method = Noise(sd=0.5, correlated=correlated)
+    whole = method.protect(attributes(values), seed=4)
+    monkeypatch.setattr(module, "RUN", 20)
+    runs = method.protect(attributes(values), seed=4)
+    assert runs.facts["all"] == whole.facts["all"] | {"parts": 5}
+    noise = (runs.data.values - values)[:, :3]
+    assert len(np.unique(noise.round(12), axis=0)) == 95
+    # The spread is that of all records, whatever the run; the draws of a run are its own.
+    survey = survey_of(attributes(values))
+    (unit,) = method.units(survey)
+    first = method.leaf(values, np.arange(95), unit, survey, method.tree(values, unit, survey))
+    assert first.tolist() == [at // 20 for at in range(95)]
+    assert np.array_equal(runs.data.values[:20, 3], values[:20, 3])
+    monkeypatch.setattr(module, "RUN", 95)
+    assert np.array_equal(method.protect(attributes(values), seed=4).data.values, whole.data.values)
+    draws = np.concatenate(
+        [(method.protect(attributes(values), seed=s).data.values - values)[:, 0] for s in range(40)]
+    )
+    assert kstest(draws / (0.5 * values[:, 0].std(ddof=1)), "norm").pvalue > 1e-3
 
 
 def test_the_noise_of_two_records() -> None:

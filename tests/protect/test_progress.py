@@ -10,8 +10,10 @@ from tsveil import progress
 from tsveil._types import Indices
 from tsveil.data.synthetic import random_series
 from tsveil.protect.base import Method
-from tsveil.protect.intervals import IntervalMethod
 from tsveil.protect.nlk import nlk_study
+
+#: what comes before the work of a method without scales and cuts
+BEFORE = [("Looking through the records", 1, 1), ("Finding the parts", 0, 0)]
 
 
 class Heard:
@@ -30,7 +32,7 @@ class Heard:
         self.steps.append((text, total, int(counter[0])))
 
 
-def steps_of(made: Method | IntervalMethod, data: tv.Dataset) -> list[tuple[str, int, int]]:
+def steps_of(made: Method, data: tv.Dataset) -> list[tuple[str, int, int]]:
     heard = Heard()
     with progress.listening(heard):
         made.protect(data, seed=1)
@@ -55,23 +57,47 @@ def some_data(n: int = 60, T: int = 6) -> tv.Dataset:
     ids=str,
 )
 def test_grouping_counts_the_records_of_each_block(made: Method) -> None:
-    assert steps_of(made, some_data()) == [("Grouping load", 60, 60), ("Grouping gas", 60, 60)]
+    assert steps_of(made, some_data()) == [
+        *BEFORE,
+        ("Grouping load", 60, 60),
+        ("Grouping gas", 60, 60),
+        ("Protecting the parts", 2, 2),
+    ]
+
+
+def test_records_are_counted_part_by_part() -> None:
+    steps = steps_of(tv.MDAV(k=4, mode="partitioned", part=100), some_data(300))
+    assert steps[:3] == [*BEFORE, ("Sorting the records into parts", 1, 1)]
+    for name in ("load", "gas"):
+        own = [step for step in steps if step[0] == f"Grouping {name}"]
+        assert len(own) == 3
+        assert sum(total for _, total, _ in own) == 300
+        assert all(done == total for _, total, done in own)
+    assert steps[-1] == ("Protecting the parts", 6, 6)
 
 
 def test_joint_grouping_is_one_step() -> None:
-    assert steps_of(tv.MDAV(k=4, grouping="joint"), some_data()) == [("Grouping all blocks together", 60, 60)]
+    assert steps_of(tv.MDAV(k=4, grouping="joint"), some_data()) == [
+        BEFORE[0],
+        ("Finding the scales", 1, 1),
+        ("Finding the scales", 1, 1),
+        BEFORE[1],
+        ("Grouping all blocks together", 60, 60),
+        ("Protecting the parts", 1, 1),
+    ]
 
 
 def test_columns_are_counted_where_they_are_grouped_one_by_one() -> None:
-    assert steps_of(tv.OptimalUnivariate(k=4), some_data()) == [("Grouping load", 6, 6), ("Grouping gas", 6, 6)]
+    for made in (tv.OptimalUnivariate(k=4), tv.RankSwap(p=10)):
+        assert steps_of(made, some_data()) == [*BEFORE, ("Protecting the parts", 12, 12)]
 
 
 def test_the_heuristics_of_nlk_tell_how_far_they_are() -> None:
     data = random_series(40, 8, seed=1)
-    text, total, done = steps_of(tv.NLK(n=2, l=4, k=4, heuristic="mth"), data)[0]
+    text, total, done = steps_of(tv.NLK(n=2, l=4, k=4, heuristic="mth"), data)[len(BEFORE)]
     assert text == "Cutting clusters of series 'random'"
     assert done == total > 0
-    peeling = steps_of(tv.NLK(n=2, l=4, k=4, heuristic="peel"), data)[0]
+    peeling = steps_of(tv.NLK(n=2, l=4, k=4, heuristic="peel"), data)[len(BEFORE)]
     assert peeling[0] == "Peeling series 'random'"
     assert peeling[1] == 40  # l - n - 1 cells for each series
     assert 0 < peeling[2] <= 40

@@ -11,14 +11,14 @@ from hypothesis.extra.numpy import arrays
 
 import naive_refine
 import tsveil as tv
+from naive_parts import parts_of
 from tsveil._kernels import refine as kernels
 from tsveil._types import Array, Indices
 from tsveil.errors import ParameterError
-from tsveil.protect import _mdav_parts, _refine
+from tsveil.protect import _refine, mdav
 from tsveil.protect._mdav_exact import exact_groups
-from tsveil.protect._mdav_parts import partitioned_groups
 from tsveil.protect._refine import Budget, list_near, near_rows, opened, refined_groups
-from tsveil.transform.parts import principal_parts
+from tsveil.randomness import generator, sub_seed
 from tsveil.transform.statistics import slopes
 
 values = st.one_of(
@@ -380,48 +380,64 @@ def test_one_group_or_no_wish_leaves_all_as_it_is() -> None:
     assert better.tolist() in ([0, 1, 1, 0], [1, 0, 0, 1])
 
 
+def walks(n: int = 400) -> Array:
+    return np.random.default_rng(5).normal(size=(n, 3)).cumsum(axis=1)
+
+
+def cuts_of(method: tv.MDAV, space: Array) -> list[Indices]:
+    """The records of each part."""
+    ((_, parts),) = parts_of(method, tv.Dataset.from_arrays({"x": space}))
+    return parts
+
+
+def in_parts(space: Array, k: int = 4, **settings: Any) -> tv.Release:
+    return tv.MDAV(k=k, mode="partitioned", part=100, **settings).protect(tv.Dataset.from_arrays({"x": space}), seed=8)
+
+
 def test_parts_are_numbered_one_after_the_other() -> None:
-    rng = np.random.default_rng(5)
-    space = rng.normal(size=(400, 3)).cumsum(axis=1)
-    counter = np.zeros(1, dtype=np.int64)
-    groups, parts = partitioned_groups(space, 4, 100, counter=counter)
-    cuts = principal_parts(space, 100, multiple=4)
-    assert parts == len(cuts) > 1
-    assert counter[0] == 400
+    space = walks()
+    release = in_parts(space)
+    groups = release.groups["x"]
+    cuts = cuts_of(tv.MDAV(k=4, mode="partitioned", part=100), space)
+    assert release.facts["x"]["parts"] == len(cuts) > 1
     label = 0
     for rows in cuts:
         own = exact_groups(space[rows], 4)
         assert np.array_equal(groups[rows], label + own)
         label += own.max() + 1
     assert np.array_equal(np.unique(groups), np.arange(label))
-    # A part holds at least the 2k - 1 records that one group may have.
-    assert partitioned_groups(space[:30], 10, 3)[1] == len(principal_parts(space[:30], 19, multiple=10))
-    paper = partitioned_groups(space, 4, 100, variant="paper")[0]
+    paper = in_parts(space, variant="paper").groups["x"]
     assert np.array_equal(paper[cuts[0]], exact_groups(space[cuts[0]], 4, variant="paper"))
+    # A part holds at least the 2k - 1 records that one group may have.
+    wide = cuts_of(tv.MDAV(k=80, mode="partitioned", part=100), space)
+    assert len(wide) == in_parts(space, k=80).facts["x"]["parts"] == round(400 / 159)
 
 
 def test_parts_are_refined_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    space = np.random.default_rng(5).normal(size=(400, 3)).cumsum(axis=1)
-    cuts = principal_parts(space, 100, multiple=4)
-    found, _ = partitioned_groups(space, 4, 100, refine="swap")
-    label = 0
-    for rows in cuts:
-        own = refined_groups(
-            space[rows], exact_groups(space[rows], 4), 4, "swap", np.random.default_rng(), hurried=False
-        )
-        assert np.array_equal(found[rows], label + own)
-        label += own.max() + 1
+    space = walks()
+    cuts = cuts_of(tv.MDAV(k=4, mode="partitioned", part=100), space)
+    for how, settings in (("swap", {}), ("search", {"iterations": 90})):
+        found = in_parts(space, refine=how, **settings).groups["x"]
+        label = 0
+        for at, rows in enumerate(cuts):
+            # Random numbers and a share of the budget of its own.
+            draws, budget = generator(sub_seed(8, 0, at)), Budget(None, settings.get("iterations"))
+            own = refined_groups(
+                space[rows], exact_groups(space[rows], 4), 4, how, draws, budget.share(len(rows), 400, 1)  # type: ignore[arg-type]
+            )  # fmt: skip
+            assert np.array_equal(found[rows], label + own)
+            label += own.max() + 1
     told: list[bool] = []
 
     def noted(Z: Array, groups: Indices, *_: Any, hurried: bool) -> Indices:
         told.append(hurried)
         return groups
 
-    monkeypatch.setattr(_mdav_parts, "refined_groups", noted)
+    monkeypatch.setattr(mdav, "refined_groups", noted)
     for large, expected in ((400, False), (399, True)):
         told.clear()
-        monkeypatch.setattr(_mdav_parts, "LARGE", large)
-        partitioned_groups(space, 4, 100, refine="swap")
+        monkeypatch.setattr(mdav, "LARGE", large)
+        in_parts(space, refine="swap")
         assert told == [expected] * len(cuts)
 
 

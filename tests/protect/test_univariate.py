@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 import naive_micro
 import tsveil as tv
+from naive_parts import parts_of
 from tsveil._types import Array
 from tsveil.errors import ParameterError
+from tsveil.protect import univariate
 from tsveil.protect.mdav import MDAV
 from tsveil.protect.univariate import OptimalUnivariate, least_sse_groups
 
@@ -63,19 +65,19 @@ def test_groups_have_k_members_and_means_are_kept(x: Array, k: int) -> None:
     k = min(k, len(x))
     release = OptimalUnivariate(k=k).protect(one_column(x))
     groups = release.groups["x"]
-    assert groups.shape == (len(x), 1)
-    sizes = np.bincount(groups[:, 0])
+    assert groups.shape == (len(x),)
+    sizes = np.bincount(groups)
     assert sizes.min() >= k
     assert sizes.max() <= 2 * k - 1
     assert release.verify().holds
     assert release.guarantee == tv.KAnonymity(k, scope="column")
     for g in range(len(sizes)):
-        members = groups[:, 0] == g
+        members = groups == g
         assert len(set(release.data.values[members, 0].tolist())) == 1
         x0 = x[members][0]
         assert release.data.values[members, 0][0] == pytest.approx(x0 + np.mean(x[members] - x0), rel=1e-12)
     # groups are numbered by rising values
-    assert np.all(np.diff(groups[np.argsort(x, kind="stable"), 0]) >= 0)
+    assert np.all(np.diff(groups[np.argsort(x, kind="stable")]) >= 0)
 
 
 @given(st.integers(0, 10**6), st.integers(2, 15), st.sampled_from(["normal", "ties", "skewed"]))
@@ -165,3 +167,24 @@ def test_k_above_the_number_of_records_is_refused() -> None:
         match=r"The 'k' parameter of OptimalUnivariate must be at most the number of records \(3\). Got 9.",
     ):
         OptimalUnivariate(k=9).protect(one_column(np.ones(3)))
+
+
+@given(columns(max_size=200), st.integers(2, 6))
+def test_ranges_of_values_are_grouped_by_themselves(x: Array, k: int) -> None:
+    k = min(k, len(x))
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr(univariate, "RANGE", 20)
+        release = OptimalUnivariate(k=k).protect(one_column(x))
+        ((_, parts),) = parts_of(OptimalUnivariate(k=k), one_column(x))
+    assert release.verify().holds
+    groups, first = release.groups["x"], 0
+    for rows in parts:
+        own = least_sse_groups(x[rows], k)
+        assert np.array_equal(groups[rows], first + own)
+        first += own.max() + 1
+    # A range is a run of ranks, and ranges are numbered by rising values.
+    order = np.argsort(x, kind="stable")
+    assert (np.diff(groups[order]) >= 0).all()
+    assert release.facts["x"].get("parts", 1) == len(parts)
+    if len(np.unique(x)) == len(x) > 40:
+        assert len(parts) == round(len(x) / 20)

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 import naive_variable
 import tsveil as tv
+from naive_parts import parts_of
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.p_sensitive import PSensitive
+from tsveil.protect import vmdav
 from tsveil.protect.sensitive import codes_of
-from tsveil.transform.parts import principal_parts
 
 seeds = st.integers(0, 10**6)
 
@@ -118,16 +119,6 @@ def test_gamma_at_its_ends() -> None:
     assert whole.facts["x"] == {"groups": 1, "smallest group": 20, "largest group": 20}
 
 
-@given(seeds, st.integers(1, 400), st.integers(10, 60), st.integers(1, 6), st.booleans())
-def test_parts_cover_all_records_once_and_are_neither_large_nor_small(
-    seed: int, n: int, size: int, k: int, coarse: bool
-) -> None:
-    parts = principal_parts(table(seed, n, coarse), size, multiple=k)
-    assert sorted(np.concatenate(parts).tolist()) == list(range(n))
-    assert max(map(len, parts)) <= size + k
-    assert min(map(len, parts)) >= min(n, size // 4)
-
-
 def test_partitioned_mode_keeps_k_and_says_so() -> None:
     rng = np.random.default_rng(0)
     data = tv.Dataset.from_arrays({"x": rng.normal(size=(3000, 12)).cumsum(1)})
@@ -135,7 +126,25 @@ def test_partitioned_mode_keeps_k_and_says_so() -> None:
     parts = tv.MDAV(k=7, mode="partitioned", part=500).protect(data)
     assert parts.verify().holds
     assert np.bincount(parts.groups["x"]).max() <= 13
-    assert parts.facts["x"]["mode"].startswith("partitioned into")
+    assert parts.facts["x"]["mode"] == "partitioned"
+    assert parts.facts["x"]["parts"] == 6
     assert exact.facts["x"]["mode"] == "exact"
     sse = [float(((data.values - r.data.values) ** 2).sum()) for r in (exact, parts)]
     assert sse[0] <= sse[1] <= 1.15 * sse[0]
+
+
+def test_vmdav_works_in_parts_beyond_its_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vmdav, "WHOLE", 300)
+    monkeypatch.setattr(vmdav, "PART", 100)
+    x = np.random.default_rng(0).normal(size=(301, 4)).cumsum(1)
+    whole = tv.VMDAV(k=4).protect(tv.Dataset.from_arrays({"x": x[:300]}))
+    assert np.array_equal(whole.groups["x"], naive_variable.vmdav(x[:300], 4, 0.2))
+    data = tv.Dataset.from_arrays({"x": x})
+    release = tv.VMDAV(k=4).protect(data)
+    assert release.verify().holds
+    assert release.facts["x"]["parts"] == 3
+    ((_, parts),) = parts_of(tv.VMDAV(k=4), data)
+    for rows in parts:
+        own = release.groups["x"][rows]
+        assert np.array_equal(own - own.min(), naive_variable.vmdav(x[rows], 4, 0.2))
+    assert tv.VMDAV(k=60).part_size(301, 4) == 120  # a part has room for two groups

@@ -15,7 +15,7 @@ import pytest
 
 import tsveil as tv
 from tsveil.guarantee.base import NoGuarantee
-from tsveil.protect.base import Method, Protected
+from tsveil.protect.base import Described, Part, Protected, ValueMethod
 from tsveil.registry import ALL_METHODS
 from tsveil.study import grids
 from tsveil.study import sweep as sweeping
@@ -128,16 +128,16 @@ def test_the_default_grid_has_about_sixty_configurations() -> None:
 
 def test_a_method_without_a_grid_is_tried_with_its_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     @dataclass(frozen=True, kw_only=True)
-    class Same(Method):
+    class Same(ValueMethod):
         name: ClassVar[str] = "same"
         summary: ClassVar[str] = "nothing is changed"
         reference: ClassVar[str] = "none"
 
-        def guarantee(self, data: tv.Dataset) -> NoGuarantee:
+        def guarantee(self, data: Described) -> NoGuarantee:
             return NoGuarantee()
 
-        def protect_block(self, values: Any, block: tv.Block, rng: np.random.Generator) -> Protected:
-            return Protected(values.copy())
+        def protect_part(self, part: Part) -> Protected:
+            return Protected(part.values.copy())
 
     monkeypatch.setitem(ALL_METHODS, "same", Same)
     study = tv.sweep(curves(), ["same"])

@@ -25,6 +25,7 @@ from tsveil.errors import InputError, Problems, some
 if TYPE_CHECKING:
     from tsveil.data.frames import BlockSpec, Times
     from tsveil.data.gaps import Missing
+    from tsveil.data.source import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,6 +254,11 @@ class Dataset:
             missing=missing,
             resample=resample,
         )
+
+    @property
+    def source(self) -> Source | None:
+        """The files that the records are read from when they are needed; None: they are in memory."""
+        return None
 
     def with_values(self, values: Array) -> Dataset:
         """The same records and roles with other values in the blocks."""

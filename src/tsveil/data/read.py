@@ -49,6 +49,11 @@ _CHUNK = 1 << 24
 #: a table takes about this many times the size of its file while it is read; the parser's threads want address space beside it
 _ROOM = 4
 _THREADS = 700_000_000
+#: the memory that work on a data set may take unless the caller says otherwise, and about how many times the size of the data it takes
+MEMORY = "4GB"
+_WORKING = 6
+#: what is looked for in a folder
+_KINDS = {"parquet": (".parquet",), "csv": (".csv", ".csv.gz", ".tsv", ".txt")}
 #: the options that say what stands where in a file
 _ROLES = ("layout", "id", "blocks", "confidential", "time", "variable", "value", "separator", "decimal")
 
@@ -69,13 +74,15 @@ def read(
     missing: Missing = "refuse",
     resample: int | None = None,
     split: int | None = None,
+    memory: int | str = MEMORY,
 ) -> Dataset:
-    """Read a CSV or Parquet file.
+    """Read a CSV or Parquet file, or a folder of them.
 
     Parameters
     ----------
     path
-        A CSV file (also .tsv or .txt, also compressed by gzip; UTF-8) or a Parquet file.
+        A CSV file (also .tsv or .txt, also compressed by gzip; UTF-8), a Parquet file, or several files of one kind with the same columns:
+        a folder, or a pattern such as meters/2018-*.parquet.
     layout
         "wide", a row per record, or "long", a row per record and time.
     id, confidential
@@ -93,6 +100,9 @@ def read(
         What to do with records that lack points: "refuse", "drop" them, "interpolate" in time, "keep" NaN.
     resample, split
         Bring every series to this many points; then cut it into this many series of equal length.
+    memory
+        The memory that working on the data may take, such as "4GB". Of larger files with a row per record the records stay where
+        they are and are read chunk by chunk when they are needed.
 
     What is not given is detected or guessed; `tsveil.data.guess` says by which rules.
 
@@ -110,9 +120,88 @@ def read(
     """
     check_gap_options(missing, resample)
     _check_options(layout, separator, decimal, split)
+    files = files_of(path)
+    if exceeds(files, bytes_of(memory)) and layout != "long":
+        later = {
+            "time": time,
+            "variable": variable,
+            "value": value,
+            "times": times,
+            "resample": resample,
+            "split": split,
+        }
+        return _in_files(
+            path, files, later | {"missing": None if missing == "refuse" else missing},
+            id=id, blocks=blocks, confidential=confidential, separator=separator, decimal=decimal,
+        )  # fmt: skip
     look = _looked_at(path, layout, id, blocks, confidential, time, variable, value, separator, decimal)
     data = _dataset(look, times, missing, resample)
     return data if split is None else split_series(data, split)
+
+
+def _in_files(path: str | Path, files: Sequence[Path], later: Mapping[str, Any], **roles: Any) -> Dataset:
+    """A data set whose records stay in their files; what would change records needs all of them in memory."""
+    from tsveil.data.source import FileDataset, source_of
+
+    if given := [name for name, value in later.items() if value is not None]:
+        raise InputError(
+            f"{Path(path).name} is read in chunks, because it does not fit into the memory allowed, and then {some(given)} cannot be used\n"
+            "  options: prepare the files first, or allow more memory"
+        )
+    return FileDataset.of(source_of(files, Path(path).name, **roles))
+
+
+def files_of(path: str | Path) -> list[Path]:
+    """The files that a path stands for: itself, those of a folder, or those that fit a pattern, in the order of their names.
+
+    In a folder, hidden files and folders and those that begin with an underscore are passed over.
+    """
+    place = Path(path)
+    if place.is_dir():
+        every = [file for file in sorted(place.rglob("*")) if file.is_file()]
+        found = [f for f in every if not any(part.startswith((".", "_")) for part in f.relative_to(place).parts)]
+        kinds = {kind: [f for f in found if f.name.endswith(endings)] for kind, endings in _KINDS.items()}
+        if all(kinds.values()):
+            raise InputError(f"{place.name} cannot be used: the folder holds both Parquet and CSV files")
+        if not any(kinds.values()):
+            raise InputError(f"{place.name} cannot be used: the folder holds no file that ends with .parquet or .csv")
+        return kinds["parquet"] or kinds["csv"]
+    if not place.exists() and any(sign in place.name for sign in "*?["):
+        matching = sorted(file for file in place.parent.glob(place.name) if file.is_file())
+        if not matching:
+            raise InputError(f"there is no file {path}")
+        return matching
+    return [place]
+
+
+def bytes_of(memory: int | str) -> int:
+    """A number of bytes, from a number or a text such as "4GB".
+
+    Examples
+    --------
+    >>> bytes_of("1.5 GB"), bytes_of("200MB"), bytes_of(1024)
+    (1500000000, 200000000, 1024)
+    """
+    text = str(memory).strip().upper()
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text)
+    if not found or isinstance(memory, bool):
+        raise ParameterError(f"The 'memory' parameter must be a size such as '4GB'. Got {memory!r}.")
+    return int(float(found[1]) * 1000 ** " KMGT".index(found[2] or " "))
+
+
+def exceeds(files: Sequence[Path], limit: int) -> bool:
+    """Whether working on the table of some files in memory would take more than a limit, by their size."""
+    total = 0
+    for file in files:
+        try:
+            size = file.stat().st_size
+            if file.suffix == ".parquet" and size * _WORKING > limit // 100:
+                table = pl.scan_parquet(file, glob=False)
+                size = 8 * len(table.collect_schema()) * int(table.select(pl.len()).collect().item())
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            return False  # reading says what is wrong
+        total += size
+    return total * _WORKING > limit
 
 
 def looked_at(path: str | Path, **options: Any) -> Look:
@@ -155,7 +244,7 @@ class Look:
     """A file that was opened, and the roles of its columns: those given, and those guessed."""
 
     path: Path
-    source: _Source
+    source: FileTable
     guess: Guess
     #: wide: the blocks that were given, instead of those guessed
     blocks: Mapping[str, BlockSpec] | None = None
@@ -241,7 +330,7 @@ def _looked_at(
     if blocks and (layout == "long" or time or variable or value):
         problems.add("blocks= is for the wide layout; time=, variable= and value= are for the long one")
         problems.raise_if_any()
-    source = _opened(place, separator, decimal, own, problems)
+    source = _all_opened(files_of(path), separator, decimal, own, problems)
     found = guess(
         source.frame,
         layout="wide" if blocks else layout,
@@ -323,8 +412,8 @@ def columns_of(blocks: Mapping[str, BlockSpec], available: Sequence[str]) -> set
 
 
 @dataclass(frozen=True)
-class _Source:
-    """The table of a file."""
+class FileTable:
+    """The table of a file, or of several with the same columns."""
 
     frame: pl.DataFrame
     format: Literal["csv", "parquet"]
@@ -368,7 +457,42 @@ class _Source:
         return bool((typed.cast(pl.String) == text).all())
 
 
-def _opened(path: Path, separator: str | None, decimal: str | None, own: bool, problems: Problems) -> _Source:
+def opened_table(path: Path, separator: str | None, decimal: str | None) -> FileTable:
+    """The table of one file."""
+    return _opened(path, separator, decimal, False, Problems(f"{path.name} cannot be read"))
+
+
+def _all_opened(
+    files: Sequence[Path], separator: str | None, decimal: str | None, own: bool, problems: Problems
+) -> FileTable:
+    """The tables of all files, one below the other."""
+    if len(files) == 1:
+        return _opened(files[0], separator, decimal, own, problems)
+    tables = [_opened(file, separator, decimal, own, Problems(f"{file.name} cannot be read")) for file in files]
+    first = tables[0]
+    for file, table in zip(files, tables, strict=True):
+        if lacking := [name for name in first.frame.columns if name not in table.frame.columns]:
+            problems.add(f"{file.name} lacks the column {some(lacking)}, which {files[0].name} has")
+        if strange := [name for name in table.frame.columns if name not in first.frame.columns]:
+            problems.add(f"{file.name} has the column {some(strange)}, which {files[0].name} lacks")
+    problems.raise_if_any()
+    names = first.frame.columns
+    try:
+        frame = pl.concat([table.frame.select(names) for table in tables], how="vertical_relaxed")
+    except pl.exceptions.PolarsError as error:
+        problems.add(f"the files have columns of different types: {_first_line(error)}")
+        problems.raise_if_any()
+        raise AssertionError from error
+
+    def texts(wanted: list[str]) -> pl.DataFrame:
+        return pl.concat(
+            [t.frame.select(pl.col(wanted).cast(pl.String)) if t.texts is None else t.texts(wanted) for t in tables]
+        )
+
+    return FileTable(frame, first.format, first.separator, first.decimal, texts if first.texts else None)
+
+
+def _opened(path: Path, separator: str | None, decimal: str | None, own: bool, problems: Problems) -> FileTable:
     data = _bytes(path, problems)
     if data[:4] == b"PAR1":
         if not own and (wrong := parsing_problem(data)):
@@ -377,7 +501,7 @@ def _opened(path: Path, separator: str | None, decimal: str | None, own: bool, p
             )
         try:
             _check_width(len(pl.read_parquet_schema(io.BytesIO(data))), problems)
-            return _Source(pl.read_parquet(io.BytesIO(data)), "parquet")
+            return FileTable(pl.read_parquet(io.BytesIO(data)), "parquet")
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # no trial was possible
             raise InputError(f"{problems.subject}: it is not a complete Parquet file ({_first_line(error)})") from error
     if data[:4] == b"PK\x03\x04":
@@ -464,7 +588,7 @@ def _checked(chunks: Iterator[bytes], problems: Problems) -> Iterator[bytes]:
             yield from chunks
 
 
-def _csv(data: bytes, separator: str | None, decimal: str | None, problems: Problems) -> _Source:
+def _csv(data: bytes, separator: str | None, decimal: str | None, problems: Problems) -> FileTable:
     data = _as_utf8(data, problems)
     if not data or data.isspace():
         raise InputError(f"{problems.subject}: the file is empty")
@@ -490,7 +614,7 @@ def _csv(data: bytes, separator: str | None, decimal: str | None, problems: Prob
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             pass  # a cell far down does not fit; as text every cell fits
         else:
-            return _Source(frame, "csv", separator, decimal, lambda names: parsed(columns=names, infer_schema=False))
+            return FileTable(frame, "csv", separator, decimal, lambda names: parsed(columns=names, infer_schema=False))
     try:
         texts = parsed(infer_schema=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -498,7 +622,7 @@ def _csv(data: bytes, separator: str | None, decimal: str | None, problems: Prob
         problems.raise_if_any()
         raise InputError(f"{problems.subject}: it is not well-formed CSV ({_first_line(error)})") from error
     frame = texts.select(_typed(texts[name], decimal) for name in texts.columns)
-    return _Source(frame, "csv", separator, decimal, lambda names: texts.select(names))
+    return FileTable(frame, "csv", separator, decimal, lambda names: texts.select(names))
 
 
 def _check_width(columns: int, problems: Problems) -> None:

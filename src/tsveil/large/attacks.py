@@ -27,8 +27,8 @@ from tsveil.data.store import Store, opened
 from tsveil.engine.base import Result, Task
 from tsveil.large.columns import whole_column
 from tsveil.large.distinct import pieces
-from tsveil.large.job import Job, load
 from tsveil.large.people import rows_of
+from tsveil.protect.job import Job, load
 from tsveil.transform.normalise import Ruler
 from tsveil.transform.projection import weighted_sum
 from tsveil.transform.statistics import slopes

@@ -16,7 +16,7 @@ from tsveil.attack.probabilistic import nearest_values
 from tsveil.attack.rank_swap import within_ranks
 from tsveil.data.store import Store, opened
 from tsveil.engine.base import Result, Task
-from tsveil.large.job import Job, load
+from tsveil.protect.job import Job, load
 from tsveil.transform.normalise import ruler_of
 
 #: interval widths, in percent

@@ -17,11 +17,11 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import AnyArray, Array, Indices
+from tsveil.data.source import as_values
 from tsveil.data.store import Store
 from tsveil.engine.base import Result
-from tsveil.large.job import Job
-from tsveil.large.parts import mixed
-from tsveil.large.source import as_values
+from tsveil.protect.job import Job
+from tsveil.protect.partition import mixed
 
 #: values that a piece has at most, if a single file has no more
 PIECE = 2**24

@@ -20,11 +20,11 @@ import polars as pl
 
 from tsveil._types import Array
 from tsveil.attack.attribute import SHARE, SMALLEST, missing
+from tsveil.data.source import as_values
 from tsveil.data.store import Store, opened, put_file
 from tsveil.engine.base import Result, Task
-from tsveil.large.job import Job, load
-from tsveil.large.source import as_values
-from tsveil.large.steps import carried_of, merged_moments, moments
+from tsveil.large.steps import carried_of
+from tsveil.protect.job import Job, load
 
 #: distinct rows that are put together at a time
 GROUPS = 2**20
@@ -134,3 +134,30 @@ def listed(store: Store, job: Job, at: int, merges: int) -> None:
             )
         )
     put_file(private / "attribute_disclosure" / name, lambda path: pl.concat(parts).write_parquet(path))
+
+
+def moments(values: Array) -> Array:
+    """Count, lowest, highest, mean and sum of squared differences to the mean of each column, a row each."""
+    low, high = values.min(axis=0), values.max(axis=0)
+    from_low = values - low
+    mean = from_low.sum(axis=0) / len(values)
+    from_low -= mean
+    with np.errstate(over="ignore"):  # such values are refused
+        squares = np.square(from_low, out=from_low).sum(axis=0)
+    return np.stack([np.full(len(low), float(len(values))), low, high, low + mean, squares])
+
+
+def merged_moments(a: Array, b: Array) -> Array:
+    """The moments of two sets of records together (Chan, Golub and LeVeque 1983).
+
+    Examples
+    --------
+    >>> x = np.array([[1.0], [2.0], [6.0], [11.0]])
+    >>> np.allclose(merged_moments(moments(x[:1]), moments(x[1:])), moments(x))
+    True
+    """
+    n = a[0] + b[0]
+    apart = b[3] - a[3]
+    with np.errstate(over="ignore"):  # such values are refused
+        squares = a[4] + b[4] + apart**2 * (a[0] * b[0] / n)
+    return np.stack([n, np.minimum(a[1], b[1]), np.maximum(a[2], b[2]), a[3] + apart * (b[0] / n), squares])

@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import AnyArray, Indices
+from tsveil.data.source import as_values
 from tsveil.data.store import Store, opened
 from tsveil.engine.base import Engine, Result, Task
-from tsveil.large.job import Job, load
-from tsveil.large.source import as_values
+from tsveil.protect.job import Job, load
 
 #: people of whom is asked whether known values single them out, and how often with other values
 SINGLED, DRAWS = 200, 5

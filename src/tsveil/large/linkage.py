@@ -25,10 +25,9 @@ from tsveil.engine.base import Engine, Result, Task
 from tsveil.large import attacks, given_away
 from tsveil.large.columns import look_at_column
 from tsveil.large.distinct import collect, tell_apart
-from tsveil.large.job import Job, load
 from tsveil.large.losses import released_products
 from tsveil.large.people import AT_ONCE, border_of, file_runs, wanted
-from tsveil.large.ways import sized
+from tsveil.protect.job import Job, load
 from tsveil.transform.normalise import Ruler, exact_sums, exact_total
 from tsveil.transform.projection import loadings_of
 
@@ -73,7 +72,7 @@ class Attacked:
 def column_attacks(job: Job) -> list[Run]:
     """The attacks by columns that fit the method: all of them on attributes, those made for the method on series."""
     chosen = made_for_series if job.source.series else fitting
-    return chosen(job.method, job.settings, sized(job))
+    return chosen(job.method, job.settings, job.survey())  # type: ignore[arg-type]
 
 
 def attacked(store: Store, job: Job, files: Sequence[Result], engine: Engine) -> Attacked:

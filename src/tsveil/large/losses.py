@@ -18,12 +18,12 @@ from tsveil._types import Array
 from tsveil.data.store import Store
 from tsveil.engine.base import Result
 from tsveil.large.distinct import marks
-from tsveil.large.job import Job
 from tsveil.large.known_values import SINGLED
 from tsveil.measure import microdata
 from tsveil.measure.disclosure_risk import interval_disclosure
 from tsveil.measure.forecast import fitting_models
 from tsveil.measure.information_loss import series_loss
+from tsveil.protect.job import Job
 from tsveil.transform.normalise import Ruler, exact_sums
 
 #: what is summed over the records of a file
@@ -66,7 +66,7 @@ def file_figures(store: Store, job: Job, at: int, X: Array, Y: Array, *, by_colu
 
 def _attribute_sums(store: Store, job: Job, at: int, X: Array, Y: Array) -> Array:
     """Write sums of powers around the original's mean, in units of its range; gives the loss of each record in percent."""
-    mean, width = np.array(job.mean), _width(job)
+    mean, width = (np.array(job.low) / 2 + np.array(job.high) / 2), _width(job)
     c, c2 = (X - mean) / width, (Y - mean) / width
     counts = X != 0
     lost = np.divide(np.abs(X - Y), np.abs(X), out=np.zeros_like(X), where=counts)
@@ -117,7 +117,7 @@ def _summed(store: Store, job: Job) -> dict[str, Any]:
 def attribute_losses(store: Store, job: Job) -> dict[str, float]:
     """IL1 to IL5 and PIL from the sums of all files."""
     total = _summed(store, job)
-    n, width, mean = job.n, _width(job), np.array(job.mean)
+    n, width, mean = job.n, _width(job), (np.array(job.low) / 2 + np.array(job.high) / 2)
     size = np.maximum(np.abs(job.low), np.abs(job.high))
     # The sums were taken around the original's mean, up to rounding; what that leaves is taken off.
     d, d2 = total["first"] / n, total["first2"] / n

@@ -11,7 +11,6 @@ import polars as pl
 from tsveil.data.store import Store
 from tsveil.engine.base import Engine, Result
 from tsveil.large.columns import PERCENTS
-from tsveil.large.job import Job
 from tsveil.large.linkage import Attacked, attacked, column_attacks
 from tsveil.large.losses import attribute_losses
 from tsveil.large.people import told
@@ -20,6 +19,7 @@ from tsveil.measure import microdata
 from tsveil.measure.forecast import MODELS, fitting_models
 from tsveil.measure.scorecard import Scorecard
 from tsveil.measure.series import MEANINGS, with_meanings
+from tsveil.protect.job import Job
 
 
 def scorecard(store: Store, job: Job, files: Sequence[Result], engine: Engine) -> tuple[Scorecard, dict[str, int]]:

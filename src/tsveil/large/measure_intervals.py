@@ -20,7 +20,6 @@ from tsveil.attack.kp import envelope_linkages
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.store import Store, opened
 from tsveil.engine.base import Engine, Result, Task
-from tsveil.large.job import Job, load
 from tsveil.large.people import border_of, rows_of, told, wanted
 from tsveil.measure.kp import (
     NEAREST,
@@ -36,6 +35,7 @@ from tsveil.measure.kp import (
     similar_series,
     value_loss,
 )
+from tsveil.protect.job import Job, load
 
 #: a person and an envelope cost as much as so many pairs of the linkages by distance, about
 COST = 4

@@ -16,8 +16,8 @@ from tsveil.data.store import Store, opened, put_file
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.large.columns import PERCENTS
 from tsveil.large.given_away import listed
-from tsveil.large.job import Job, load
 from tsveil.large.linkage import Attacked
+from tsveil.protect.job import Job, load
 
 
 def write_risks(store: Store, job: Job, found: Attacked, engine: Engine) -> None:

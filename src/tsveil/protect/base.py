@@ -1,23 +1,39 @@
-"""What every protection method is: parameters, a promise, and a way to turn a data set into a release.
+"""What every protection method is: parameters, a promise, a partition, and a way to protect one part.
 
-A method is a frozen dataclass derived from `Method` in a file of its own. Most methods treat the blocks one after the
-other and only write `protect_block`; one that needs all blocks at once overrides `protect_blocks`.
+A method is a frozen dataclass derived from `ValueMethod` (it publishes values) in a file of its own. It says
+
+    units           which columns are protected by themselves, and how large parts are (`protect.partition`); a block as one part by default
+    scales          which scales of the whole data set it needs (`protect.survey`)
+    space           where records are compared when the borders of parts are found
+    protect_part    what is published for the records of one part
+
+and runs everywhere by that: on data in memory and in chunks, on one machine and on clusters (`protect.work`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
+import polars as pl
 
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Block, Dataset
+from tsveil.data.store import Folder, Store
+from tsveil.engine.base import Engine
+from tsveil.engine.choose import chosen_engine
+from tsveil.engine.here import Here
+from tsveil.engine.threads import LocalEngine
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.base import Guarantee
 from tsveil.params import Parameters, one_of, param
-from tsveil.randomness import fresh_seed, generator
+from tsveil.protect.partition import Tree, Unit, grown
+from tsveil.protect.survey import Scale, Survey
+from tsveil.randomness import fresh_seed
 from tsveil.release import Release
 from tsveil.technique import Technique
 
@@ -25,18 +41,65 @@ from tsveil.technique import Technique
 RARE = 0.05
 #: differences of larger values may be infinite
 LARGEST = 1e300
+#: records, and values, that methods which compare all records with each other take as one part: 200,000 records of up to 671 columns
+EXACT_RECORDS, EXACT_VALUES = 200_000, 2**27
+#: records of a part beyond that, unless the method says otherwise
+PART = 8000
+
+
+class Described(Protocol):
+    """A data set or a survey of one, as far as a promise depends on it."""
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """What is protected together."""
+
+    @property
+    def confidential(self) -> tuple[str, ...]:
+        """The columns that are carried unchanged."""
+
+
+class Done(NamedTuple):
+    """What is to be said of a protected data set, which lies in a store."""
+
+    #: home of the units -> figures
+    facts: dict[str, dict[str, Any]]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a method gets: the records of one part, and all that it may use to protect them."""
+
+    #: records by the columns of the unit, in the order of the data set
+    values: Array
+    unit: Unit
+    #: the whole data set, in figures
+    survey: Survey
+    #: the numbers of the records in the data set, and the rows at which they are published
+    records: Indices
+    rows: Indices
+    #: random numbers of this part alone
+    rng: np.random.Generator
+    #: the confidential columns of the records, for methods that look at them
+    carried: pl.DataFrame = field(default_factory=pl.DataFrame)
 
 
 @dataclass(frozen=True)
 class Protected:
-    """A block after protection."""
+    """A part after protection."""
 
+    #: what is published for each record; the columns of the unit, or those of `Method.width`
     values: Array
-    #: the group of each record, (n,), or of each value when columns are grouped one by one, (n, columns); None without groups
+    #: the group of each record, numbered from 0, or -1; None without groups
     groups: Indices | None = None
-    #: what the owner should know of this run
+    #: what the owner should know of this part
     warnings: tuple[str, ...] = ()
-    #: figures of the run for the report: name -> value
+    #: figures for the report; those of several parts are put together by `merged_facts`
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -54,87 +117,204 @@ class Method(Parameters, ABC):
     techniques: ClassVar[tuple[Technique, ...]]
     #: whether it protects time series, attributes or both
     takes: ClassVar[frozenset[str]] = frozenset({"series", "attributes"})
+    #: whether its parts need the confidential columns
+    looks_at_carried: ClassVar[bool] = False
+
+    @abstractmethod
+    def guarantee(self, data: Described) -> Guarantee:
+        """What a release of this data promises."""
+
+    @abstractmethod
+    def protect_part(self, part: Part) -> Protected:
+        """Protect the records of one part."""
+
+    # -- what it needs ------------------------------------------------------------------------------------------------
+
+    def check(self, survey: Survey) -> None:
+        """Refuse data that the method cannot protect; called before any work."""
+
+    def check_all(self, survey: Survey) -> None:
+        """Refuse data that no method, or this method, can protect."""
+        if np.isnan(survey.low).any():
+            raise InputError(
+                f"{self._label()} cannot protect missing values\n  options: read the data with missing='drop' or missing='interpolate'"
+            )
+        kinds = {"series" if block.is_series else "attributes" for block in survey.blocks}
+        if not kinds <= self.takes:
+            raise InputError(
+                f"{self._label()} protects {' and '.join(sorted(self.takes))}; this data set has {' and '.join(sorted(kinds))}"
+            )
+        if survey.largest > LARGEST:
+            raise InputError(
+                f"{self._label()} cannot protect values beyond {LARGEST:g}: their differences may leave the range of numbers\n"
+                "  options: rescale the data first"
+            )
+        self.check(survey)
+
+    def scales(self, survey: Survey) -> tuple[Scale, ...]:
+        """The scales of whole blocks that it needs."""
+        return ()
+
+    # -- how it partitions --------------------------------------------------------------------------------------------
+
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """What is protected by itself: a function of the settings, the number of records and the columns; no value is known yet."""
+        return tuple(Unit(block.name, block.name, tuple(survey.span(block.name))) for block in survey.blocks)
+
+    def space(self, values: Array, unit: Unit, survey: Survey) -> Array:
+        """Where records are compared; the borders between parts are cut there."""
+        return values
+
+    def tree(self, sample: Array, unit: Unit, survey: Survey) -> Tree:
+        """The cuts of a unit of several parts, from a sample of its records."""
+        assert unit.size is not None
+        return grown(self.space(sample, unit, survey), survey.n, unit.size)
+
+    def leaves(self, unit: Unit, survey: Survey, tree: Tree) -> int:
+        """The number of leaves of a unit."""
+        return tree.leaves
+
+    def leaf(self, values: Array, records: Indices, unit: Unit, survey: Survey, tree: Tree) -> Indices:
+        """The leaf of each record."""
+        return tree.leaf(self.space(values, unit, survey))
+
+    def least(self, unit: Unit) -> int:
+        """The fewest records that can be a part."""
+        return 1
+
+    # -- what it says -------------------------------------------------------------------------------------------------
+
+    def width(self, columns: int) -> int:
+        """The number of columns that it makes of a record."""
+        return columns
+
+    def constants(self, survey: Survey) -> dict[str, Any]:
+        """Figures for the report that do not depend on the parts."""
+        return {}
+
+    def remarks(self, survey: Survey, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """What the owner should know of the whole release; `facts` are the merged facts of all parts."""
+        return []
+
+    # -- doing it -----------------------------------------------------------------------------------------------------
+
+    def protect(
+        self,
+        data: Dataset,
+        *,
+        seed: int | None = None,
+        engine: Any = None,
+        scheduler: str | None = None,
+        master: str | None = None,
+        chunk: int | None = None,
+    ) -> Release:
+        """Protect a data set.
+
+        The seed matters for methods that draw at random, and for the order and identifiers of a written release. Leave it out
+        except in tests: it is then drawn from the operating system and kept on the private side.
+
+        Data in memory are protected there. With an `engine`, and data that stay in their files always, the work is done in chunks of
+        `chunk` records: "local", "dask" or "spark" (with the address of a running `scheduler` or `master`), or your own Dask client or
+        Spark session, which is left open. The result is the same. Workers must see the input and the folder for temporary files
+        under the same paths.
+        """
+        from tsveil.protect.work import protect_in_chunks, protect_in_memory
+
+        seed = fresh_seed() if seed is None else seed
+        if engine is None and scheduler is None and master is None and chunk is None and data.source is None:
+            store, done = protect_in_memory(self, data, seed)
+            return self.released(data, store, seed, done, Here())
+        owner = TemporaryDirectory(prefix="tsveil-")
+        folder = Folder(owner.name, owner)
+        with chosen_engine(engine or "local", scheduler=scheduler, master=master) as running:
+            done = protect_in_chunks(self, data, seed, folder, running, checked_chunk(chunk))
+        # A cluster that was started here is gone; what is asked of the release later is done on this machine.
+        return self.released(data, folder, seed, done, LocalEngine())
+
+    def released(self, data: Dataset, store: Store, seed: int, done: Done, engine: Engine) -> Release:
+        """The release of what lies in a store."""
+        return self.concluded(Release(data, store, self, self.guarantee(data), seed, done.warnings, done.facts, engine))
+
+    def concluded(self, release: Release) -> Release:
+        """The release with what can be said only when all records are protected."""
+        return release
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueMethod(Method):
+    """Base of the methods that publish values in the place of values."""
 
     rounding: Literal["none", "input"] = param(
         "none", one_of("none", "input"), "round published values to the decimals of the input's columns", last=True
     )
 
-    @abstractmethod
-    def guarantee(self, data: Dataset) -> Guarantee:
-        """What a release of this data promises."""
 
-    def check(self, data: Dataset) -> None:
-        """Refuse data that the method cannot protect; called before any work."""
-
-    def check_all(self, data: Dataset) -> None:
-        """Refuse data that no method of this kind, or this method, can protect."""
-        if data.missing and bool(np.isnan(data.values).any()):
-            raise InputError(
-                f"{self._label()} cannot protect missing values\n  options: read the data with missing='drop' or missing='interpolate'"
-            )
-        kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
-        if not kinds <= self.takes:
-            raise InputError(
-                f"{self._label()} protects {' and '.join(sorted(self.takes))}; this data set has {' and '.join(sorted(kinds))}"
-            )
-        if float(np.abs(data.values).max()) > LARGEST:
-            raise InputError(
-                f"{self._label()} cannot protect values beyond {LARGEST:g}: their differences may leave the range of numbers\n"
-                "  options: rescale the data first"
-            )
-        self.check(data)
-
-    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
-        """Protect one block by itself; a method overrides this or `protect_blocks`."""
-        raise InputError(f"{self._label()} does not protect blocks one by one")
-
-    def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
-        """Protect all blocks; by default one after the other."""
-        return {block.name: self.protect_block(data.block(block.name), block, rng) for block in data.blocks}
-
-    def protect(self, data: Dataset, *, seed: int | None = None) -> Release:
-        """Protect a data set.
-
-        The seed matters for methods that draw at random, and for the order and identifiers of a written release. Leave it out
-        except in tests: it is then drawn from the operating system and kept on the private side.
-        """
-        self.check_all(data)
-        seed = fresh_seed() if seed is None else seed
-        parts = self.protect_blocks(data, generator(seed))
-        values = np.hstack([parts[block.name].values for block in data.blocks])
-        if self.rounding == "input":
-            values = as_precise_as(values, data.values)
-        # Adding zero turns -0.0 into 0.0: the two are equal numbers, but would be published as different texts.
-        return Release(
-            original=data,
-            data=data.with_values(values + 0.0),
-            method=self,
-            guarantee=self.guarantee(data),
-            groups={name: part.groups for name, part in parts.items() if part.groups is not None},
-            seed=seed,
-            warnings=tuple(dict.fromkeys([*(w for p in parts.values() for w in p.warnings), *linking_columns(data)])),
-            facts={name: part.facts for name, part in parts.items() if part.facts},
-        )
+def checked_chunk(chunk: object) -> int | None:
+    """The number of records in a chunk, if it was given."""
+    if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1):
+        raise ParameterError(f"The 'chunk' parameter of protect must be an integer of at least 1. Got {chunk!r}.")
+    return chunk
 
 
-def as_precise_as(values: Array, original: Array) -> Array:
-    """Each column rounded to the number of decimals that its original values have; a column with more than 12 is left as it is.
+def column_units(survey: Survey, size: int | None = None) -> tuple[Unit, ...]:
+    """Each column by itself."""
+    return tuple(
+        Unit(column, block.name, (place,), size)
+        for block in survey.blocks
+        for column, place in zip(block.columns, survey.span(block.name), strict=True)
+    )
+
+
+def sizes_of(groups: Indices) -> dict[str, int]:
+    """The facts that every grouping has."""
+    sizes = np.bincount(groups[groups >= 0])
+    if not len(sizes):
+        return {"groups": 0}
+    return {"groups": len(sizes), "smallest group": int(sizes.min()), "largest group": int(sizes.max())}
+
+
+def merged_facts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The facts of several parts as those of one: the least of what is called smallest, the greatest of what is called largest, sums.
+
+    A text stays if it is the same in all parts.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> as_precise_as(np.array([[1.26, 3.5]]), np.array([[1.5, 4.0]]))
+    >>> merged_facts([{"groups": 2, "smallest group": 5, "mode": "exact"}, {"groups": 3, "smallest group": 4, "mode": "exact"}])
+    {'groups': 5, 'smallest group': 4, 'mode': 'exact'}
+    """
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(name for part in parts for name in part):
+        values = [part[name] for part in parts if name in part]
+        if name.startswith("smallest"):
+            found[name] = min(values)
+        elif name.startswith("largest"):
+            found[name] = max(values)
+        elif isinstance(values[0], Mapping):
+            found[name] = merged_facts(values)
+        elif not isinstance(values[0], str):
+            found[name] = sum(values)
+        elif len(set(values)) == 1:
+            found[name] = values[0]
+    return found
+
+
+def rounded(values: Array, decimals: Sequence[int | None]) -> Array:
+    """Each column rounded to a number of decimals; None leaves it as it is.
+
+    Examples
+    --------
+    >>> rounded(np.array([[1.26, 3.5]]), [1, 0])
     array([[1.3, 4. ]])
     """
-    rounded = values.copy()
-    for column in range(values.shape[1]):
-        decimals = decimals_of(original[:, column])
-        if decimals is not None:
+    out = values.copy()
+    for column, digits in enumerate(decimals):
+        if digits is not None:
             with np.errstate(over="ignore", invalid="ignore"):
-                nearest = np.round(values[:, column], decimals)
+                nearest = np.round(values[:, column], digits)
             # A value too large to be shifted by its decimals has none.
-            rounded[:, column] = np.where(np.isfinite(nearest), nearest, values[:, column])
-    return rounded
+            out[:, column] = np.where(np.isfinite(nearest), nearest, values[:, column])
+    return out
 
 
 def decimals_of(column: Array) -> int | None:
@@ -142,7 +322,6 @@ def decimals_of(column: Array) -> int | None:
 
     Examples
     --------
-    >>> import numpy as np
     >>> decimals_of(np.array([1.5, 2.25])), decimals_of(np.array([1 / 3]))
     (2, None)
     """
@@ -156,14 +335,10 @@ def check_k(method: str, k: int, n: int) -> None:
         raise ParameterError(f"The 'k' parameter of {method} must be at most the number of records ({n}). Got {k}.")
 
 
-def linking_columns(data: Dataset) -> list[str]:
+def linking_warnings(survey: Survey) -> list[str]:
     """A warning for each carried column whose values are so rare that they identify records by themselves."""
-    alone = {name: int(data.others[name].is_unique().sum()) for name in data.confidential}
-    return [linking_warning(name, count, data.n) for name, count in alone.items() if count > data.n * RARE]
-
-
-def linking_warning(name: str, alone: int, n: int) -> str:
-    """What is to be said of a carried column in which so many of n records have a value of their own."""
-    return (
-        f"the carried column {name!r} has a value of its own in {alone} of {n} records: whoever knows it can link by it"
-    )
+    return [
+        f"the carried column {name!r} has a value of its own in {count} of {survey.n} records: whoever knows it can link by it"
+        for name, count in survey.alone.items()
+        if count > survey.n * RARE
+    ]

@@ -37,15 +37,19 @@ HOLDS: 2-anonymity: every published envelope is shared by at least 2 records.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tsveil._types import Array
 from tsveil.guarantee.kp import EnvelopeAnonymity
 from tsveil.params import one_of, param
+from tsveil.protect.base import EXACT_RECORDS, PART, Described
 from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
+from tsveil.protect.partition import Unit
+from tsveil.protect.survey import Survey
 from tsveil.technique import Technique
 from tsveil.transform.sax import sax
 
@@ -70,9 +74,22 @@ class KAnonymousEnvelopes(IntervalMethod):
         "unprotected: publish every record's own pattern as well, which singles it out; for comparison only",
     )
 
-    def guarantee(self) -> EnvelopeAnonymity:
+    def guarantee(self, data: Described | None = None) -> EnvelopeAnonymity:
         """k-anonymity of the envelopes."""
         return EnvelopeAnonymity(self.k, patterns=self.words == "unprotected")
+
+    def letters(self, points: int) -> int:
+        """A letter for each segment, if words are published."""
+        return min(points, WORD_LENGTH) if self.words == "unprotected" else 0
+
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """The series, in parts of near records where there are more than 200,000."""
+        size = None if survey.n <= EXACT_RECORDS else max(PART, 2 * self.k)
+        return (Unit(survey.blocks[0].name, survey.blocks[0].name, tuple(range(survey.width)), size),)
+
+    def least(self, unit: Unit) -> int:
+        """A part holds at least one group."""
+        return self.k
 
     def group(self, x: Array) -> Grouped:
         """Divide all records top-down by value loss."""
@@ -80,10 +97,15 @@ class KAnonymousEnvelopes(IntervalMethod):
 
         rows = np.arange(len(x))
         groups = divide(x, rows, self.k, REACH)
-        sizes = np.bincount(groups)
-        facts = {"groups": len(sizes), "smallest group": int(sizes.min()), "largest group": int(sizes.max())}
         if self.words == "none":
-            return Grouped(rows, groups, facts=facts)
-        words = tuple(sax(x, min(x.shape[1], WORD_LENGTH), LEVEL))
-        warning = "words='unprotected' publishes the pattern of every record: it singles out most of them and is for comparison only"
-        return Grouped(rows, groups, words, np.full(len(x), LEVEL), (warning,), facts)
+            return Grouped(rows, groups)
+        words = tuple(sax(x, self.letters(x.shape[1]), LEVEL))
+        return Grouped(rows, groups, words, np.full(len(x), LEVEL))
+
+    def remarks(self, survey: Survey, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """Words single records out."""
+        if self.words == "none":
+            return []
+        return [
+            "words='unprotected' publishes the pattern of every record: it singles out most of them and is for comparison only"
+        ]

@@ -7,27 +7,25 @@ the release.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 
 from tsveil import progress
 from tsveil._types import Array, Indices
-from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable, clashes
 from tsveil.data.table import EXACT
 from tsveil.errors import Problems, some
 from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity, classes_of, homogeneous
-from tsveil.interval_release import IntervalRelease
-from tsveil.params import Parameters, at_least, number, optional, param
-from tsveil.protect.base import check_k, linking_columns
+from tsveil.params import at_least, number, optional, param
+from tsveil.protect.base import Described, Method, Part, Protected, check_k, sizes_of
 from tsveil.protect.microaggregation import LARGEST
-from tsveil.randomness import fresh_seed
-from tsveil.technique import Technique
+from tsveil.protect.survey import Survey
+from tsveil.release import Release
+from tsveil.transform.sax import as_symbols
 from tsveil.transform.scale import lifted
 
 #: the word length unless asked otherwise, for series that are long enough
@@ -48,22 +46,13 @@ class Grouped:
     groups: Indices
     words: tuple[str, ...] | None = None
     levels: Indices | None = None
-    warnings: tuple[str, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
-class IntervalMethod(Parameters, ABC):
+class IntervalMethod(Method):
     """Base of the methods that publish intervals instead of values."""
 
-    #: the key in the registry, plans and on the command line
-    name: ClassVar[str]
-    #: one line that says what it does
-    summary: ClassVar[str]
-    #: where it was published
-    reference: ClassVar[str]
-    #: what ISO/IEC 20889 calls it, the main technique first
-    techniques: ClassVar[tuple[Technique, ...]]
     takes: ClassVar[frozenset[str]] = frozenset({"series"})
 
     k: int = param(10, at_least(2), "smallest group: every published envelope is shared by at least k records")
@@ -74,70 +63,68 @@ class IntervalMethod(Parameters, ABC):
     )
 
     @abstractmethod
-    def guarantee(self) -> KPAnonymity | EnvelopeAnonymity:
-        """What a release promises."""
+    def guarantee(self, data: Described | None = None) -> KPAnonymity | EnvelopeAnonymity:
+        """What a release promises, of any data."""
 
     @abstractmethod
     def group(self, x: Array) -> Grouped:
         """Groups and patterns of these series."""
 
-    def check(self, data: Dataset) -> None:
+    def check_all(self, survey: Survey) -> None:
         """Refuse data that cannot be published as envelopes of one series."""
         problems = Problems(f"{self._label()} cannot protect these data")
-        if data.missing and bool(np.isnan(data.values).any()):
+        if np.isnan(survey.low).any():
             problems.add("there are missing values")
             problems.hint("options: read the data with missing='drop' or missing='interpolate'")
-        elif float(np.abs(data.values).max()) > LARGEST:
+        elif survey.largest > LARGEST:
             problems.add(f"values beyond {LARGEST:g} cannot be compared by squared distances")
-        if len(data.blocks) != 1 or not data.blocks[0].is_series:
-            has = some([f"{b.name} ({'series' if b.is_series else 'attributes'})" for b in data.blocks])
+        if len(survey.blocks) != 1 or not survey.blocks[0].is_series:
+            has = some([f"{b.name} ({'series' if b.is_series else 'attributes'})" for b in survey.blocks])
             problems.add(f"it publishes one time series per record; this data set has {has}")
             problems.hint(
                 'options: name the one series that is published (--block NAME=FIRST..LAST, blocks=...; kind = "series" if its times were not recognised)'
             )
-            if len(data.series) > 1:
+            if len(survey.series) > 1:
                 problems.hint(
                     "several series: make a release of each, which keeps its promise by itself but not together with the others, or take them "
                     "one after the other as a single block, whose envelopes and patterns then run through all of them"
                 )
-        if taken := clashes(data.confidential):
+        if taken := clashes(survey.confidential):
             problems.add(f"the carried columns {some(taken)} would be taken for envelopes or patterns; rename them")
         problems.raise_if_any()
-        check_k(self._label(), self.k, data.n)
+        check_k(self._label(), self.k, survey.n)
+        self.check(survey)
 
-    def protect(self, data: Dataset, *, seed: int | None = None) -> IntervalRelease:
-        """Protect a data set.
+    def letters(self, points: int) -> int:
+        """The letters of a pattern; 0 without patterns."""
+        return 0
 
-        The seed decides the order of the published rows and nothing else. Leave it out except in tests: it is then
-        drawn from the operating system and kept on the private side.
-        """
-        self.check(data)
-        x = np.ascontiguousarray(data.block(data.blocks[0].name))
+    def width(self, columns: int) -> int:
+        """Lower and upper bounds, letters, level, and whether the record is published."""
+        return 2 * columns + self.letters(columns) + 2
+
+    def protect_part(self, part: Part) -> Protected:
+        """Bounds, letters, level and whether it is published for each series, as numbers."""
+        x, points = part.values, part.values.shape[1]
+        out = np.zeros((len(x), self.width(points)))
+        groups = np.full(len(x), -1, dtype=np.int64)
         with progress.step("Grouping series"):
             made = self.group(lifted(x))
-        lo, hi = envelopes(x[made.rows], made.groups)
-        if self.round_to is not None:
-            lo, hi = rounded_outwards(lo, hi, self.round_to)
-        others = data.others.select(list(data.confidential))
-        table = IntervalTable(
-            data.blocks[0].columns,
-            lo[made.groups] + 0.0,
-            hi[made.groups] + 0.0,
-            made.words,
-            made.levels,
-            others[made.rows.tolist()] if others.width else pl.DataFrame(),
-        )
-        return IntervalRelease(
-            original=data,
-            table=table,
-            rows=made.rows,
-            groups=made.groups,
-            method=self,
-            guarantee=self.guarantee(),
-            seed=fresh_seed() if seed is None else seed,
-            warnings=(*made.warnings, *linking_columns(data), *_disclosed(table)),
-            facts=made.facts,
-        )
+        if len(made.rows):
+            lo, hi = envelopes(x[made.rows], made.groups)
+            if self.round_to is not None:
+                lo, hi = rounded_outwards(lo, hi, self.round_to)
+            out[made.rows, :points], out[made.rows, points : 2 * points] = lo[made.groups], hi[made.groups]
+            if made.words is not None and made.levels is not None:
+                out[made.rows, 2 * points : -2] = as_symbols(made.words)
+                out[made.rows, -2] = made.levels
+            out[made.rows, -1] = 1.0
+            groups[made.rows] = made.groups
+        return Protected(out, groups, facts={**sizes_of(groups), **made.facts})
+
+    def concluded(self, release: Release) -> Release:
+        """Warn of carried columns that all records of an envelope have in common."""
+        return replace(release, warnings=(*release.warnings, *_disclosed(release.table)))
 
 
 def envelopes(x: Array, groups: Indices) -> tuple[Array, Array]:

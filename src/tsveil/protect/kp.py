@@ -59,22 +59,27 @@ HOLDS: (4,2)-anonymity: ...
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tsveil._types import AnyArray, Array, Indices
-from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError
 from tsveil.guarantee.kp import KPAnonymity
 from tsveil.params import Check, at_least, one_of, optional, param
+from tsveil.protect.base import PART, Described
 from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
+from tsveil.protect.partition import Tree, Unit
+from tsveil.protect.survey import Survey
 from tsveil.technique import Technique
 from tsveil.transform.sax import MAX_LEVEL, as_words, levels_up_to, patterns, symbols
 
 #: records that are published with one word, and the place of its level among the levels
 Leaf = tuple[Indices, int]
+#: records that are grouped as one part
+WHOLE = 100_000
 
 
 def _is_level(value: Any) -> bool:
@@ -110,39 +115,70 @@ class KP(IntervalMethod):
         "finest level: the letters that a pattern may have",
     )
 
-    def guarantee(self) -> KPAnonymity:
+    def guarantee(self, data: Described | None = None) -> KPAnonymity:
         """(k,P)-anonymity."""
         return KPAnonymity(self.k, self.P)
 
-    def check(self, data: Dataset) -> None:
+    def check(self, survey: Survey) -> None:
         """There must be P records, and a point for every letter."""
-        super().check(data)
-        points = len(data.blocks[0])
         wrong = []
-        if data.n < self.P:
-            wrong.append(f"The 'P' parameter of KP must be at most the number of records ({data.n}). Got {self.P}.")
-        if self.word_length is not None and self.word_length > points:
+        if survey.n < self.P:
+            wrong.append(f"The 'P' parameter of KP must be at most the number of records ({survey.n}). Got {self.P}.")
+        if self.word_length is not None and self.word_length > survey.width:
             wrong.append(
-                f"The 'word_length' parameter of KP must be at most the number of time points ({points}). Got {self.word_length}."
+                f"The 'word_length' parameter of KP must be at most the number of time points ({survey.width}). Got {self.word_length}."
             )
         if wrong:
             raise ParameterError("\n".join(wrong), wrong)
 
+    def letters(self, points: int) -> int:
+        """The letters of a pattern."""
+        return self.word_length or min(points, WORD_LENGTH)
+
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """The series, in parts whose patterns begin alike where there are more than 100,000 records.
+
+        So a part holds the records whose words would be compared. It suppresses what it cannot publish by itself: fewer than P
+        records, or all if fewer than k remain.
+        """
+        size = None if survey.n <= WHOLE else PART
+        return (Unit(survey.blocks[0].name, survey.blocks[0].name, tuple(range(survey.width)), size),)
+
+    def tree(self, sample: Array, unit: Unit, survey: Survey) -> Tree:
+        """No cuts: parts are beginnings of patterns."""
+        return Tree.uncut(sample.shape[1])
+
+    def leaves(self, unit: Unit, survey: Survey, tree: Tree) -> int:
+        """The number of beginnings."""
+        assert unit.size is not None
+        level, count = prefix_of(survey.n, unit.size, self.letters(survey.width))
+        return int(level**count)
+
+    def leaf(self, values: Array, records: Indices, unit: Unit, survey: Survey, tree: Tree) -> Indices:
+        """The number of each series' leading letters; neighbouring numbers begin alike."""
+        letters = self.letters(survey.width)
+        assert unit.size is not None
+        level, count = prefix_of(survey.n, unit.size, letters)
+        found = symbols(patterns(values, letters), level)[:, :count].astype(np.int64)
+        number: Indices = (found * level ** np.arange(count - 1, -1, -1)).sum(axis=1)
+        return number
+
+    def least(self, unit: Unit) -> int:
+        """Some beginnings are rare, and a part suppresses what it cannot publish: half-full parts are joined."""
+        assert unit.size is not None
+        return max(self.k, unit.size // 2)
+
     def group(self, x: Array) -> Grouped:
         """Split by patterns, recycle, and form groups by value loss."""
         levels = levels_up_to(self.max_level, self.levels)
-        means = patterns(x, self.word_length or min(x.shape[1], WORD_LENGTH))
+        means = patterns(x, self.letters(x.shape[1]))
         letters = [symbols(means, level) for level in levels]
         codes = np.array([_numbered(word) for word in letters])
         good, bad = split(codes, self.P)
         good, suppressed = recycle(codes, self.P, good, bad)
-        warnings = self.warnings(len(suppressed))
         if len(x) - len(suppressed) < self.k:
             none = np.zeros(0, dtype=np.int64)
-            warnings += (
-                f"nothing can be published: {len(x) - len(suppressed)} records are left, fewer than k = {self.k}",
-            )
-            return Grouped(none, none, (), none, warnings, {"suppressed": len(x)})
+            return Grouped(none, none, (), none, {"suppressed": len(x)})
 
         members, starts, level = _subgroups(x, good, self.P)
         subgroup = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(members)))
@@ -153,11 +189,7 @@ class KP(IntervalMethod):
         words = as_words(
             np.array([letters[at][row] for at, row in zip(level.tolist(), members[starts].tolist(), strict=True)])
         )
-        sizes = np.bincount(group)
         facts = {
-            "groups": len(sizes),
-            "smallest group": int(sizes.min()),
-            "largest group": int(sizes.max()),
             "subgroups": len(starts),
             "suppressed": len(suppressed),
             "records by level": {
@@ -169,21 +201,38 @@ class KP(IntervalMethod):
             group[order],
             tuple(words[number] for number in subgroup.tolist()),
             np.array(levels, dtype=np.int64)[level[subgroup]],
-            warnings,
             facts,
         )
 
-    def warnings(self, suppressed: int) -> tuple[str, ...]:
-        """What the owner should know when so many records are suppressed."""
-        warnings: tuple[str, ...] = ()
+    def remarks(self, survey: Survey, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """What the parameters cost, and how many records are suppressed."""
+        found = []
+        suppressed = sum(int(own["suppressed"]) for own in facts.values())
         if self.k < 2 * self.P:
-            warnings += (
-                f"P = {self.P} is near k = {self.k}: envelopes without patterns (k-envelopes) lose less in values and, with long words, even in patterns; P should be k/3 or less",
+            found.append(
+                f"P = {self.P} is near k = {self.k}: envelopes without patterns (k-envelopes) lose less in values and, with long words, even in patterns; P should be k/3 or less"
             )
-        if suppressed:
+        if suppressed == survey.n:
+            found.append("nothing can be published: all records would be suppressed")
+        elif suppressed:
             verb = "record is" if suppressed == 1 else "records are"
-            warnings += (f"{suppressed} {verb} suppressed, because too few others share their pattern",)
-        return warnings
+            found.append(f"{suppressed} {verb} suppressed, because too few others share their pattern")
+        return found
+
+
+def prefix_of(n: int, size: int, letters: int) -> tuple[int, int]:
+    """Level and number of the leading letters that cut n records into parts of about `size`, if all words were equally frequent.
+
+    Examples
+    --------
+    >>> prefix_of(1000, 2000, 8), prefix_of(100_000, 8000, 8), prefix_of(10_000_000, 8000, 8)
+    ((1, 1), (2, 4), (4, 6))
+    """
+    for level in (1, 2, 4, 8):
+        for count in range(1, letters + 1):
+            if level**count * size >= n:
+                return level, count
+    return 8, letters
 
 
 # -- the three phases -------------------------------------------------------------------------------------------------

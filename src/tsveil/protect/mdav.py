@@ -16,9 +16,9 @@ The printed loop of [2] and [3] (`variant="paper"`) goes on while more than k re
 fewer than k records. It is offered to reproduce published figures, warns, and its releases fail verification when that happens.
 
 Exact MDAV compares records with records, and its time grows with the square of their number. The **partitioned** mode is for more
-than that can bear: it cuts the records into parts of some thousand along their principal directions and runs exact MDAV in
-each part. Groups still have at least k members; they are a little less tight, because a group cannot cross the border of a part.
-`mode="auto"` takes it for more than 200,000 records, and the release says which mode was used.
+than that can bear: it cuts the records into parts of some thousand along their principal directions (`protect.partition`) and runs exact
+MDAV in each part. Groups still have at least k members; they are a little less tight, because a group cannot cross the border of a part.
+`mode="auto"` takes it for more than 200,000 records or 2^27 values (1 GB) of a block, and the release says which mode was used.
 
 MDAV is greedy: later groups get what earlier ones left. With `refine` the same promise costs less. Let SSE be the sum of the squared
 distances of all records to their group's mean, in the space of the distance (standardised columns for attributes, slopes for STS):
@@ -73,14 +73,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tsveil._types import Array, Indices
-from tsveil.data.dataset import Dataset
+from tsveil.engine.local import cores
 from tsveil.errors import ParameterError
 from tsveil.params import at_least, number, one_of, optional, param
-from tsveil.protect._refine import Budget, Refine, refined_groups, saved
+from tsveil.protect._mdav_exact import exact_groups
+from tsveil.protect._refine import LARGE, Budget, Refine, refined_groups, saved
+from tsveil.protect.base import EXACT_RECORDS, EXACT_VALUES, PART, Part
 from tsveil.protect.microaggregation import Microaggregation
-
-#: `mode="auto"` runs exact MDAV up to this many records
-EXACT_REACH = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +114,7 @@ class MDAV(Microaggregation):
         optional(number(0, 1e6, open_low=True)),
         "refine = search: stop after this time, in each block; results then depend on the machine",
     )
-    part: int = param(8000, at_least(100), "partitioned mode: about how many records a part holds")
+    part: int = param(PART, at_least(100), "partitioned mode: about how many records a part holds")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -130,25 +129,27 @@ class MDAV(Microaggregation):
                 f"Got refine={self.refine!r}."
             )
 
-    def group(
-        self, space: Array, data: Dataset, counter: Indices, rng: np.random.Generator
-    ) -> tuple[Indices, dict[str, Any]]:
-        """Exact MDAV, whole or in parts, refined or not."""
-        from tsveil.protect._mdav_exact import exact_groups
+    def part_size(self, n: int, columns: int) -> int | None:
+        """Exact MDAV takes all records as one part as long as their number and that of their values allow it."""
+        exact = n <= EXACT_RECORDS and n * columns <= EXACT_VALUES
+        return None if self.mode == "exact" or (self.mode == "auto" and exact) else max(self.part, 2 * self.k - 1)
 
+    def group(self, space: Array, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
+        """Exact MDAV of a part, refined or not."""
+        size, n = part.unit.size, part.survey.n
+        mode = {"mode": "exact" if size is None else "partitioned"}
         budget = Budget(self.seconds, self.iterations)
-        if self.mode == "exact" or (self.mode == "auto" and len(space) <= EXACT_REACH):
-            plain = exact_groups(space, self.k, variant=self.variant, counter=counter)
-            if self.refine == "none":
-                return plain, {"mode": "exact"}
-            groups = refined_groups(space, plain, self.k, self.refine, rng, budget)
-            return groups, {"mode": "exact", **saved(space, plain, groups)}
-        from tsveil.protect._mdav_parts import partitioned_groups
-
-        groups, parts = partitioned_groups(
-            space, self.k, self.part, variant=self.variant, counter=counter, refine=self.refine, rng=rng, budget=budget
-        )
-        return groups, {"mode": f"partitioned into {parts} parts"}
+        if size is not None and len(space) > 3 * size:
+            # A part is that large only where records are equal, which can be grouped in any order.
+            return equal_records(len(space), self.k), mode
+        plain = exact_groups(space, self.k, variant=self.variant, counter=counter)
+        if self.refine == "none":
+            return plain, mode
+        if size is not None:
+            share = budget.share(len(space), n, min(cores(), -(-n // size)))
+            return refined_groups(space, plain, self.k, self.refine, part.rng, share, hurried=n > LARGE), mode
+        groups = refined_groups(space, plain, self.k, self.refine, part.rng, budget)
+        return groups, mode | saved(space, plain, groups)
 
     def warnings(self, sizes: Indices) -> tuple[str, ...]:
         """The printed loop may leave a group too small."""
@@ -157,3 +158,15 @@ class MDAV(Microaggregation):
             f"the printed loop (variant='paper') left group {group} with {sizes[group]} of the {self.k} records that k-anonymity needs"
             for group in small[:5].tolist()
         )
+
+
+def equal_records(n: int, k: int) -> Indices:
+    """Groups of k records in their order, the last ones joined.
+
+    Examples
+    --------
+    >>> equal_records(5, 2)
+    array([0, 0, 1, 1, 1])
+    """
+    found: Indices = np.minimum(np.arange(n) // k, n // k - 1)
+    return found

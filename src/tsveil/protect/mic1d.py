@@ -38,17 +38,19 @@ from typing import ClassVar
 import numpy as np
 
 from tsveil._types import Array
-from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import at_least, param
-from tsveil.protect.base import Method, Protected
+from tsveil.protect.base import Described, Part, Protected, ValueMethod
+from tsveil.protect.microaggregation import TOGETHER
+from tsveil.protect.partition import Unit
 from tsveil.protect.representative import represent
+from tsveil.protect.survey import Survey
 from tsveil.technique import Technique
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mic1D(Method):
+class Mic1D(ValueMethod):
     """The values of all columns mixed, sorted and averaged in chunks of kappa."""
 
     name: ClassVar[str] = "mic1d"
@@ -60,34 +62,32 @@ class Mic1D(Method):
 
     kappa: int = param(100, at_least(2), "values per chunk, counted over all columns together")
 
-    def guarantee(self, data: Dataset) -> NoGuarantee:
+    def guarantee(self, data: Described) -> NoGuarantee:
         """None: equal records are a matter of chance."""
         return NoGuarantee(
             "Mic1D averages values of different attributes together; records come out equal only by chance, so a published row may be "
             "that of a single person. How many records share a row, and how many can be linked, has to be measured."
         )
 
-    def check(self, data: Dataset) -> None:
+    def check(self, survey: Survey) -> None:
         """A chunk cannot hold more values than there are."""
-        if self.kappa > data.values.size:
+        if self.kappa > survey.n * survey.width:
             raise ParameterError(
-                f"The 'kappa' parameter of Mic1D must be at most the number of values ({data.values.size}). Got {self.kappa}."
+                f"The 'kappa' parameter of Mic1D must be at most the number of values ({survey.n * survey.width}). Got {self.kappa}."
             )
 
-    def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """All columns of all records at once, however many there are: it sorts the values of all of them together."""
+        return (Unit(TOGETHER, TOGETHER, tuple(range(survey.width))),)
+
+    def protect_part(self, part: Part) -> Protected:
         """Mix all columns of all blocks."""
-        values = mixed_means(data.values, self.kappa)
-        last = data.values.size % self.kappa
-        warnings = (
-            ("the last chunk holds a single value, which is published unchanged; another kappa avoids that",)
-            if last == 1
-            else ()
-        )
-        facts = {"chunks": -(-data.values.size // self.kappa), "values in the last chunk": last or self.kappa}
-        return {
-            block.name: Protected(values=values[:, data.span(block.name)], warnings=warnings, facts=facts)
-            for block in data.blocks
-        }
+        last = part.values.size % self.kappa
+        return Protected(
+            values=mixed_means(part.values, self.kappa),
+            warnings=("the last chunk holds a single value, which is published unchanged; another kappa avoids that",) * (last == 1),
+            facts={"chunks": -(-part.values.size // self.kappa), "values in the last chunk": last or self.kappa},
+        )  # fmt: skip
 
 
 def mixed_means(values: Array, kappa: int) -> Array:

@@ -14,24 +14,26 @@ import numpy as np
 
 from tsveil import progress
 from tsveil._types import Array, Indices
-from tsveil.data.dataset import Block, Dataset
 from tsveil.errors import InputError
 from tsveil.guarantee.base import Guarantee
 from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.params import at_least, one_of, param
-from tsveil.protect.base import Method, Protected, check_k
+from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, sizes_of
+from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative, represent
+from tsveil.protect.survey import Scale, Survey
 from tsveil.technique import Technique
-from tsveil.transform.normalise import normalised
 from tsveil.transform.scale import lifted
 from tsveil.transform.statistics import slopes
 
 #: squares of larger values leave the range of float64
 LARGEST = 1e150
+#: the name of the unit of whole records
+TOGETHER = "all blocks together"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Microaggregation(Method):
+class Microaggregation(ValueMethod):
     """Groups of at least k similar records, each value replaced by its group's mean or median."""
 
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
@@ -53,77 +55,80 @@ class Microaggregation(Method):
     )
 
     @abstractmethod
-    def group(
-        self, space: Array, data: Dataset, counter: Indices, rng: np.random.Generator
-    ) -> tuple[Indices, dict[str, Any]]:
+    def group(self, space: Array, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
         """The group of each record, numbered from 0, and facts for the report; `counter` is raised to the records grouped."""
 
-    def guarantee(self, data: Dataset) -> Guarantee:
+    def guarantee(self, data: Described) -> Guarantee:
         """k-anonymity of blocks, or of whole records when they were grouped together."""
         return KAnonymity(self.k, scope="record" if self.grouping == "joint" else "block", blocks=len(data.blocks))
 
-    def check(self, data: Dataset) -> None:
+    def check(self, survey: Survey) -> None:
         """There must be k records, STS needs series of two points, and squares must be finite."""
-        check_k(self._label(), self.k, data.n)
-        if self.distance == "sts" and (short := [b.name for b in data.blocks if not b.is_series or len(b) < 2]):
+        check_k(self._label(), self.k, survey.n)
+        if self.distance == "sts" and (short := [b.name for b in survey.blocks if not b.is_series or len(b) < 2]):
             raise InputError(
                 f"distance='sts' compares the slopes of time series and needs at least two points, but {', '.join(map(repr, short))} "
                 "is not such a series\n  options: distance='euclidean', or leave that block out"
             )
-        if float(np.abs(data.values).max()) > LARGEST:
+        if survey.largest > LARGEST:
             raise InputError(
                 f"values beyond {LARGEST:g} cannot be compared by squared distances\n  options: rescale the data first"
             )
 
-    def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
-        """Group every block, or all of them at once, and replace values by those of their group."""
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """Each block, or whole records."""
         if self.grouping == "joint":
-            # Blocks are made comparable first: each series by its one mean and sd, attributes column by column.
-            spaces = [self._space(_comparable(data.block(b.name), b), b) for b in data.blocks]
-            groups, facts = self._grouped(np.hstack(spaces), data, rng, "all blocks together")
-            return {b.name: self._protected(data.block(b.name), groups, facts) for b in data.blocks}
-        parts = {}
-        for block in data.blocks:
-            values = data.block(block.name)
-            space = self._space(self._scaled(values, block), block)
-            parts[block.name] = self._protected(values, *self._grouped(space, data, rng, block.name))
-        return parts
+            return (Unit(TOGETHER, TOGETHER, tuple(range(survey.width)), self.part_size(survey.n, survey.width)),)
+        return tuple(
+            Unit(b.name, b.name, tuple(survey.span(b.name)), self.part_size(survey.n, len(b))) for b in survey.blocks
+        )
 
-    def _scaled(self, values: Array, block: Block) -> Array:
-        """Attributes of different units are standardised for grouping; points of one series share their unit."""
-        wanted = self.scale == "standardise" or (self.scale == "auto" and not block.is_series)
-        return normalised(values, "component") if wanted else values
+    def part_size(self, n: int, columns: int) -> int | None:
+        """About how many records a part has; None: all of them."""
+        return None
 
-    def _space(self, values: Array, block: Block) -> Array:
-        """The space in which records are compared."""
-        if self.distance == "sts" and block.times is not None:
-            return slopes(values, block.times)
-        return values
+    def least(self, unit: Unit) -> int:
+        """A part holds at least one group."""
+        return self.k
 
-    def _grouped(
-        self, space: Array, data: Dataset, rng: np.random.Generator, what: str
-    ) -> tuple[Indices, dict[str, Any]]:
-        with progress.step(f"Grouping {what}", total=len(space)) as counter:
-            return self.group(np.ascontiguousarray(lifted(space)), data, counter, rng)
+    def scales(self, survey: Survey) -> tuple[Scale, ...]:
+        """Blocks that are grouped together are made comparable: each series by its one mean and sd, attributes column by column.
 
-    def _protected(self, values: Array, groups: Indices, facts: dict[str, Any]) -> Protected:
-        sizes = np.bincount(groups)
+        By itself, a block of attributes of different units is standardised; points of one series share their unit.
+        """
+        if self.grouping == "joint":
+            return tuple((b.name, "global" if b.is_series else "component") for b in survey.blocks)
+        chosen = {"standardise": (True, True), "auto": (False, True), "none": (False, False)}[self.scale]
+        return tuple((b.name, "component") for b in survey.blocks if chosen[0 if b.is_series else 1])
+
+    def space(self, values: Array, unit: Unit, survey: Survey) -> Array:
+        """The space in which records are compared: on the scale of the whole, values or slopes."""
+        scales = dict(self.scales(survey))
+        spaces, at = [], 0
+        for block in survey.blocks:
+            if survey.span(block.name).start not in unit.columns:
+                continue
+            own = values[:, at : at + len(block)]
+            at += len(block)
+            if block.name in scales:
+                own = survey.scaled(own, block.name, scales[block.name])
+            if self.distance == "sts" and block.times is not None:
+                own = slopes(own, block.times)
+            spaces.append(own)
+        return np.ascontiguousarray(np.hstack(spaces) if len(spaces) > 1 else spaces[0])
+
+    def protect_part(self, part: Part) -> Protected:
+        """Group the records, and replace values by those of their group."""
+        space = np.ascontiguousarray(lifted(self.space(part.values, part.unit, part.survey)))
+        with progress.step(f"Grouping {part.unit.name}", total=len(space)) as counter:
+            groups, facts = self.group(space, part, counter)
         return Protected(
-            values=represent(values, groups, self.representative),
+            values=represent(part.values, groups, self.representative),
             groups=groups,
-            warnings=self.warnings(sizes),
-            facts={
-                "groups": len(sizes),
-                "smallest group": int(sizes.min()),
-                "largest group": int(sizes.max()),
-                **facts,
-            },
+            warnings=self.warnings(np.bincount(groups)),
+            facts={**sizes_of(groups), **facts},
         )
 
     def warnings(self, sizes: Indices) -> tuple[str, ...]:
         """What the owner should know of groups of these sizes."""
         return ()
-
-
-def _comparable(values: Array, block: Block) -> Array:
-    return normalised(values, "global" if block.is_series else "component")

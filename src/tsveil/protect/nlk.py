@@ -24,7 +24,8 @@ in each column those cells are peeled that save more than they cost, whole group
 allowances is spent greedily, one cell after the other, and cells are moved to other times while that lowers the loss.
 
 `auto` takes the best of mth, gpe and peel. Every result is verified before it is used. If the verifier cannot decide one, the cuts
-are made again without those that need a search.
+are made again without those that need a search. Above about a million values the series are clustered in parts of near ones, and there the
+cuts are made that the count of small clusters allows; `auto` peels.
 
 Guarantee: (n,l,k)-anonymity of each series by itself, or of points of several dimensions with `grouping="joint"`. It does not stop
 re-identification; how many series n known values single out is measured and told with every release.
@@ -53,9 +54,9 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -68,8 +69,12 @@ from tsveil.guarantee.base import Status
 from tsveil.guarantee.nlk import NLKAnonymity, check_nlk, find_violation
 from tsveil.measure.nlk import clusters_per_point, identification, nlk_figures
 from tsveil.params import at_least, one_of, param
-from tsveil.protect.base import Method, Protected
+from tsveil.protect.base import Described, Part, Protected, ValueMethod
+from tsveil.protect.microaggregation import TOGETHER
+from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative
+from tsveil.protect.survey import Scale, Survey
+from tsveil.release import Release
 from tsveil.technique import Technique
 from tsveil.transform.normalise import normalise, normalised
 
@@ -77,9 +82,12 @@ if TYPE_CHECKING:
     from tsveil._kernels.nlk_protect import Columns
 
 Heuristic = Literal["auto", "stage1", "mth", "mil", "gpe", "peel"]
+PEEL = "peel"
 #: those that spend the allowance of small clusters
-HEURISTICS = ("mth", "mil", "gpe", "peel")
+HEURISTICS = ("mth", "mil", "gpe", PEEL)
 
+#: values of a unit that are clustered as one part, and values of a part where there are more
+WHOLE, CELLS = 2**20, 2**18
 #: sums of larger values could leave the range of float64
 LARGEST = 1e150
 #: nodes of the search tree for one cut
@@ -95,7 +103,7 @@ NOISE = 1e-13
 
 
 @dataclass(frozen=True, kw_only=True)
-class NLK(Method):
+class NLK(ValueMethod):
     """Clusters at each time point such that who knows n values of a series infers fewer than l-n others."""
 
     name: ClassVar[str] = "nlk"
@@ -132,54 +140,70 @@ class NLK(Method):
                 f"The 'smallest_cluster' parameter of NLK must be at most k ({self.k}). Got {self.smallest_cluster}."
             )
 
-    def guarantee(self, data: Dataset) -> NLKAnonymity:
+    def guarantee(self, data: Described) -> NLKAnonymity:
         """(n,l,k)-anonymity of each series, or of points of several dimensions."""
         return NLKAnonymity(self.n, self.l, self.k, scope="record" if self.grouping == "joint" else "block")
 
-    def check(self, data: Dataset) -> None:
+    def check(self, survey: Survey) -> None:
         """There must be k records and l time points."""
-        lengths = [len(block) for block in data.blocks]
-        check_nlk("NLK", self.n, self.l, self.k, records=data.n, points=min(lengths))
-        self.check_lengths(lengths)
-        if float(np.abs(data.values).max()) > LARGEST:
-            raise InputError(f"values beyond {LARGEST:g} cannot be averaged safely\n  options: rescale the data first")
-
-    def check_lengths(self, lengths: Sequence[int]) -> None:
-        """Points of several dimensions need series of the same length."""
+        lengths = [len(block) for block in survey.blocks]
+        check_nlk("NLK", self.n, self.l, self.k, records=survey.n, points=min(lengths))
         if self.grouping == "joint" and len(set(lengths)) > 1:
             raise InputError(
                 f"grouping='joint' needs series of the same length. Got {', '.join(map(str, lengths))} points\n"
                 "  options: grouping='per-block', or resample the series"
             )
+        if survey.largest > LARGEST:
+            raise InputError(f"values beyond {LARGEST:g} cannot be averaged safely\n  options: rescale the data first")
 
-    def protect_blocks(self, data: Dataset, rng: np.random.Generator) -> dict[str, Protected]:
-        """Cluster each series by itself, or all of them as points of several dimensions."""
-        if self.grouping == "per-block":
-            return {
-                block.name: self._protected(data.block(block.name)[:, :, None], f"series {block.name!r}")[0]
-                for block in data.blocks
-            }
-        cube = np.stack([data.block(block.name) for block in data.blocks], axis=2)
-        return dict(zip((b.name for b in data.blocks), self._protected(cube, "points"), strict=True))
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """Each series, or all of them together; in parts of near series where there are more than about a million values.
 
-    def _protected(self, cube: Array, what: str) -> list[Protected]:
-        """Protect (records, times, dimensions): a part for each dimension, the first of them with what is to be told."""
-        points = sorted_points(cube)
-        heuristics = ("peel", "gpe", "mth") if self.heuristic == "auto" else (self.heuristic,)
-        tried = sorted((self._made(points, heuristic, what) for heuristic in heuristics), key=lambda made: made.loss)
-        chosen = next((made for made in tried if self._holds(made)), None)
-        remarks: list[str] = []
-        if chosen is None:
-            # Without cuts that need a search the table is anonymous by counting alone, and the verifier needs none either.
-            chosen = self._made(points, tried[0].heuristic, what, search=False)
-            remarks.append(
-                f"{what}: the table made by {chosen.heuristic} could not be verified within the search limit; it was made again without "
-                "the cuts that need a search, and loses a little more for it"
+        Parts that are anonymous by themselves are anonymous together: a series of another part with the same values is one candidate more.
+        """
+
+        def size(columns: int) -> int | None:
+            return None if survey.n * columns <= WHOLE else max(2 * self.k, CELLS // columns)
+
+        if self.grouping == "joint":
+            return (Unit(TOGETHER, TOGETHER, tuple(range(survey.width)), size(survey.width)),)
+        return tuple(Unit(b.name, b.name, tuple(survey.span(b.name)), size(len(b))) for b in survey.blocks)
+
+    def least(self, unit: Unit) -> int:
+        """A part holds at least one cluster."""
+        return self.k
+
+    def scales(self, survey: Survey) -> tuple[Scale, ...]:
+        """Points of several dimensions are compared on one scale for each series."""
+        return tuple((b.name, "global") for b in survey.blocks) if self.grouping == "joint" else ()
+
+    def space(self, values: Array, unit: Unit, survey: Survey) -> Array:
+        """Values, or for several dimensions standardised ones."""
+        if self.grouping != "joint":
+            return values
+        width = len(survey.blocks[0])
+        own = [values[:, at * width : (at + 1) * width] for at in range(len(survey.blocks))]
+        return np.hstack([survey.scaled(x, b.name, "global") for x, b in zip(own, survey.blocks, strict=True)])
+
+    def protect_part(self, part: Part) -> Protected:
+        """Cluster a series, or all of them as points of several dimensions."""
+        dimensions = len(part.survey.blocks) if self.grouping == "joint" else 1
+
+        def cube(table: Array) -> Array:
+            return np.ascontiguousarray(table.reshape(len(table), dimensions, -1).transpose(0, 2, 1))
+
+        compared = cube(self.space(part.values, part.unit, part.survey)) if dimensions > 1 else None
+        points = sorted_points(cube(part.values), compared)
+        what = "points" if dimensions > 1 else f"series {part.unit.name!r}"
+        if part.unit.size is None:
+            chosen, remarks = self._best(points, what)
+        else:
+            # Of many records the verifier can count small clusters, but not search: no cut is made that would need it.
+            chosen, remarks = (
+                self._made(points, PEEL if self.heuristic == "auto" else self.heuristic, what, search=False),
+                [],
             )
-        found = identification(chosen.published, self.n)
-        remarks += self._remarks(chosen, what)
-        remarks.append(f"{what}: (n,l,k)-anonymity does not stop re-identification: {found}")
-        facts = {
+        facts: dict[str, Any] = {
             "heuristic": chosen.heuristic,
             "loss": chosen.loss,
             "loss of stage 1": self._stage1(points).loss,
@@ -187,41 +211,72 @@ class NLK(Method):
             "cuts refused": chosen.refused,
             "cuts undecided": chosen.undecided,
             "cells peeled": chosen.peeled,
-            "clusters per time point": round(float(clusters_per_point(chosen.published).mean()), 2),
-            "identified by random known values, %": round(found.random, 2),
-            "identified by chosen known values, %": round(found.chosen, 2),
-        }
-        parts = [Protected(np.ascontiguousarray(chosen.published[:, :, d])) for d in range(cube.shape[2])]
-        parts[0] = Protected(parts[0].values, warnings=tuple(remarks), facts=facts)
-        return parts
+            "clusters": int(clusters_per_point(chosen.published).sum()),
+        }  # fmt: skip
+        values = np.ascontiguousarray(chosen.published.transpose(0, 2, 1)).reshape(part.values.shape)
+        return Protected(values, warnings=tuple(remarks), facts=facts)
+
+    def _best(self, points: SortedPoints, what: str) -> tuple[Made, list[str]]:
+        """The table of the least loss that can be verified, and what is to be said of it."""
+        heuristics = (PEEL, "gpe", "mth") if self.heuristic == "auto" else (self.heuristic,)
+        tried = sorted((self._made(points, heuristic, what) for heuristic in heuristics), key=lambda made: made.loss)
+        chosen = next((made for made in tried if self._holds(made)), None)
+        if chosen is not None:
+            return chosen, []
+        # Without cuts that need a search the table is anonymous by counting alone, and the verifier needs none either.
+        chosen = self._made(points, tried[0].heuristic, what, search=False)
+        remark = (
+            f"{what}: the table made by {chosen.heuristic} could not be verified within the search limit; it was made again without "
+            "the cuts that need a search, and loses a little more for it"
+        )
+        return chosen, [remark]
+
+    def remarks(self, survey: Survey, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """What the parameters cost."""
+        if self.heuristic == "stage1":
+            return []
+        found: list[str] = []
+        for home, own in facts.items():
+            what = "points" if home == TOGETHER else f"series {home!r}"
+            accepted, refused, undecided = (own[f"cuts {word}"] for word in ("accepted", "refused", "undecided"))
+            if undecided:
+                found.append(
+                    f"{what}: {undecided} cuts could not be decided within the search limit and were refused, which costs a little loss"
+                )
+            if self.l - self.n == 1 and self.smallest_cluster < self.k:
+                done = (
+                    f"only {accepted} of {accepted + refused} cuts could be made"
+                    if accepted
+                    else "no cut could be made"
+                )
+                found.append(
+                    f"{what}: l - n = 1 leaves no value that an intruder may infer, so clusters smaller than {self.k} series are hardly "
+                    f"ever possible ({done}); a larger l or a smaller n would lose less"
+                )
+            elif accepted + own["cells peeled"] == 0 and self.smallest_cluster < self.k:
+                found.append(
+                    f"{what}: no cluster could be made smaller than {self.k} series, because n = {self.n}, l = {self.l} and k = {self.k} "
+                    "leave no room; a larger l or a smaller n would lose less"
+                )
+        return found
+
+    def concluded(self, release: Release) -> Release:
+        """Measure how many series a few known values single out."""
+        facts, warnings = {home: dict(own) for home, own in release.facts.items()}, list(release.warnings)
+        data = release.data
+        for home, own in facts.items():
+            names = [b.name for b in data.blocks] if home == TOGETHER else [home]
+            found = identification(np.stack([data.block(name) for name in names], axis=2), self.n)
+            own |= {
+                "identified by random known values, %": round(found.random, 2),
+                "identified by chosen known values, %": round(found.chosen, 2),
+            }
+            what = "points" if home == TOGETHER else f"series {home!r}"
+            warnings.append(f"{what}: (n,l,k)-anonymity does not stop re-identification: {found}")
+        return replace(release, facts=facts, warnings=tuple(warnings))
 
     def _holds(self, made: Made) -> bool:
         return find_violation(made.published, self.n, self.l, self.k).status is Status.HOLDS
-
-    def _remarks(self, made: Made, what: str) -> list[str]:
-        remarks: list[str] = []
-        if self.heuristic == "stage1":
-            return remarks
-        if made.undecided:
-            remarks.append(
-                f"{what}: {made.undecided} cuts could not be decided within the search limit and were refused, which costs a little loss"
-            )
-        if self.l - self.n == 1 and self.smallest_cluster < self.k:
-            done = (
-                f"only {made.accepted} of {made.accepted + made.refused} cuts could be made"
-                if made.accepted
-                else "no cut could be made"
-            )
-            remarks.append(
-                f"{what}: l - n = 1 leaves no value that an intruder may infer, so clusters smaller than {self.k} series are hardly ever "
-                f"possible ({done}); a larger l or a smaller n would lose less"
-            )
-        elif made.accepted + made.peeled == 0 and self.smallest_cluster < self.k:
-            remarks.append(
-                f"{what}: no cluster could be made smaller than {self.k} series, because n = {self.n}, l = {self.l} and k = {self.k} "
-                "leave no room; a larger l or a smaller n would lose less"
-            )
-        return remarks
 
     # -- the heuristics ------------------------------------------------------------------------------------------------
 
@@ -229,7 +284,7 @@ class NLK(Method):
         """The table by one heuristic."""
         if heuristic == "stage1":
             return replace(self._stage1(points), heuristic=heuristic)
-        if heuristic == "peel":
+        if heuristic == PEEL:
             return self._peeled(points, what)
         return self._cut(points, heuristic, what, search=search)
 
@@ -304,8 +359,8 @@ class NLK(Method):
         listed: Indices = cells[np.lexsort((cells, -gap[cells], rank[cluster[cells]]))]
         return listed
 
-    def _peeled(self, points: SortedPoints, what: str, allowance: Indices | None = None) -> Made:
-        """The allowance of every series (l-n-1 if none is given) spent on small clusters, and the rest of each column grouped optimally."""
+    def _peeled(self, points: SortedPoints, what: str) -> Made:
+        """The allowance of every series, l-n-1 cells, spent on small clusters, and the rest of each column grouped optimally."""
         from tsveil._kernels.nlk_protect import HUGE, Columns, group_columns, peel
 
         T, N = points.order.shape
@@ -313,13 +368,11 @@ class NLK(Method):
         # Sums of values around their middle keep the digits that sums of large values would lose.
         S = np.ascontiguousarray(points.S - points.S[:, N // 2 : N // 2 + 1])
         together = self.smallest_cluster
-        if allowance is None:
-            allowance = np.full(N, self.l - self.n - 1)
         cols = Columns(
             S=S,
             order=points.order,
             left=np.ones((T, N), dtype=np.bool_),
-            budget=np.minimum(allowance, T) if together < self.k else np.zeros(N, dtype=np.int64),
+            budget=np.full(N, min(self.l - self.n - 1, T) if together < self.k else 0),
             gain=np.zeros((T, N)),
             before=np.zeros((T, N + 1)),
             after=np.zeros((T, N + 1)),
@@ -344,7 +397,7 @@ class NLK(Method):
             peel(cols, np.argsort(points.order, axis=1), owner, ROUNDS, counter)
         group = np.zeros((T, N), dtype=np.int64)
         group_columns(cols, owner, group)
-        return replace(self._published(points, group, "peel"), peeled=int((~cols.left).sum()))
+        return replace(self._published(points, group, PEEL), peeled=int((~cols.left).sum()))
 
     def _published(self, points: SortedPoints, group: Indices, heuristic: str) -> Made:
         """The table with these clusters."""
@@ -355,31 +408,6 @@ class NLK(Method):
         np.put_along_axis(out, np.broadcast_to(place, out.shape), represented(raw, group, self.representative), axis=1)
         published = np.ascontiguousarray(out.transpose(1, 0, 2))
         return Made(heuristic, published, points.loss(published))
-
-
-def made_by_counting(cube: Array, method: NLK, allowance: int | Indices, comparable: Array | None = None) -> Made:
-    """Some time points (records, times, dimensions) with at most so many small cells of each series; no search for attacks is needed.
-
-    Pieces of time whose allowances add up to l-n-1 or less make an anonymous table together, by the count of small cells. The cuts of
-    mth, mil and gpe are made as long as the count allows them; auto peels, and peeling takes an allowance for each series as well. `comparable`
-    are the values on which several dimensions are compared, where this is a part of the data only.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.array([1.0, 1.5, 9.0, 2.0])[:, None, None]
-    >>> made_by_counting(x, NLK(n=1, l=3, k=2), 0).published.ravel()
-    array([1.25, 1.25, 5.5 , 5.5 ])
-    >>> made_by_counting(x, NLK(n=1, l=3, k=3, heuristic="stage1"), 0).published.ravel()
-    array([3.375, 3.375, 3.375, 3.375])
-    """
-    heuristic = "peel" if method.heuristic == "auto" else method.heuristic
-    points = sorted_points(cube, comparable)
-    if heuristic == "peel":
-        return method._peeled(points, "points", np.broadcast_to(np.asarray(allowance, dtype=np.int64), len(cube)))
-    # What is known decides nothing here, and one point of it takes the least memory.
-    method = replace(method, n=1, l=2 + int(np.min(allowance)))
-    return method._made(points, heuristic, "points", search=False)
 
 
 def _peel_by_price(cols: Columns, owner: Indices) -> None:

@@ -10,8 +10,8 @@ Noise adds a^2 s_j^2 to every variance. Independent noise weakens correlations b
 multiplies the whole covariance matrix by 1 + a^2, so correlations are kept within a block. Means are kept in expectation.
 Published values may leave the range of the original ones (a negative age), and whole numbers do not stay whole.
 
-A draw with covariance S comes from the triangular factor R of the centred values, R'R = (n-1) S: e = z R / sqrt(n-1) with
-standard normal z. This needs no inverse and no full rank.
+A draw with covariance S comes from its triangular factor R, R'R = S: e = z R with standard normal z. This needs no inverse and no full
+rank.
 
 Guarantee: none. A value lies within two of the added deviations for 19 of 20 records, so who knows several attributes finds the
 nearest record to be the right one unless the noise is as large as the data's own spread; outliers stay outliers.
@@ -38,22 +38,26 @@ array([[1.1, 1.1, 1.1],
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil._types import Array
-from tsveil.data.dataset import Block, Dataset
-from tsveil.errors import InputError, Problems
+from tsveil._types import Array, Indices
+from tsveil.errors import InputError
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param, true_or_false
-from tsveil.protect.base import Method, Protected
+from tsveil.protect.base import Described, Part, Protected, ValueMethod
+from tsveil.protect.partition import Tree, Unit
+from tsveil.protect.survey import Scale, Survey
 from tsveil.randomness import secret_normals
 from tsveil.technique import Technique
 
+#: records that are drawn for together
+RUN = 2**16
+
 
 @dataclass(frozen=True, kw_only=True)
-class Noise(Method):
+class Noise(ValueMethod):
     """Normal noise added to every value, in proportion to the spread of its column."""
 
     name: ClassVar[str] = "noise"
@@ -68,35 +72,14 @@ class Noise(Method):
     )
     correlated: bool = param(False, true_or_false(), "noise with the correlations of the block, which are then kept")
 
-    def check(self, data: Dataset) -> None:
+    def check(self, survey: Survey) -> None:
         """Refuse data without a spread to measure noise by."""
-        problems = Problems(f"{self._label()} cannot protect this data", InputError)
-        if data.n < 2:
-            problems.add("one record has no standard deviation: at least 2 records are needed")
-        problems.raise_if_any()
+        if survey.n < 2:
+            raise InputError(
+                f"{self._label()} cannot protect this data: one record has no standard deviation, at least 2 records are needed"
+            )
 
-    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
-        """Add noise to all columns of a block."""
-        # Counted from the first record and in units of the widest distance to it: neither a large offset nor huge or tiny
-        # values cost digits, and equal values have no spread at all.
-        shifted = values - values[0]
-        widest = np.abs(shifted).max(axis=0)
-        unit = shifted / np.where(widest > 0, widest, 1.0)
-        centred = unit - unit.mean(axis=0)
-        if self.correlated:
-            factor = _triangle(centred) / np.sqrt(len(values) - 1)
-            noise = secret_normals(rng, len(values) * len(factor)).reshape(len(values), -1) @ factor
-        else:
-            noise = secret_normals(rng, values.size).reshape(values.shape) * centred.std(axis=0, ddof=1)
-        return Protected(
-            values=values + self.sd * noise * widest,
-            facts={
-                "values": values.size,
-                "constant columns, published as they are": int(np.count_nonzero(widest == 0)),
-            },
-        )
-
-    def guarantee(self, data: Dataset) -> NoGuarantee:
+    def guarantee(self, data: Described) -> NoGuarantee:
         """Nothing is promised."""
         return NoGuarantee(
             f"Every published value is the true one plus a random number of about {100 * self.sd:g} % of its column's standard "
@@ -104,10 +87,71 @@ class Noise(Method):
             "visible; attacks measure how often records are found."
         )
 
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """Each block, in runs of records: a record's noise depends on its place in the data set, not on its neighbours."""
+        return tuple(
+            Unit(b.name, b.name, tuple(survey.span(b.name)), None if survey.n <= RUN else RUN) for b in survey.blocks
+        )
 
-def _triangle(centred: Array) -> Array:
-    """R with R'R = X'X, upper triangular, with a diagonal of at least zero so that it does not depend on the linear algebra library."""
-    factor = np.asarray(np.linalg.qr(centred, mode="r"))
-    signs = np.where(np.diagonal(factor) < 0, -1.0, 1.0)
-    out: Array = factor * signs[:, None]
-    return out
+    def tree(self, sample: Array, unit: Unit, survey: Survey) -> Tree:
+        """No cuts: parts are runs of records."""
+        return Tree.uncut(sample.shape[1])
+
+    def leaves(self, unit: Unit, survey: Survey, tree: Tree) -> int:
+        """The number of runs."""
+        assert unit.size is not None
+        return -(-survey.n // unit.size)
+
+    def leaf(self, values: Array, records: Indices, unit: Unit, survey: Survey, tree: Tree) -> Indices:
+        """The run of each record."""
+        assert unit.size is not None
+        return records // unit.size
+
+    def scales(self, survey: Survey) -> tuple[Scale, ...]:
+        """The spread of each column, and of all pairs for correlated noise."""
+        return tuple((block.name, "products" if self.correlated else "component") for block in survey.blocks)
+
+    def protect_part(self, part: Part) -> Protected:
+        """Add noise to all columns of a block."""
+        (scale,) = (scale for scale in self.scales(part.survey) if scale[0] == part.unit.name)
+        ruler = part.survey.rulers[scale]
+        width = np.ravel(ruler.width)
+        normals = secret_normals(part.rng, part.values.size).reshape(part.values.shape)
+        if self.correlated:
+            noise = combined(normals, triangle(part.survey.products[part.unit.name] / (part.survey.n - 1)))
+        else:
+            noise = normals * np.where(width > 0, ruler.deviation, 0.0)
+        return Protected(
+            values=part.values + self.sd * noise * width,
+            facts={"values": part.values.size},
+        )
+
+    def constants(self, survey: Survey) -> dict[str, Any]:
+        """How many columns have no spread."""
+        return {"constant columns, published as they are": int(np.count_nonzero(survey.low == survey.high))}
+
+
+def triangle(covariance: Array) -> Array:
+    """R with R'R = S, upper triangular: Cholesky's factor, with a row of zeros where a column depends on those before it.
+
+    Examples
+    --------
+    >>> triangle(np.array([[4.0, 2.0], [2.0, 1.0]]))
+    array([[2., 1.],
+           [0., 0.]])
+    """
+    left = covariance.copy()
+    factor = np.zeros_like(left)
+    # What rounding leaves of a column that depends on others is no spread of its own.
+    nothing = 1e-12 * np.diagonal(covariance)
+    for at in range(len(left)):
+        if left[at, at] > nothing[at]:
+            factor[at, at:] = left[at, at:] / np.sqrt(left[at, at])
+            left[at:, at:] -= np.outer(factor[at, at:], factor[at, at:])
+    return factor
+
+
+def combined(normals: Array, factor: Array) -> Array:
+    """The rows of z R, summed in the order of the columns: a record's noise does not depend on its neighbours, as in a matrix product."""
+    found: Array = np.einsum("ij,jk->ik", normals, factor)
+    return found

@@ -53,20 +53,25 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from tsveil._types import Array, Indices
-from tsveil.data.dataset import Block, Dataset
 from tsveil.errors import ParameterError
 from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.params import at_least, number, one_of, param
-from tsveil.protect.base import Method, Protected, check_k
+from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, sizes_of
+from tsveil.protect.partition import Unit
 from tsveil.protect.representative import represent
+from tsveil.protect.survey import Scale as BlockScale
+from tsveil.protect.survey import Survey
 from tsveil.technique import Technique
 from tsveil.transform.aggregation import QUANTIFIERS
-from tsveil.transform.normalise import normalised
-from tsveil.transform.projection import Projection, Scale, project
+from tsveil.transform.normalise import Ruler
+from tsveil.transform.projection import Projection, Scale, loadings_of, projected
+
+#: values of a block that are grouped as one part
+VALUES = 2**24
 
 
 @dataclass(frozen=True, kw_only=True)
-class Projected(Method):
+class Projected(ValueMethod):
     """Records sorted by a projection and cut into groups of at least k, each value replaced by its group's mean."""
 
     name: ClassVar[str] = "projected"
@@ -107,32 +112,55 @@ class Projected(Method):
                 "The 'scale' parameter of Projected must be 'auto' or 'standardise' for projection='zscores'. Got 'range'."
             )
 
-    def guarantee(self, data: Dataset) -> KAnonymity:
+    def guarantee(self, data: Described) -> KAnonymity:
         """k-anonymity of blocks."""
         return KAnonymity(self.k, scope="block", blocks=len(data.blocks))
 
-    def check(self, data: Dataset) -> None:
+    def check(self, survey: Survey) -> None:
         """There must be k records."""
-        check_k(self._label(), self.k, data.n)
+        check_k(self._label(), self.k, survey.n)
 
-    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """Each block, in ranges of its projection where there are more than about 16 million values."""
+        return tuple(
+            Unit(b.name, b.name, tuple(survey.span(b.name)), None if survey.n * len(b) <= VALUES else max(1, VALUES // len(b)))
+            for b in survey.blocks
+        )  # fmt: skip
+
+    def least(self, unit: Unit) -> int:
+        """A range holds at least one group."""
+        return self.k
+
+    def scales(self, survey: Survey) -> tuple[BlockScale, ...]:
+        """Columns are standardised for cutting, and ranged or standardised for projecting; pcp needs their products."""
+        return tuple((block.name, "products" if self.projection == "pcp" else "component") for block in survey.blocks)
+
+    def space(self, values: Array, unit: Unit, survey: Survey) -> Array:
+        """The projection of each record."""
+        (scale,) = (scale for scale in self.scales(survey) if scale[0] == unit.name)
+        ruler = survey.rulers[scale]
+        standardised = self.scale == "standardise" or (self.scale == "auto" and self.projection in ("pcp", "zscores"))
+        z = (ruler if standardised else Ruler(ruler.low, ruler.width)).measure(np.ascontiguousarray(values))
+        loadings = None
+        if self.projection == "pcp":
+            products = survey.products[unit.name]
+            spread = np.ravel(ruler.deviation) if standardised else np.ones(len(products))
+            loadings = loadings_of(products / np.outer(spread, spread))
+        return projected(z, self.projection, QUANTIFIERS[self.quantifier](self.alpha), loadings)[:, None]
+
+    def protect_part(self, part: Part) -> Protected:
         """Project, sort, cut, and replace values by those of their group."""
-        quantifier = QUANTIFIERS[self.quantifier](self.alpha)
-        along = project(values, self.projection, scale=self.scale, quantifier=quantifier)
+        along = self.space(part.values, part.unit, part.survey)[:, 0]
         order = np.argsort(along, kind="stable")
-        groups = np.empty(len(values), dtype=np.int64)
+        groups = np.empty(len(along), dtype=np.int64)
         if self.grouping == "optimal":
             from tsveil._kernels.partition import least_sse_runs
 
-            groups[order] = least_sse_runs(normalised(values, "component")[order], self.k)
+            (scale,) = (scale for scale in self.scales(part.survey) if scale[0] == part.unit.name)
+            groups[order] = least_sse_runs(part.survey.rulers[scale].measure(part.values)[order], self.k)
         else:
             groups[order] = fixed_groups(along[order], order, self.k)
-        sizes = np.bincount(groups)
-        return Protected(
-            values=represent(values, groups, "mean"),
-            groups=groups,
-            facts={"groups": len(sizes), "smallest group": int(sizes.min()), "largest group": int(sizes.max())},
-        )
+        return Protected(represent(part.values, groups, "mean"), groups, facts=sizes_of(groups))
 
 
 def fixed_groups(along: Array, order: Indices, k: int) -> Indices:

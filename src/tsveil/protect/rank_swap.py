@@ -48,26 +48,25 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from math import floor
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil import progress
-from tsveil._types import Array, Indices
-from tsveil.data.dataset import Block, Dataset
-from tsveil.engine.local import map_chunks
+from tsveil._types import Indices
 from tsveil.errors import InputError
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param
-from tsveil.protect.base import Method, Protected
+from tsveil.protect.base import Described, Part, Protected, ValueMethod, column_units
+from tsveil.protect.partition import Unit
+from tsveil.protect.survey import Survey
 from tsveil.randomness import secret_integers
 from tsveil.technique import Technique
 
-#: n, generator -> the rank with which each rank trades places; a rank that is its own partner keeps its place
-Partners = Callable[[int, np.random.Generator], Indices]
+#: values of a column that trade places as one part, and windows that a part has at least: few values meet its border
+RANGE, WINDOWS = 2**20, 8
 
 
 def window(n: int, p: float) -> int:
@@ -82,7 +81,7 @@ def window(n: int, p: float) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankSwap(Method):
+class RankSwap(ValueMethod):
     """Every value swapped once with a random one within the next p percent of the ranks."""
 
     name: ClassVar[str] = "rank-swap"
@@ -92,17 +91,36 @@ class RankSwap(Method):
 
     p: float = param(10.0, number(0, 100, open_low=True), "the window, as a percentage of the records: 5 means 5 %")
 
-    def check(self, data: Dataset) -> None:
+    def check(self, survey: Survey) -> None:
         """A swap takes two."""
-        check_partners(self._label(), data)
+        check_partners(self._label(), survey)
 
-    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
-        """Swap every column by itself."""
-        width = window(len(values), self.p)
-        done = swapped_within(values, width, rng)
-        return replace(done, warnings=window_warnings(self.p, len(values), block))
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """Each column; ranges of ranks, at least eight windows long, where there are more than about a million records.
 
-    def guarantee(self, data: Dataset) -> NoGuarantee:
+        The window is that of the whole file, and ends at the border of its range.
+        """
+        size = max(RANGE, WINDOWS * window(survey.n, self.p))
+        return column_units(survey, None if survey.n <= size else size)
+
+    def least(self, unit: Unit) -> int:
+        """A swap takes two."""
+        return 2
+
+    def protect_part(self, part: Part) -> Protected:
+        """Swap a column, or a range of its ranks."""
+        width = window(part.survey.n, self.p)
+        return swapped(part, lambda n: window_partners(n, width, part.rng))
+
+    def constants(self, survey: Survey) -> dict[str, Any]:
+        """The window."""
+        return {"window": window(survey.n, self.p)}
+
+    def remarks(self, survey: Survey, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """What the window and the series ask for."""
+        return window_warnings(self.p, survey)
+
+    def guarantee(self, data: Described) -> NoGuarantee:
         """Nothing is promised."""
         return NoGuarantee(
             f"Every published value is the true value of some record, at most {window(data.n, self.p)} of {data.n} ranks from its "
@@ -111,81 +129,63 @@ class RankSwap(Method):
         )
 
 
-def swapped_within(values: Array, width: int, rng: np.random.Generator) -> Protected:
-    """Every value swapped within so many ranks, column by column.
+def window_partners(n: int, width: int, rng: np.random.Generator) -> Indices:
+    """The rank with which each rank trades places, within so many ranks; a rank that is its own partner keeps its place.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> swapped_within(np.array([[1.0], [2.0], [7.0], [8.0]]), 1, np.random.default_rng(1)).values.ravel()
-    array([2., 1., 8., 7.])
+    >>> window_partners(4, 1, np.random.default_rng(1))
+    array([1, 0, 3, 2])
     """
-    return swapped(values, rng, lambda n, draw: _partners(n, width, draw), facts={"window": width}, warnings=())
+    from tsveil._kernels.rank_swap import window_partners as found
 
-
-def _partners(n: int, width: int, rng: np.random.Generator) -> Indices:
-    from tsveil._kernels.rank_swap import window_partners
-
-    return window_partners(n, width, secret_integers(rng, n))
+    return found(n, width, secret_integers(rng, n))
 
 
 # -- what the three kinds of rank swapping share ----------------------------------------------------------------------
 
 
-def swapped(
-    values: Array, rng: np.random.Generator, partners: Partners, *, facts: dict[str, Any], warnings: tuple[str, ...]
-) -> Protected:
-    """A block whose columns were swapped one by one, with the number of values that kept their place."""
-    # A row per column while at work: values go to scattered places, which is fast only where these lie close together.
-    columns = np.empty(values.shape[::-1])
-    # A generator for each column: the draws of a column do not depend on which thread comes first.
-    generators = rng.spawn(values.shape[1])
-
-    def swap(start: int, stop: int) -> int:
-        kept = 0
-        for at in range(start, stop):
-            column = np.ascontiguousarray(values[:, at])
-            order = np.argsort(column, kind="stable")
-            partner = partners(len(column), generators[at])
-            columns[at, order] = column[order[partner]]
-            kept += int(np.count_nonzero(partner == np.arange(len(partner))))
-        return kept
-
-    with progress.step("Swapping values"):
-        kept = sum(map_chunks(swap, values.shape[1], 1))
-    out = np.ascontiguousarray(columns.T)
-    counts = {
-        "values": values.size,
-        "kept their place": kept,
+def swapped(part: Part, partners: Callable[[int], Indices]) -> Protected:
+    """A column whose values traded places with their partners in rank."""
+    column = part.values[:, 0]
+    order = np.argsort(column, kind="stable")
+    partner = partners(len(column))
+    out = np.empty_like(column)
+    out[order] = column[order[partner]]
+    facts = {
+        "values": len(column),
+        "kept their place": int(np.count_nonzero(partner == np.arange(len(partner)))),
         # The same value can come back from another record: with many equal values swapping changes little.
-        "same value as before": int(np.count_nonzero(out == values)),
+        "same value as before": int(np.count_nonzero(out == column)),
     }
-    return Protected(values=out, facts=facts | counts, warnings=warnings)
+    return Protected(out[:, None], facts=facts)
 
 
-def check_partners(method: str, data: Dataset) -> None:
+def check_partners(method: str, survey: Survey) -> None:
     """Refuse data in which nothing can be swapped."""
-    if data.n < 2:
+    if survey.n < 2:
         raise InputError(f"{method} swaps values between records, but there is only one record")
 
 
-def window_warnings(p: float, n: int, block: Block) -> tuple[str, ...]:
+def window_warnings(p: float, survey: Survey) -> list[str]:
     """What the owner should know of a window that hides next to nothing, and of swapped series."""
-    width = window(n, p)
+    n, width = survey.n, window(survey.n, p)
     advice = "take a larger p (it is a percentage: 5 means 5 %)"
-    warnings = series_warnings(block)
+    warnings = series_warnings(survey)
     if width == 1:
         # Sorting the published column and swapping neighbours back gives the original.
-        warnings += (
-            f"p={p:g} of {n} records is a window of one rank: values trade places with their neighbours, which can be undone; {advice}",
+        warnings.append(
+            f"p={p:g} of {n} records is a window of one rank: values trade places with their neighbours, which can be undone; {advice}"
         )
     elif p < 1:
-        warnings += (f"p={p:g} is a window of {width} of {n} ranks, which hardly hinders linkage; {advice}",)
+        warnings.append(f"p={p:g} is a window of {width} of {n} ranks, which hardly hinders linkage; {advice}")
     return warnings
 
 
-def series_warnings(block: Block) -> tuple[str, ...]:
+def series_warnings(survey: Survey) -> list[str]:
     """Swapping column by column takes series apart."""
-    if block.is_series and len(block) > 1:
-        return (f"the time points of {block.name!r} were swapped one by one: the course of single series is not kept",)
-    return ()
+    return [
+        f"the time points of {block.name!r} were swapped one by one: the course of single series is not kept"
+        for block in survey.series
+        if len(block) > 1
+    ]

@@ -35,24 +35,23 @@ tsveil.errors.ParameterError: The 'buckets' parameter of RankSwapBuckets must be
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import numpy as np
-
-from tsveil._types import Array, Indices
-from tsveil.data.dataset import Block, Dataset
 from tsveil.errors import ParameterError
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import at_least, param
-from tsveil.protect.base import Method, Protected
+from tsveil.protect.base import Described, Part, Protected, ValueMethod, column_units
+from tsveil.protect.partition import Unit
 from tsveil.protect.rank_swap import check_partners, series_warnings, swapped
+from tsveil.protect.survey import Survey
 from tsveil.randomness import secret_integers, secret_uniforms
 from tsveil.technique import Technique
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankSwapBuckets(Method):
+class RankSwapBuckets(ValueMethod):
     """Every value swapped once with a random one of its own or a higher bucket, the nearer the likelier."""
 
     name: ClassVar[str] = "rank-swap-buckets"
@@ -64,40 +63,44 @@ class RankSwapBuckets(Method):
 
     buckets: int = param(20, at_least(1), "into how many buckets the ranks are cut: fewer buckets, farther swaps")
 
-    def check(self, data: Dataset) -> None:
+    def check(self, survey: Survey) -> None:
         """A swap takes two, and a bucket one."""
-        check_partners(self._label(), data)
-        if self.buckets > data.n:
+        check_partners(self._label(), survey)
+        if self.buckets > survey.n:
             raise ParameterError(
-                f"The 'buckets' parameter of {self._label()} must be at most the number of records ({data.n}). Got {self.buckets}."
+                f"The 'buckets' parameter of {self._label()} must be at most the number of records ({survey.n}). Got {self.buckets}."
             )
 
-    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
-        """Swap every column by itself."""
-        size = len(values) // self.buckets
-        warnings = series_warnings(block)
-        if self.buckets > 100 or size < 2:
-            warnings += (
-                f"{self.buckets} buckets of {len(values)} records hold {size} of them each, which hardly hinders linkage; take fewer buckets",
-            )
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """Each column as one part: a value may go to any higher bucket."""
+        return column_units(survey)
+
+    def protect_part(self, part: Part) -> Protected:
+        """Swap a column."""
+        from tsveil._kernels.rank_swap import bucket_partners
+
+        rng = part.rng
         return swapped(
-            values,
-            rng,
-            lambda n, draw: _partners(n, self.buckets, draw),
-            facts={"smallest bucket": size},
-            warnings=warnings,
+            part, lambda n: bucket_partners(n, self.buckets, secret_uniforms(rng, n), secret_integers(rng, n))
         )
 
-    def guarantee(self, data: Dataset) -> NoGuarantee:
+    def constants(self, survey: Survey) -> dict[str, Any]:
+        """The size of a bucket."""
+        return {"smallest bucket": survey.n // self.buckets}
+
+    def remarks(self, survey: Survey, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """What small buckets and series ask for."""
+        size, found = survey.n // self.buckets, series_warnings(survey)
+        if self.buckets > 100 or size < 2:
+            found.append(
+                f"{self.buckets} buckets of {survey.n} records hold {size} of them each, which hardly hinders linkage; take fewer buckets"
+            )
+        return found
+
+    def guarantee(self, data: Described) -> NoGuarantee:
         """Nothing is promised."""
         return NoGuarantee(
             f"Every published value is the true value of some record, mostly within {2 * data.n // self.buckets} of {data.n} ranks "
             "from its owner. No record can be ruled out for certain, but the one that is nearest to what is known of a person "
             "often is the right one; attacks measure how often."
         )
-
-
-def _partners(n: int, buckets: int, rng: np.random.Generator) -> Indices:
-    from tsveil._kernels.rank_swap import bucket_partners
-
-    return bucket_partners(n, buckets, secret_uniforms(rng, n), secret_integers(rng, n))

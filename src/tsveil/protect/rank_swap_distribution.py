@@ -38,17 +38,19 @@ Examples
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil._types import Array, Indices
-from tsveil.data.dataset import Block, Dataset
+from tsveil._types import Indices
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param
-from tsveil.protect.base import Method, Protected
+from tsveil.protect.base import Described, Part, Protected, ValueMethod, column_units
+from tsveil.protect.partition import Unit
 from tsveil.protect.rank_swap import check_partners, swapped, window, window_warnings
+from tsveil.protect.survey import Survey
 from tsveil.randomness import secret_normals
 from tsveil.technique import Technique
 
@@ -57,7 +59,7 @@ BATCH = 1 << 14
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankSwapDistribution(Method):
+class RankSwapDistribution(ValueMethod):
     """Every value swapped once with one at a normally distributed distance in rank."""
 
     name: ClassVar[str] = "rank-swap-distribution"
@@ -71,22 +73,28 @@ class RankSwapDistribution(Method):
         10.0, number(0, 100, open_low=True), "twice the mean distance, as a percentage of the records: 5 means 5 %"
     )
 
-    def check(self, data: Dataset) -> None:
+    def check(self, survey: Survey) -> None:
         """A swap takes two."""
-        check_partners(self._label(), data)
+        check_partners(self._label(), survey)
 
-    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
-        """Swap every column by itself."""
-        width = window(len(values), self.p)
-        return swapped(
-            values,
-            rng,
-            lambda n, draw: _partners(n, width / 2, draw),
-            facts={"mean distance": width / 2},
-            warnings=window_warnings(self.p, len(values), block),
-        )
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """Each column as one part: distances in rank have no bound."""
+        return column_units(survey)
 
-    def guarantee(self, data: Dataset) -> NoGuarantee:
+    def protect_part(self, part: Part) -> Protected:
+        """Swap a column."""
+        mean = window(part.survey.n, self.p) / 2
+        return swapped(part, lambda n: _partners(n, mean, part.rng))
+
+    def constants(self, survey: Survey) -> dict[str, Any]:
+        """The distance in rank."""
+        return {"mean distance": window(survey.n, self.p) / 2}
+
+    def remarks(self, survey: Survey, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """What the distance and the series ask for."""
+        return window_warnings(self.p, survey)
+
+    def guarantee(self, data: Described) -> NoGuarantee:
         """Nothing is promised."""
         return NoGuarantee(
             "Every published value is the true value of some record, and most are within "

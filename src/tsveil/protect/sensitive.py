@@ -33,12 +33,13 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import Array, Indices
-from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.k_anonymity import Scope
 from tsveil.guarantee.p_sensitive import PSensitive
 from tsveil.params import at_least, optional, param, text
+from tsveil.protect.base import Described, Part
 from tsveil.protect.microaggregation import Microaggregation
+from tsveil.protect.survey import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,38 +49,37 @@ class SensitiveMDAV(Microaggregation):
     name: ClassVar[str] = "p-sensitive"
     summary: ClassVar[str] = "like mdav, and every group holds at least p different values of each confidential column"
     reference: ClassVar[str] = "Truta and Vinay 2006; Domingo-Ferrer, Sebe and Solanas 2007"
+    looks_at_carried: ClassVar[bool] = True
 
     p: int = param(2, at_least(2), "how many different values of each confidential column a group must hold")
     columns: str | None = param(
         None, optional(text()), "the confidential columns, separated by commas; all of them when left out"
     )
 
-    def guarantee(self, data: Dataset) -> PSensitive:
+    def guarantee(self, data: Described) -> PSensitive:
         """p-sensitive k-anonymity."""
         scope: Scope = "record" if self.grouping == "joint" else "block"
         return PSensitive(self.k, self.p, self._columns(data), scope=scope, blocks=len(data.blocks))
 
-    def check(self, data: Dataset) -> None:
+    def check(self, survey: Survey) -> None:
         """The named columns must exist and have p values at all."""
-        super().check(data)
-        for column in self._columns(data):
-            values = data.others[column].n_unique()
+        super().check(survey)
+        for column in self._columns(survey):
+            values = survey.different[column]
             if values < self.p:
                 raise ParameterError(
                     f"The 'p' parameter of SensitiveMDAV must be at most the number of different values in {column!r} ({values}). Got {self.p}."
                 )
 
-    def group(
-        self, space: Array, data: Dataset, counter: Indices, rng: np.random.Generator
-    ) -> tuple[Indices, dict[str, Any]]:
-        """Groups that grow until they are various enough."""
+    def group(self, space: Array, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
+        """Groups that grow until they are various enough; all records are one part, for a part of them may lack values."""
         from tsveil._kernels.vmdav import sensitive_groups
 
-        columns = self._columns(data)
-        codes = np.ascontiguousarray(np.stack([codes_of(data.others[name]) for name in columns], axis=1))
+        columns = self._columns(part.survey)
+        codes = np.ascontiguousarray(np.stack([codes_of(part.carried[name]) for name in columns], axis=1))
         return sensitive_groups(space, self.k, self.p, codes, codes.max(axis=0) + 1, counter), {}
 
-    def _columns(self, data: Dataset) -> tuple[str, ...]:
+    def _columns(self, data: Described) -> tuple[str, ...]:
         if not data.confidential:
             raise InputError(
                 "p-sensitive k-anonymity needs a confidential column, and these data carry none\n  options: name it, or use mdav"

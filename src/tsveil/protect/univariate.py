@@ -42,18 +42,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from tsveil import progress
 from tsveil._types import Array, Indices
-from tsveil.data.dataset import Block, Dataset
 from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.params import at_least, param
-from tsveil.protect.base import Method, Protected, check_k
+from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, column_units, sizes_of
+from tsveil.protect.partition import Unit
 from tsveil.protect.representative import represent
+from tsveil.protect.survey import Survey
 from tsveil.technique import Technique
+
+#: values of a column that are grouped as one part
+RANGE = 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
-class OptimalUnivariate(Method):
+class OptimalUnivariate(ValueMethod):
     """Each column cut into groups of k to 2k-1 neighbouring values with the least sum of squared errors."""
 
     name: ClassVar[str] = "optimal-univariate"
@@ -65,29 +68,26 @@ class OptimalUnivariate(Method):
 
     k: int = param(5, at_least(2), "smallest group: every published value of a column is shared by at least k records")
 
-    def guarantee(self, data: Dataset) -> KAnonymity:
+    def guarantee(self, data: Described) -> KAnonymity:
         """k-anonymity of single columns."""
         return KAnonymity(self.k, scope="column", blocks=len(data.blocks))
 
-    def check(self, data: Dataset) -> None:
+    def check(self, survey: Survey) -> None:
         """There must be k records."""
-        check_k(self._label(), self.k, data.n)
+        check_k(self._label(), self.k, survey.n)
 
-    def protect_block(self, values: Array, block: Block, rng: np.random.Generator) -> Protected:
-        """Group every column of the block; the groups have a column per column."""
-        out = np.empty_like(values)
-        groups = np.empty(values.shape, dtype=np.int64)
-        with progress.step(f"Grouping {block.name}", total=len(block)) as counter:
-            for column in range(len(block)):
-                groups[:, column] = least_sse_groups(values[:, column], self.k)
-                out[:, [column]] = represent(values[:, [column]], groups[:, column], "mean")
-                counter[0] += 1
-        sizes = np.concatenate([np.bincount(labels) for labels in groups.T])
-        return Protected(
-            values=out,
-            groups=groups,
-            facts={"groups": len(sizes), "smallest group": int(sizes.min()), "largest group": int(sizes.max())},
-        )
+    def units(self, survey: Survey) -> tuple[Unit, ...]:
+        """Each column, in ranges of values where there are more than about a million."""
+        return column_units(survey, None if survey.n <= RANGE else RANGE)
+
+    def least(self, unit: Unit) -> int:
+        """A range holds at least one group."""
+        return self.k
+
+    def protect_part(self, part: Part) -> Protected:
+        """Group a column, or a range of its values."""
+        groups = least_sse_groups(part.values[:, 0], self.k)
+        return Protected(represent(part.values, groups, "mean"), groups, facts=sizes_of(groups))
 
 
 def least_sse_groups(column: Array, k: int) -> Indices:

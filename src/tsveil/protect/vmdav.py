@@ -28,12 +28,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from tsveil._types import Array, Indices
-from tsveil.data.dataset import Dataset
 from tsveil.params import number, param
+from tsveil.protect.base import PART, Part
 from tsveil.protect.microaggregation import Microaggregation
+
+#: records that are grouped as one part
+WHOLE = 50_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +49,11 @@ class VMDAV(Microaggregation):
         0.2, number(0, 10), "how readily a group grows: a record joins if it is this much nearer than others"
     )
 
-    def group(
-        self, space: Array, data: Dataset, counter: Indices, rng: np.random.Generator
-    ) -> tuple[Indices, dict[str, Any]]:
+    def part_size(self, n: int, columns: int) -> int | None:
+        """Time grows with the square of the records: above 50,000 they are grouped in parts of some thousand near ones."""
+        return None if n <= WHOLE else max(PART, 2 * self.k)
+
+    def group(self, space: Array, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
         """Variable groups."""
         from tsveil._kernels.vmdav import variable_groups
 

@@ -16,7 +16,6 @@ from tsveil._types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.data.write import write_text
 from tsveil.guarantee.base import Verdict
-from tsveil.interval_release import IntervalRelease
 from tsveil.measure import kp, microdata, series
 from tsveil.release import Release
 from tsveil.report import figures
@@ -73,7 +72,7 @@ class Side:
     """One of the two releases."""
 
     name: str
-    release: Release | IntervalRelease
+    release: Release
     verdict: Verdict
     figures: Measured
 
@@ -170,7 +169,7 @@ def _side(side: Side, kind: str) -> dict[str, Any]:
         "risk": side.figures.risk,
         "loss": side.figures.loss,
         "attack": meaning(side.figures.attack, kind)[0].removesuffix(", mean"),
-        "published": release.n if isinstance(release, IntervalRelease) else release.data.n,
+        "published": release.n,
     }
 
 
@@ -207,7 +206,7 @@ class Drawn:
         return self.low[[row]] if same else np.vstack([self.low[row], self.high[row]])
 
 
-def _drawn(release: Release | IntervalRelease, name: str) -> Drawn:
+def _drawn(release: Release, name: str) -> Drawn:
     if isinstance(release, Release):
         return Drawn(release.data.block(name), release.data.block(name))
     low, high = (np.full((release.original.n, release.lo.shape[1]), np.nan) for _ in range(2))

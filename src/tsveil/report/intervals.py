@@ -25,8 +25,8 @@ import numpy as np
 from tsveil._types import Array, Indices
 from tsveil.guarantee.base import Verdict
 from tsveil.guarantee.kp import classes_of
-from tsveil.interval_release import IntervalRelease
 from tsveil.measure.kp import MEANINGS, IntervalCard, value_loss
+from tsveil.release import Release
 from tsveil.report import assessment, figures
 from tsveil.report.assessment import Crowd, Linkage
 from tsveil.report.context import Context
@@ -38,7 +38,7 @@ LISTED = 10
 
 
 def interval_report(
-    release: IntervalRelease,
+    release: Release,
     card: IntervalCard,
     verdict: Verdict,
     *,
@@ -92,7 +92,7 @@ def interval_report(
     return page("intervals.html.j2", shown)
 
 
-def _crowds(release: IntervalRelease) -> list[Crowd]:
+def _crowds(release: Release) -> list[Crowd]:
     """Who shares an envelope, a pattern with it, and the carried columns."""
     envelopes, classes = classes_of(release.table)
     crowds = [Crowd.of("the envelope", envelopes)]
@@ -117,7 +117,7 @@ def _linkages(card: IntervalCard) -> list[Linkage]:
     return sorted(found, key=lambda linkage: -linkage.rate)
 
 
-def _untested(release: IntervalRelease) -> list[str]:
+def _untested(release: Release) -> list[str]:
     more = ["Whether the carried columns by themselves, or joined with other files, identify records."]
     return assessment.untested(
         *more * bool(release.confidential.width),
@@ -125,7 +125,7 @@ def _untested(release: IntervalRelease) -> list[str]:
     )
 
 
-def _summary(release: IntervalRelease, card: IntervalCard) -> list[str]:
+def _summary(release: Release, card: IntervalCard) -> list[str]:
     what = "an envelope" if release.words is None else "an envelope and a pattern"
     sentences = [
         f"{release.n:,} time series of {len(release.block):,} points were published, each as {what} that it has in common with others.",
@@ -183,12 +183,13 @@ def _riskiest(card: IntervalCard) -> list[dict[str, Any]]:
     ]
 
 
-def pictures(release: IntervalRelease, public: bool) -> Iterator[tuple[str, list[figures.Figure]]]:
+def pictures(release: Release, public: bool) -> Iterator[tuple[str, list[figures.Figure]]]:
     """A few groups: the envelope, for the owner with the curves inside it, and the most frequent pattern."""
     if not release.n:
         return
-    first = np.unique(release.groups, return_index=True)[1]
-    sizes = np.bincount(release.groups)
+    groups = release.groups[release.block.name][release.rows]
+    first = np.unique(groups, return_index=True)[1]
+    sizes = np.bincount(groups)
     lo, hi = release.lo[first], release.hi[first]
     if public:
         chosen = figures.by_level((lo + hi) / 2, sizes)
@@ -197,7 +198,7 @@ def pictures(release: IntervalRelease, public: bool) -> Iterator[tuple[str, list
         chosen = figures.by_spread(np.divide(width, level, out=np.zeros_like(width), where=level > 0), sizes)
     x = release.original.block(release.block.name)[release.rows]
     for title, group in chosen:
-        members = np.flatnonzero(release.groups == group)
+        members = np.flatnonzero(groups == group)
         envelope = {"published": np.vstack([lo[group], hi[group]])}
         inside = {} if public else {"original": x[members[: figures.MEMBERS]]}
         drawn = [
@@ -208,7 +209,7 @@ def pictures(release: IntervalRelease, public: bool) -> Iterator[tuple[str, list
         yield title, drawn
 
 
-def _pattern(release: IntervalRelease, members: Indices, x: Array, public: bool) -> figures.Figure:
+def _pattern(release: Release, members: Indices, x: Array, public: bool) -> figures.Figure:
     assert release.words is not None
     assert release.levels is not None
     pairs = [(release.words[row], int(release.levels[row])) for row in members]
@@ -226,6 +227,6 @@ def _pattern(release: IntervalRelease, members: Indices, x: Array, public: bool)
     )
 
 
-def _curves(release: IntervalRelease, lines: dict[str, Array]) -> str:
+def _curves(release: Release, lines: dict[str, Array]) -> str:
     times, temporal = figures._times(release.block)
     return figures._line_chart(times, temporal, lines)

@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError
-from tsveil.interval_release import IntervalRelease
 from tsveil.measure.evaluate import evaluate
+from tsveil.measure.kp import IntervalCard
 from tsveil.release import Release
 
 Kind = Literal["series", "attributes"]
@@ -52,7 +52,7 @@ def kind_of(data: Dataset) -> Kind:
     return "series" if data.series else "attributes"
 
 
-def measured(data: Dataset, release: Release | IntervalRelease, options: Mapping[str, Any]) -> Measured:
+def measured(data: Dataset, release: Release, options: Mapping[str, Any]) -> Measured:
     """The risk and the loss of a release, with all other figures.
 
     Examples
@@ -64,7 +64,7 @@ def measured(data: Dataset, release: Release | IntervalRelease, options: Mapping
     (25.0, 'EULD')
     """
     fitting = {"models": "fitting"} if data.series else {}
-    if isinstance(release, IntervalRelease):
+    if release.envelopes:
         return _of_intervals(data, release, fitting | dict(options))
     card = evaluate(data, release, **fitting | dict(options))
     attack, risk = card.best_attack
@@ -72,12 +72,13 @@ def measured(data: Dataset, release: Release | IntervalRelease, options: Mapping
     return Measured(_percent(risk), _percent(loss), attack, card.to_dict())
 
 
-def _of_intervals(data: Dataset, release: IntervalRelease, options: Mapping[str, Any]) -> Measured:
+def _of_intervals(data: Dataset, release: Release, options: Mapping[str, Any]) -> Measured:
     if not release.n:
         raise InputError(
             f"there is nothing to publish: all {data.n} records would be suppressed\n  options: a smaller k or P, a shorter word"
         )
     card = release.evaluate()
+    assert isinstance(card, IntervalCard)
     published = data.take(release.rows)
     lines = evaluate(published, published.with_values((release.lo + release.hi) / 2), **options)
     share = release.n / data.n

@@ -72,20 +72,26 @@ def project(
         raise ParameterError(f"The 'how' parameter of project must be one of {words}. Got {how!r}.")
     standardised = scale == "standardise" or (scale == "auto" and how in ("pcp", "zscores"))
     reference, z = normalise(x if like is None else like, x, "component" if standardised else "ranging")
-    Q = quantifier or exponent(1.0)
+    loadings = first_component(reference) if how == "pcp" else None
+    return projected(z, how, quantifier or exponent(1.0), loadings)
+
+
+def projected(z: Array, how: Projection, quantifier: Quantifier, loadings: Array | None = None) -> Array:
+    """One number for each record of comparable attributes; `loadings` are those of the principal component."""
     match how:
         case "zscores":
             return weighted_sum(z, np.ones(z.shape[1]))
         case "pcp":
-            return weighted_sum(z, first_component(reference))
+            assert loadings is not None
+            return weighted_sum(z, loadings)
         case "owa":
-            return owa(z, Q)
+            return owa(z, quantifier)
         case "choquet":
-            return choquet(z, Q)
+            return choquet(z, quantifier)
         case "sugeno":
-            return sugeno(z, Q)
+            return sugeno(z, quantifier)
         case "twofold":
-            return twofold(z, Q, Q)
+            return twofold(z, quantifier, quantifier)
 
 
 def first_component(z: Array) -> Array:

@@ -28,14 +28,12 @@ from tsveil.data.read import Look, looked_at
 from tsveil.data.write import write_text
 from tsveil.errors import InputError, TsveilError
 from tsveil.guarantee.base import NoGuarantee
-from tsveil.interval_release import IntervalRelease
 from tsveil.measure.uniqueness import singled_out
 from tsveil.params import Parameter
 from tsveil.plan import Input, Outcome, Output, Plan, demo_plan, run
-from tsveil.protect.base import linking_columns
-from tsveil.protect.intervals import IntervalMethod
+from tsveil.protect.base import linking_warnings
+from tsveil.protect.work import survey_of
 from tsveil.registry import ALL_METHODS, recommended
-from tsveil.release import Release
 from tsveil.report.context import Context
 from tsveil.study.grids import default_grid
 from tsveil.study.study import Study
@@ -171,8 +169,8 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
         kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
         if not kinds <= kind.takes:
             raise InputError(f"it protects {' and '.join(sorted(kind.takes))}, not {' and '.join(sorted(kinds))}")
-        method.check(data)
-        promise = method.guarantee() if isinstance(method, IntervalMethod) else method.guarantee(data)
+        method.check_all(survey_of(data))
+        promise = method.guarantee(data)
         found["promises"] = not isinstance(promise, NoGuarantee)
         found["guarantee"] = promise.words
     except InputError as error:
@@ -205,7 +203,7 @@ def risk(task: dict[str, Any], place: Path, telling: Telling) -> None:
             "columns": int(data.values.shape[1]),
             "series": bool(data.series),
             "known": [{"count": count, "exact": exact[count], "rough": rough[count]} for count in exact],
-            "warnings": linking_columns(data),
+            "warnings": linking_warnings(survey_of(data)),
         },
     )
 
@@ -310,16 +308,14 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
 
 def _curves(outcome: Outcome) -> list[dict[str, str]]:
     """A few records before and after, as the private report draws them."""
-    release = outcome.release
-    if isinstance(release, IntervalRelease):
+    release = outcome.release.in_published_order()
+    if release.envelopes:
         from tsveil.report.intervals import pictures
 
         found = [(title, figure) for title, drawn in pictures(release, public=False) for figure in drawn]
         return [{"title": f"{title}: {f.title}", "caption": f.caption, "svg": f.svg} for title, f in found]
     from tsveil.report.figures import curves
 
-    if not isinstance(release, Release):
-        return []  # a release in parts is not at hand
     return [
         {"title": figure.title if len(release.data.series) == 1 else f"{block.name}: {figure.title}"}
         | {"caption": figure.caption, "svg": figure.svg}

@@ -1,9 +1,13 @@
-"""Parts of near records for more records than memory holds: where the cuts are is found from a sample.
+"""What is protected by itself, and what is protected together: the units and parts of a data set.
 
-The sample is cut like `transform.parts` cuts a data set: across its direction of largest spread, near the middle, until a part of the sample
-stands for no more records than a part may have. The cuts make a tree; every record goes down the tree by itself, so which part it
-belongs to depends on the record and the tree alone. Leaves are numbered from left to right, so neighbouring numbers are neighbouring
-parts: one with too few records is joined with its neighbour.
+A **unit** is a set of columns that a method treats by itself: a block, a column, some time points, or all. A **part** is a set of records
+of a unit that are protected together. Which parts there are depends on the method's settings, the number of records and the number of
+columns, never on memory, chunks, threads or engines.
+
+Most units are one part. Where they are more, the cuts are found from a sample of the records: it is cut across its direction of largest
+spread, near the middle, until a piece of the sample stands for no more records than a part should have. The cuts make a tree; every record
+goes down the tree by itself, so its part depends on the record and the tree alone. Leaves are numbered from left to right, so
+neighbouring numbers are neighbouring parts: one with too few records is joined with its neighbour.
 
 Which records are in the sample depends on their numbers alone, through a mixing function, so that no rhythm in the file shows in it.
 """
@@ -12,27 +16,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+import msgspec
 import numpy as np
 
 from tsveil._types import AnyArray, Array, Indices, Mask
 from tsveil.data.store import Store
-from tsveil.transform.parts import SAMPLE, principal_direction
+from tsveil.transform.scale import lifted
 
 #: decimals of a direction: what differs beyond them, between machines, is rounding
 DECIMALS = 9
+#: records that a direction is computed from
+DIRECTED = 4096
 
 
-def sampled(start: int, stop: int, n: int, wanted: int, salt: int = 0) -> Mask:
-    """Which of the records start..stop are in a sample of about `wanted` of n records; another salt gives another sample.
+class Unit(msgspec.Struct, frozen=True):
+    """Columns that are protected by themselves."""
 
-    Examples
-    --------
-    >>> sampled(0, 5, 5, 5).all(), sampled(0, 100_000, 100_000, 1000).sum()
-    (np.True_, np.int64(1036))
-    """
-    if wanted >= n:
-        return np.ones(stop - start, dtype=np.bool_)
-    return mixed(np.arange(start, stop, dtype=np.uint64) + np.uint64(salt << 40)) < np.uint64(int(2.0**64 * wanted / n))
+    name: str
+    #: the block that it belongs to, or words for all of them: its figures are reported under this name
+    home: str
+    #: places of its columns among all columns
+    columns: tuple[int, ...]
+    #: about how many records a part should have; None: all records are one part
+    size: int | None = None
+    #: which piece this is, where a method protects a block in pieces of time, and how many pieces there are
+    piece: int = 0
+    pieces: int = 1
 
 
 def mixed(x: AnyArray) -> AnyArray:
@@ -49,6 +58,19 @@ def mixed(x: AnyArray) -> AnyArray:
     return np.asarray(z ^ (z >> np.uint64(31)))
 
 
+def sampled(start: int, stop: int, n: int, wanted: int) -> Mask:
+    """Which of the records start..stop are in a sample of about `wanted` of n records.
+
+    Examples
+    --------
+    >>> sampled(0, 5, 5, 5).all(), sampled(0, 100_000, 100_000, 1000).sum()
+    (np.True_, np.int64(1036))
+    """
+    if wanted >= n:
+        return np.ones(stop - start, dtype=np.bool_)
+    return mixed(np.arange(start, stop, dtype=np.uint64)) < np.uint64(int(2.0**64 * wanted / n))
+
+
 @dataclass(frozen=True)
 class Tree:
     """Cuts: node i sends what lies beyond `border[i]` along `direction[i]` to `above[i]`, the rest to `below[i]`; -1 - leaf is a leaf."""
@@ -57,6 +79,12 @@ class Tree:
     border: Array
     below: Indices
     above: Indices
+
+    @classmethod
+    def uncut(cls, width: int) -> Tree:
+        """A tree of one leaf."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(np.zeros((0, width)), np.zeros(0), none, none)
 
     @property
     def leaves(self) -> int:
@@ -118,7 +146,7 @@ def grown(sample: Array, n: int, size: int) -> Tree:
         rows, pieces, slot, at = waiting.pop()
         cut = None
         if pieces > 1 and len(rows) * share > size and len(rows) > 1:
-            direction = np.round(principal_direction(rows[:: max(1, len(rows) // SAMPLE)]), DECIMALS)
+            direction = np.round(principal_direction(lifted(rows[:: max(1, len(rows) // DIRECTED)])), DECIMALS)
             ahead = along(rows, direction)
             ordered = np.sort(ahead)
             middle = len(rows) * (pieces // 2) // pieces
@@ -148,6 +176,29 @@ def grown(sample: Array, n: int, size: int) -> Tree:
         np.array(below, dtype=np.int64),
         np.array(above, dtype=np.int64),
     )
+
+
+def principal_direction(sample: Array) -> Array:
+    """The first principal direction of a sample; its sign is fixed by the largest loading.
+
+    Examples
+    --------
+    >>> principal_direction(np.array([[0.0, 0.0], [3.0, 4.0], [-3.0, -4.0]])).round(3)
+    array([0.6, 0.8])
+    """
+    centred = sample - sample.mean(axis=0)
+    covariance = centred.T @ centred
+    if covariance.shape[0] <= 256:
+        direction: Array = np.linalg.eigh(covariance)[1][:, -1]
+    else:
+        direction = covariance[:, int(np.argmax(np.diag(covariance)))].copy()
+        for _ in range(30):
+            length = float(np.linalg.norm(direction))
+            if length == 0.0:
+                break
+            direction = covariance @ (direction / length)
+        direction /= float(np.linalg.norm(direction)) or 1.0
+    return direction * (1.0 if direction[int(np.argmax(np.abs(direction)))] >= 0 else -1.0)
 
 
 def joined(counts: Indices, least: int) -> list[tuple[int, int]]:

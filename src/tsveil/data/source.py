@@ -1,4 +1,4 @@
-"""A folder of Parquet files as one data set that is never read at once.
+"""Files as one data set whose records are read when they are needed: a folder of Parquet or CSV files, or a large one.
 
 Records are numbered through all files, in the order of the files' names: this number is a record's index, by which ties are broken. Work
 is cut into chunks of consecutive records, wherever one file ends and the next begins; so nothing depends on how the records are spread
@@ -10,7 +10,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,7 +23,7 @@ from tsveil.data._trial import Piece, parsing_problems
 from tsveil.data.dataset import Block, Dataset, Layout
 from tsveil.data.frames import BlockSpec, dataset_from_wide
 from tsveil.data.guess import guess
-from tsveil.data.read import columns_of
+from tsveil.data.read import FileTable, columns_of, opened_table
 from tsveil.errors import InputError, Problems, some
 
 #: records that are looked at to find out what a column is
@@ -42,13 +44,19 @@ class BlockRole(msgspec.Struct, frozen=True):
     times: tuple[float, ...] | None
     labels: tuple[str, ...]
 
+    @classmethod
+    def of(cls, block: Block) -> BlockRole:
+        """The role of a block."""
+        times = None if block.times is None else tuple(block.times.tolist())
+        return cls(block.name, block.columns, times, block.labels)
+
     def block(self) -> Block:
         """The block as a data set has it."""
         return Block(self.name, self.columns, None if self.times is None else np.array(self.times), self.labels)
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Files, the number of records in each, and the roles of the columns; make one with `tsveil.source`."""
+    """Files, the number of records in each, and the roles of the columns; data in memory have no files."""
 
     files: tuple[str, ...]
     rows: tuple[int, ...]
@@ -59,6 +67,10 @@ class Source(msgspec.Struct, frozen=True):
     dropped: tuple[str, ...] = ()
     #: columns of whole numbers
     integers: tuple[str, ...] = ()
+    #: how the file looks, so that a release can look the same
+    layout: Layout = Layout(format="parquet")
+    #: what reading did to the records, in sentences
+    notes: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -84,13 +96,41 @@ class Source(msgspec.Struct, frozen=True):
             at += len(block.columns)
         return slice(at, at + len(block.columns))
 
-    def dataset(self, values: Array) -> Dataset:
-        """Values of some records as a data set."""
+    @classmethod
+    def of(cls, data: Dataset) -> Source:
+        """The roles of a data set in memory, which has no files."""
+        return cls(
+            files=(),
+            rows=(data.n,),
+            blocks=tuple(BlockRole.of(block) for block in data.blocks),
+            id=data.id,
+            confidential=data.confidential,
+            dropped=data.dropped,
+            integers=tuple(name for name in data.columns if name in data.integers),
+            layout=data.layout,
+            notes=data.notes,
+        )
+
+    @property
+    def others(self) -> list[str]:
+        """The columns beside the blocks that are read: the identifier and the confidential ones."""
+        return [*([self.id] if self.id else []), *self.confidential]
+
+    def dataset(self, values: Array, others: pl.DataFrame | None = None) -> Dataset:
+        """Some records as a data set: their values, and the identifier and confidential columns if these are given."""
+        blocks = tuple(role.block() for role in self.blocks)
+        if others is None:
+            return Dataset(values, blocks, pl.DataFrame(), layout=self.layout)
         return Dataset(
-            values=values,
-            blocks=tuple(role.block() for role in self.blocks),
-            others=pl.DataFrame(),
-            layout=Layout(format="parquet"),
+            values,
+            blocks,
+            others,
+            id=self.id,
+            confidential=self.confidential,
+            dropped=self.dropped,
+            layout=self.layout,
+            notes=self.notes,
+            integers=frozenset(self.integers),
         )
 
     def pieces(self, start: int, stop: int) -> list[tuple[str, int, int]]:
@@ -115,6 +155,10 @@ class Source(msgspec.Struct, frozen=True):
         wanted = list(columns)
         found = []
         for file, first, count in self.pieces(start, stop):
+            if self.layout.format == "csv":
+                table = csv_table(file, self.layout.separator, self.layout.decimal)
+                found.append(table.as_written(self.id, self.confidential).select(wanted)[first : first + count])
+                continue
             try:
                 found.append(pl.scan_parquet(file, glob=False).select(wanted).slice(first, count).collect())
             except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -141,43 +185,105 @@ def as_values(frame: pl.DataFrame) -> Array:
     return np.ascontiguousarray(frame.cast(pl.Float64).to_numpy(), dtype=np.float64)
 
 
-def source(
-    path: str | Path,
-    *,
-    id: str | None = None,
-    blocks: Mapping[str, BlockSpec] | None = None,
-    confidential: str | Sequence[str] = (),
-) -> Source:
-    """A data set in Parquet files with a row per record: a folder of them, or a single one.
-
-    `id`, `blocks` and `confidential` are those of `tsveil.read`; what is left out is guessed from the first records. Hidden files and
-    folders and those that begin with an underscore are passed over.
+class FileDataset(Dataset):
+    """A data set whose records stay in their files; `values` and `others` read all of them into memory, once.
 
     Examples
     --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> pl.DataFrame({"meter": ["a", "b"], "1": [1.0, 2.0], "2": [1.5, 2.5]}).write_parquet(folder / "x.parquet")
-    >>> found = source(folder)
-    >>> found.n, found.id, found.columns
-    (2, 'meter', ('1', '2'))
+    >>> data = FileDataset.of(source_of([folder / "x.parquet"], "x"))
+    >>> data
+    Dataset: 2 records; series 'series' (2 points); identifier 'meter'
+    >>> data.values
+    array([[1. , 1.5],
+           [2. , 2.5]])
     """
-    place = Path(path)
-    problems = Problems(f"{place.name} cannot be used")
-    files = _files(place, problems)
-    _try([(str(file), (), 0, 0 if at else HEAD) for at, file in enumerate(files)], problems)
-    schemas = {file: dict(pl.read_parquet_schema(file)) for file in files}
+
+    _source: Source
+
+    @classmethod
+    def of(cls, source: Source) -> FileDataset:
+        """The data set of some files."""
+        data = object.__new__(cls)
+        told: dict[str, Any] = {
+            "_source": source,
+            "blocks": tuple(role.block() for role in source.blocks),
+            "id": source.id,
+            "confidential": source.confidential,
+            "dropped": source.dropped,
+            "layout": source.layout,
+            "notes": source.notes,
+            "missing": False,
+            "integers": frozenset(source.integers),
+        }
+        for name, value in told.items():
+            object.__setattr__(data, name, value)
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("values", "others") or "_source" not in self.__dict__:
+            raise AttributeError(name)
+        whole = self.loaded()
+        object.__setattr__(self, "values", whole.values)
+        object.__setattr__(self, "others", whole.others)
+        return getattr(whole, name)
+
+    @property
+    def source(self) -> Source | None:
+        """The files."""
+        return self.__dict__.get("_source")
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        source = self.source
+        return len(self.values) if source is None else source.n
+
+    def loaded(self) -> Dataset:
+        """The same records in memory."""
+        source = self._source
+        frame = source.frame(0, source.n, [*source.columns, *source.others])
+        return source.dataset(as_values(frame.select(source.columns)), frame.select(source.others))
+
+
+def source_of(
+    files: Sequence[Path],
+    name: str,
+    *,
+    id: str | None = None,
+    blocks: Mapping[str, BlockSpec] | None = None,
+    confidential: str | Sequence[str] = (),
+    separator: str | None = None,
+    decimal: str | None = None,
+) -> Source:
+    """Files with a row per record as one source; what is not given is guessed from the first records. `name` is for messages."""
+    problems = Problems(f"{name} cannot be used")
+    parquet = [(str(file), (), 0, 0 if at else HEAD) for at, file in enumerate(files) if file.suffix == ".parquet"]
+    _try(parquet, problems)
+    layout = Layout(format="parquet" if parquet else "csv")
+    frames: dict[Path, pl.DataFrame] = {}
+    if not parquet:
+        first = opened_table(files[0], separator, decimal)
+        layout = replace(layout, separator=first.separator, decimal=first.decimal)
+        frames = {file: csv_table(str(file), layout.separator, layout.decimal).frame for file in files}
+    schemas = {file: dict(frames[file].schema if frames else pl.read_parquet_schema(file)) for file in files}
     _check_schemas(schemas, problems)
     problems.raise_if_any()
-    rows = [int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()) for file in files]
+    rows = [
+        frames[file].height if frames else int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
+        for file in files
+    ]
     filled = next((file for file, count in zip(files, rows, strict=True) if count), None)
     if filled is None:
         problems.add("there are no records")
         problems.raise_if_any()
     assert filled is not None
-    if filled != files[0]:
+    if parquet and filled != files[0]:
         _try([(str(filled), (), 0, HEAD)], problems)
-    data = _head(filled, id, blocks, confidential)
+    head = frames[filled].head(HEAD) if frames else pl.scan_parquet(filled, glob=False).head(HEAD).collect()
+    data = _roles(filled, head, id, blocks, confidential, layout)
     for column in data.columns:
         kind = schemas[filled][column]
         if not kind.is_numeric():
@@ -186,33 +292,19 @@ def source(
     return Source(
         files=tuple(str(file.absolute()) for file in files),
         rows=tuple(rows),
-        blocks=tuple(
-            BlockRole(b.name, b.columns, None if b.times is None else tuple(b.times.tolist()), b.labels)
-            for b in data.blocks
-        ),
+        blocks=tuple(BlockRole.of(block) for block in data.blocks),
         id=data.id,
         confidential=data.confidential,
         dropped=data.dropped,
         integers=tuple(column for column in data.columns if schemas[filled][column].is_integer()),
+        layout=data.layout,
     )
 
 
-def _files(place: Path, problems: Problems) -> list[Path]:
-    if place.is_file():
-        return [place]
-    if not place.is_dir():
-        problems.add("there is no such file or folder")
-    else:
-        found = [
-            file
-            for file in sorted(place.rglob("*.parquet"))
-            if not any(part.startswith((".", "_")) for part in file.relative_to(place).parts)
-        ]
-        if found:
-            return found
-        problems.add("the folder holds no file that ends with .parquet")
-    problems.raise_if_any()
-    return []
+@lru_cache(maxsize=2)
+def csv_table(file: str, separator: str, decimal: str) -> FileTable:
+    """A CSV file, which is read at once; the last ones are kept, for several chunks may come from one."""
+    return opened_table(Path(file), separator, decimal)
 
 
 def _try(pieces: Sequence[Piece], problems: Problems) -> None:
@@ -239,14 +331,14 @@ def _check_schemas(schemas: Mapping[Path, Mapping[str, pl.DataType]], problems: 
                 )
 
 
-def _head(
-    file: Path, id: str | None, blocks: Mapping[str, BlockSpec] | None, confidential: str | Sequence[str]
-) -> Dataset:
+def _roles(
+    file: Path, head: pl.DataFrame, id: str | None, blocks: Mapping[str, BlockSpec] | None,
+    confidential: str | Sequence[str], layout: Layout,
+) -> Dataset:  # fmt: skip
     """The first records, with their roles."""
-    frame = pl.scan_parquet(file, glob=False).head(HEAD).collect()
     carried = [confidential] if isinstance(confidential, str) else list(confidential)
-    found = guess(frame, layout="wide", id=id, confidential=carried)
-    if blocks and id is None and found.id in columns_of(blocks, frame.columns):
+    found = guess(head, layout="wide", id=id, confidential=carried)
+    if blocks and id is None and found.id in columns_of(blocks, head.columns):
         found = replace(found, id=None)
     specs: Mapping[str, BlockSpec] = blocks or {
         name: {"columns": columns, "kind": found.kinds[name]} for name, columns in found.blocks.items()
@@ -254,13 +346,13 @@ def _head(
     if not specs:
         raise InputError(
             f"{file.name} cannot be used: no column holds numbers that could be protected\n"
-            f"  columns available: {some(frame.columns, 20)}"
+            f"  columns available: {some(head.columns, 20)}"
         )
     return dataset_from_wide(
-        frame,
+        head,
         blocks=specs,
         id=found.id,
         confidential=found.confidential,
-        layout=Layout(format="parquet"),
+        layout=layout,
         subject=f"{file.name} cannot be used",
     )

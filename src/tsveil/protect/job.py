@@ -1,0 +1,206 @@
+"""What every task of a run must know.
+
+A job lies in the store of its run. Tasks carry the store's handle and a number; whatever is larger is in the store. The method goes along as
+the importable path of its class and its settings, so that a worker makes the very same one.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from tsveil._types import AnyArray
+from tsveil.data.source import Source
+from tsveil.data.store import Store, opened
+from tsveil.engine.base import Task
+from tsveil.errors import EngineError, ParameterError
+from tsveil.protect.base import Method
+from tsveil.protect.partition import Unit
+from tsveil.protect.survey import How, Survey
+from tsveil.transform.normalise import Ruler
+
+#: classes at hand in this process by their path; those that a user defined in a script or notebook are found nowhere else
+_AT_HAND: dict[str, type[Method]] = {}
+
+
+class PlainSurvey(msgspec.Struct, frozen=True):
+    """A survey in plain values."""
+
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    different: dict[str, int] = {}
+    alone: dict[str, int] = {}
+    #: block, way, and low, width, mean and deviation of the scale
+    rulers: tuple[tuple[str, How, tuple[Any, ...]], ...] = ()
+    products: dict[str, list[list[float]]] = {}
+
+    @classmethod
+    def of(cls, survey: Survey) -> PlainSurvey:
+        """The figures of a survey."""
+        return cls(
+            low=tuple(survey.low.tolist()),
+            high=tuple(survey.high.tolist()),
+            different=dict(survey.different),
+            alone=dict(survey.alone),
+            rulers=tuple(
+                (name, how, tuple(np.asarray(each).tolist() for each in (r.low, r.width, r.mean, r.deviation)))
+                for (name, how), r in survey.rulers.items()
+            ),
+            products={name: table.tolist() for name, table in survey.products.items()},
+        )
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A run, in plain values."""
+
+    source: Source
+    method: str
+    settings: dict[str, Any]
+    #: module and name of the method's class
+    maker: str
+    #: where chunks of records end; the first begins at 0
+    chunk_ends: tuple[int, ...]
+    #: records in a published file
+    file_rows: int
+    #: about how many records are sampled to find the cuts
+    sample: int
+    units: tuple[Unit, ...] = ()
+    figures: PlainSurvey = PlainSurvey()
+    #: decimals of each column, if published values are rounded to them
+    decimals: tuple[int | None, ...] | None = None
+    #: columns that the method makes of a record
+    out_width: int = 0
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return self.source.n
+
+    @property
+    def low(self) -> tuple[float, ...]:
+        """The least value of each column."""
+        return self.figures.low
+
+    @property
+    def high(self) -> tuple[float, ...]:
+        """The greatest value of each column."""
+        return self.figures.high
+
+    @property
+    def intervals(self) -> bool:
+        """Whether envelopes are published instead of values."""
+        return self.out_width != len(self.source.columns)
+
+    @property
+    def chunks(self) -> int:
+        """The number of chunks."""
+        return len(self.chunk_ends)
+
+    @property
+    def files(self) -> int:
+        """The number of published files."""
+        return -(-self.n // self.file_rows)
+
+    def chunk_range(self, at: int) -> tuple[int, int]:
+        """The records of a chunk."""
+        return (self.chunk_ends[at - 1] if at else 0), self.chunk_ends[at]
+
+    def file_range(self, at: int) -> tuple[int, int]:
+        """The published rows of a file."""
+        return at * self.file_rows, min(self.n, (at + 1) * self.file_rows)
+
+    def chosen(self) -> Method:
+        """The method."""
+        return class_at(self.maker).from_settings(self.settings)
+
+    def survey(self) -> Survey:
+        """What is known of the whole data set."""
+        return _survey(self)
+
+    def save(self, store: Store) -> None:
+        """Keep it for the tasks."""
+        store.put_plain("job", self)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def load(store: Store) -> Job:
+    """The job of a store."""
+    return store.get_plain("job", Job)
+
+
+@lru_cache(maxsize=8)
+def _survey(job: Job) -> Survey:
+    plain = job.figures
+    return Survey(
+        n=job.n,
+        blocks=tuple(role.block() for role in job.source.blocks),
+        low=np.array(plain.low),
+        high=np.array(plain.high),
+        confidential=job.source.confidential,
+        different=plain.different,
+        alone=plain.alone,
+        rulers={(name, how): Ruler(*(np.array(each) for each in ruler)) for name, how, ruler in plain.rulers},
+        products={name: np.array(table) for name, table in plain.products.items()},
+    )
+
+
+def path_of(method: Method) -> str:
+    """The importable path of a method's class, which is also found in this process if nowhere else."""
+    path = f"{type(method).__module__}:{type(method).__qualname__}"
+    _AT_HAND[path] = type(method)
+    return path
+
+
+def class_at(path: str) -> type[Method]:
+    """The class at a path."""
+    return _AT_HAND[path] if path in _AT_HAND else _imported(path)
+
+
+def check_importable(method: Method, engine: str) -> None:
+    """Refuse a method that the workers of an engine cannot import."""
+    path = path_of(method)
+    module, _, name = path.partition(":")
+    if module == "__main__" or "<locals>" in name or _imported(path) is not type(method):
+        raise ParameterError(
+            f"the workers of {engine} cannot import {name}, which is defined in {module}\n"
+            "  options: put the class into a module that is installed on all workers, or the engine 'local'"
+        )
+
+
+def _imported(path: str) -> type[Method]:
+    module, _, name = path.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise EngineError(
+            f"the method {name} cannot be imported from {module} here: {error}\n"
+            "  options: install its package on all workers, or the engine 'local'"
+        ) from error
+    made: type[Method] = found
+    return made
+
+
+def at_store(task: Task) -> tuple[Store, Job, int]:
+    """The store, the job and the number of a task."""
+    store = opened(task["store"])
+    return store, load(store), int(task["at"])
+
+
+def tasks(store: Store, count: int, **more: Any) -> list[Mapping[str, Any]]:
+    """A task for each number below `count`."""
+    return [{"store": store.handle, "at": at, **more} for at in range(count)]
+
+
+def marks(column: pl.Series) -> AnyArray:
+    """A mark of 64 bits for each value, equal for equal ones."""
+    return column.cast(pl.String).hash(seed=0).to_numpy()

@@ -1,0 +1,348 @@
+"""Protecting a data set, step by step: the same steps for one chunk in memory and for many chunks on any engine.
+
+    look       every chunk: least and greatest values, marks of carried values, records for the sample
+    scale      every chunk, twice: the sums behind the scales that the method asks for
+    (here)     the units, their cuts from the sample, the secret order of the published rows
+    scatter    every chunk: its records sorted by part, where a unit has several
+    protect    every part: protected, in the order of the published rows
+
+In the store, `read-3` has the values of chunk 3, columns by rows, and `others-3` its identifiers and confidential columns; `part-1-2` is
+what part 2 of unit 1 becomes. What a step writes depends on its task alone, so any task can be done again at any time. What the process that runs
+the steps holds itself is the sample and a few numbers per record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from tsveil import progress
+from tsveil._types import AnyArray, Array, Indices
+from tsveil.data import pieces
+from tsveil.data.dataset import Dataset
+from tsveil.data.pieces import Contents, file_rows
+from tsveil.data.source import Source
+from tsveil.data.store import Memory, Store
+from tsveil.data.write import words_as_text
+from tsveil.engine.base import Engine, Result, Task
+from tsveil.engine.here import Here
+from tsveil.protect.base import Done, Method, Part, decimals_of, linking_warnings, merged_facts, rounded
+from tsveil.protect.job import Job, PlainSurvey, at_store, check_importable, marks, path_of, tasks
+from tsveil.protect.partition import Tree, Unit, joined, sampled
+from tsveil.protect.reading import read_chunks
+from tsveil.protect.survey import Survey, of_columns, of_squares, with_deviations, with_means
+from tsveil.randomness import generator, secret_numbers, secret_order, sub_seed
+
+#: values that are read at a time, and the fewest records: wide records come in pieces that are worth a task
+CHUNK_VALUES, CHUNK_ROWS = 2**22, 4096
+#: records, and values, of the sample that the cuts are found from
+SAMPLE_ROWS, SAMPLE_VALUES = 2**17, 2**27
+
+
+def new_job(source: Source, method: Method, chunk_ends: Sequence[int], **more: Any) -> Job:
+    """The job before anything was looked at."""
+    width = len(source.columns)
+    return Job(
+        source=source,
+        method=method.name,
+        settings=method.settings(),
+        maker=path_of(method),
+        chunk_ends=tuple(chunk_ends),
+        file_rows=file_rows(source.n, width),
+        units=units_of(method, source),
+        sample=max(2, min(SAMPLE_ROWS, SAMPLE_VALUES // width)),
+        out_width=method.width(width),
+        **more,
+    )
+
+
+def units_of(method: Method, source: Source) -> tuple[Unit, ...]:
+    """What the method protects by itself; nothing is known of the values yet."""
+    unknown = np.full(len(source.columns), np.nan)
+    blocks = tuple(role.block() for role in source.blocks)
+    return method.units(Survey(source.n, blocks, unknown, unknown, source.confidential))
+
+
+def protect(store: Store, job: Job, seed: int, engine: Engine) -> Done:
+    """Protect the records of all chunks, which are in the store."""
+    method = job.chosen()
+    looks = engine.map(look, tasks(store, job.chunks), "Looking through the records")
+    job = _surveyed(store, job, looks, engine)
+    survey = job.survey()
+    with progress.step("Finding the parts"):
+        leaves = _cut(store, job, method)
+        order = secret_order(seed, job.n)
+        rows = np.empty_like(order)
+        rows[order] = np.arange(job.n)
+        store.put("records", order)
+        store.put("rows", rows)
+        store.put("names", secret_numbers(seed, job.n))
+    runs = _scattered(store, job, method, leaves, engine)
+    todo = [
+        {"store": store.handle, "unit": number, "at": at, "leaves": leaves[number], "first": first, "last": last, "seed": str(sub_seed(seed, number, at))}
+        for number, parts in enumerate(runs)
+        for at, (first, last) in enumerate(parts)
+    ]  # fmt: skip
+    found = iter(engine.map(protect_part, todo, "Protecting the parts"))
+    store.remove("chunk-")
+    done = [[next(found) for _ in parts] for parts in runs]
+    constants = method.constants(survey)
+    homes = dict.fromkeys(unit.home for unit in job.units)
+    facts: dict[str, dict[str, Any]] = {}
+    for home in homes:
+        own = [parts for unit, parts in zip(job.units, done, strict=True) if unit.home == home]
+        cut = {"parts": max(map(len, own))} if max(map(len, own)) > 1 else {}
+        facts[home] = merged_facts([one["facts"] for parts in own for one in parts]) | cut | constants
+    told = [warning for parts in done for one in parts for warning in one["warnings"]]
+    warnings = dict.fromkeys([*told, *method.remarks(survey, facts), *linking_warnings(survey)])
+    store.remove("read-")
+    store.put_plain("contents", _contents(job, done))
+    return Done({home: own for home, own in facts.items() if own}, tuple(warnings))
+
+
+def _contents(job: Job, done: Sequence[Sequence[Result]]) -> Contents:
+    """What lies in the store when all parts are protected."""
+    units = tuple(
+        pieces.Unit(unit.name, unit.columns, tuple(int(one["groups"]) for one in parts))
+        for unit, parts in zip(job.units, done, strict=True)
+    )
+    whole = set(job.source.integers)
+    for unit, parts in zip(job.units, done, strict=True):
+        for at, place in enumerate(unit.columns):
+            if not all(one["whole"][at] for one in parts):
+                whole.discard(job.source.columns[place])
+    kept = tuple(name for name in job.source.integers if name in whole)
+    return Contents(job.source, units, job.chunk_ends, job.file_rows, job.out_width, kept)
+
+
+# -- look and scale ---------------------------------------------------------------------------------------------------
+
+
+def look(task: Task) -> Result:
+    """Bounds of one chunk, its share of the sample, and marks of what it carries."""
+    store, job, at = at_store(task)
+    start, stop = job.chunk_range(at)
+    columns = store.get(f"read-{at}")
+    others = store.get_frame(f"others-{at}")
+    for number, name in enumerate(job.source.confidential):
+        store.put(f"marks-{number}-{at}", marks(others[name]))
+    if any(unit.size is not None for unit in job.units):
+        store.put(f"sample-{at}", np.ascontiguousarray(columns[:, sampled(start, stop, job.n, job.sample)].T))
+    rounding = job.settings.get("rounding") == "input"
+    return {
+        "low": np.asarray(columns).min(axis=1).tolist(),
+        "high": np.asarray(columns).max(axis=1).tolist(),
+        "decimals": [decimals_of(np.asarray(column)) for column in columns] if rounding else [],
+    }
+
+
+def survey_of(data: Dataset) -> Survey:
+    """What is known of data in memory before anything is scaled."""
+    low, high = data.values.min(axis=0), data.values.max(axis=0)
+    return _with_carried(
+        Survey(data.n, data.blocks, low, high), {name: marks(data.others[name]) for name in data.confidential}
+    )
+
+
+def _with_carried(survey: Survey, carried: Mapping[str, AnyArray]) -> Survey:
+    """The survey with what the marks of confidential columns say: different values, and records with a value of their own."""
+    counts = {name: np.unique(every, return_counts=True)[1] for name, every in carried.items()}
+    return replace(
+        survey,
+        confidential=tuple(counts),
+        different={name: len(each) for name, each in counts.items()},
+        alone={name: int((each == 1).sum()) for name, each in counts.items()},
+    )
+
+
+def scale(task: Task) -> Result:
+    """The sums of one chunk behind the scales, in the second or third pass."""
+    store, job, at = at_store(task)
+    survey = job.survey()
+    scales = job.chosen().scales(survey)
+    sums = of_squares if task["squares"] else of_columns
+    found = sums(scales, survey, np.asarray(store.get(f"read-{at}")).T)
+    return {"sums": [[half.tolist() for half in pair] for pair in found]}
+
+
+def _surveyed(store: Store, job: Job, looks: Sequence[Result], engine: Engine) -> Job:
+    """The job with the figures of the whole data set, which the method accepts."""
+    method = job.chosen()
+    carried = {
+        name: np.concatenate([store.get(f"marks-{number}-{at}", whole=True) for at in range(job.chunks)])
+        for number, name in enumerate(job.source.confidential)
+    }
+    store.remove("marks-")
+    low, high = np.min([one["low"] for one in looks], axis=0), np.max([one["high"] for one in looks], axis=0)
+    survey = _with_carried(Survey(job.n, tuple(role.block() for role in job.source.blocks), low, high), carried)
+    method.check_all(survey)
+    decimals = None
+    if job.settings.get("rounding") == "input":
+        columns = zip(*(one["decimals"] for one in looks), strict=True)
+        decimals = tuple(None if None in column else max(column) for column in columns)
+    job = msgspec.structs.replace(job, decimals=decimals)
+    if scales := method.scales(survey):
+        for squares, merge in ((False, with_means), (True, with_deviations)):
+            msgspec.structs.replace(job, figures=PlainSurvey.of(survey)).save(store)
+            found = engine.map(scale, tasks(store, job.chunks, squares=squares), "Finding the scales")
+            sums = [
+                tuple(np.sum([one["sums"][number][half] for one in found], axis=0) for half in (0, 1))
+                for number in range(len(scales))
+            ]
+            survey = merge(survey, scales, sums)
+    job = msgspec.structs.replace(job, figures=PlainSurvey.of(survey))
+    job.save(store)
+    return job
+
+
+# -- parts ------------------------------------------------------------------------------------------------------------
+
+
+def _cut(store: Store, job: Job, method: Method) -> list[int]:
+    """The number of leaves of each unit; the cuts are kept in the store."""
+    survey = job.survey()
+    leaves = []
+    sample: Array | None = None
+    for number, unit in enumerate(job.units):
+        if unit.size is None:
+            leaves.append(1)
+            continue
+        if sample is None:
+            sample = np.concatenate([store.get(f"sample-{at}", whole=True) for at in range(job.chunks)])
+        tree = method.tree(np.ascontiguousarray(sample[:, unit.columns]), unit, survey)
+        tree.save(store, number)
+        leaves.append(method.leaves(unit, survey, tree))
+    store.remove("sample-")
+    return leaves
+
+
+def _scattered(
+    store: Store, job: Job, method: Method, leaves: Sequence[int], engine: Engine
+) -> list[list[tuple[int, int]]]:
+    """For each unit the leaves of its parts."""
+    cut = [number for number, count in enumerate(leaves) if count > 1]
+    runs = [[(0, 1)] for _ in leaves]
+    if cut:
+        todo = tasks(store, job.chunks, units=cut, leaves=[leaves[number] for number in cut])
+        found = engine.map(scatter, todo, "Sorting the records into parts")
+        for place, number in enumerate(cut):
+            counts = np.sum([one["counts"][place] for one in found], axis=0)
+            runs[number] = joined(counts, method.least(job.units[number]))
+    return runs
+
+
+def scatter(task: Task) -> Result:
+    """Sort one chunk by part, for every unit that has several."""
+    store, job, at = at_store(task)
+    start, stop = job.chunk_range(at)
+    method, survey, columns = job.chosen(), job.survey(), store.get(f"read-{at}")
+    counts = []
+    for number, leaves in zip(task["units"], task["leaves"], strict=True):
+        unit = job.units[number]
+        values = np.ascontiguousarray(columns[list(unit.columns)].T)
+        leaf = method.leaf(values, np.arange(start, stop), unit, survey, Tree.load(store, number))
+        # A stable sort: the records of a part stay in the order of the file.
+        order = np.argsort(leaf, kind="stable")
+        ends = np.searchsorted(leaf[order], np.arange(leaves + 1))
+        store.put(f"chunk-{number}-{at}", values[order])
+        store.put(f"chunk-{number}-{at}.records", start + order)
+        store.put(f"chunk-{number}-{at}.ends", ends)
+        counts.append(np.diff(ends).tolist())
+    return {"counts": counts}
+
+
+def _gathered(store: Store, job: Job, number: int, task: Task) -> tuple[Array, Indices]:
+    """Values and record numbers of some leaves of a unit, in the order of the records."""
+    first, last = int(task["first"]), int(task["last"])
+    if task["leaves"] == 1:
+        columns = list(job.units[number].columns)
+        found = [np.asarray(store.get(f"read-{at}")[columns]).T for at in range(job.chunks)]
+        return np.ascontiguousarray(np.concatenate(found) if len(found) > 1 else found[0]), np.arange(job.n)
+    values, records = [], []
+    for at in range(job.chunks):
+        ends = store.get(f"chunk-{number}-{at}.ends")
+        low, high = int(ends[first]), int(ends[last])
+        if low < high:
+            values.append(np.array(store.get(f"chunk-{number}-{at}")[low:high]))
+            records.append(np.array(store.get(f"chunk-{number}-{at}.records")[low:high]))
+    every = np.concatenate(records)
+    # Several leaves of one part lie one after the other in each chunk.
+    order = np.argsort(every, kind="stable")
+    return np.ascontiguousarray(np.concatenate(values)[order]), every[order]
+
+
+def protect_part(task: Task) -> Result:
+    """Protect one part of one unit."""
+    store, job, at = at_store(task)
+    number = int(task["unit"])
+    method, unit = job.chosen(), job.units[number]
+    values, records = _gathered(store, job, number, task)
+    rows = np.asarray(store.get("rows"))[records]
+    carried = _carried(store, job)[records] if method.looks_at_carried else pl.DataFrame()
+    part = Part(values, unit, job.survey(), records, rows, generator(int(task["seed"])), carried)
+    done = method.protect_part(part)
+    out = done.values
+    if job.decimals is not None:
+        out = rounded(out, [job.decimals[place] for place in unit.columns])
+    # Adding zero turns -0.0 into 0.0: the two are equal numbers, but would be published as different bits.
+    out = out + 0.0
+    order = np.argsort(rows)
+    stem = f"part-{number}-{at}"
+    store.put(stem, out[order])
+    store.put(f"{stem}.known", values[order])
+    store.put(f"{stem}.rows", rows[order])
+    groups = np.full(len(rows), -1, dtype=np.int64) if done.groups is None else done.groups
+    store.put(f"{stem}.groups", groups[order])
+    # Of an envelope both bounds of a column; what stands beside them in a row is no column of the input.
+    bounds = out[:, : len(unit.columns) * (2 if out.shape[1] > len(unit.columns) else 1)]
+    whole = (bounds == np.rint(bounds)).all(axis=0).reshape(-1, len(unit.columns)).all(axis=0)
+    return {
+        "groups": int(groups.max(initial=-1)) + 1,
+        "whole": whole.tolist(),
+        "facts": done.facts,
+        "warnings": list(done.warnings),
+    }
+
+
+def _carried(store: Store, job: Job) -> pl.DataFrame:
+    """The confidential columns of all records."""
+    names = list(job.source.confidential)
+    return pl.concat([store.get_frame(f"others-{at}").select(names) for at in range(job.chunks)])
+
+
+# -- in memory, and in chunks -----------------------------------------------------------------------------------------
+
+
+def protect_in_memory(method: Method, data: Dataset, seed: int) -> tuple[Memory, Done]:
+    """One chunk, a store in memory, and tasks that are done here."""
+    store = Memory()
+    job = new_job(Source.of(data), method, [data.n])
+    job.save(store)
+    store.put("read-0", data.values.T)
+    store.put_frame("others-0", data.others)
+    return store, protect(store, job, seed, Here())
+
+
+def protect_in_chunks(
+    method: Method, data: Dataset, seed: int, store: Store, engine: Engine, chunk: int | None = None
+) -> Done:
+    """Chunks of so many records, a store that all workers reach, and tasks on an engine."""
+    if engine.name != "local":
+        check_importable(method, engine.name)
+    source = Source.of(data) if data.source is None else data.source
+    size = chunk or max(CHUNK_ROWS, CHUNK_VALUES // len(source.columns))
+    job = new_job(source, method, [*range(size, source.n, size), source.n])
+    job.save(store)
+    if data.source is not None:
+        read_chunks(store, job, engine)
+    else:
+        for at in range(job.chunks):
+            start, stop = job.chunk_range(at)
+            store.put(f"read-{at}", np.ascontiguousarray(data.values[start:stop].T))
+            store.put_frame(f"others-{at}", words_as_text(data.others[start:stop]))
+    return protect(store, job, seed, engine)
