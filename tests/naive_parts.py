@@ -1,15 +1,32 @@
-"""The parts of a method, found from the whole table at once: no chunks, no store."""
+"""The parts of a method, found from the whole table at once (no chunks, no store), and methods whose parts are small."""
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
+import pytest
 
 from tsveil._types import Indices
 from tsveil.data.dataset import Dataset
+from tsveil.protect import envelopes, kp, mdav, nlk, noise, projected, rank_swap, univariate, vmdav
 from tsveil.protect.base import Method
 from tsveil.protect.partition import Unit, joined
 from tsveil.protect.survey import Survey, of_columns, of_squares, with_deviations, with_means
 from tsveil.protect.work import survey_of
+
+#: where methods begin to work in parts and how large these are, and by how many columns that is counted
+BORDERS: dict[ModuleType, dict[str, int]] = {
+    mdav: {"EXACT_RECORDS": 1, "EXACT_VALUES": 6},
+    vmdav: {"WHOLE": 1, "PART": 1},
+    univariate: {"RANGE": 1},
+    projected: {"VALUES": 6},
+    rank_swap: {"RANGE": 1},
+    noise: {"RUN": 1},
+    nlk: {"WHOLE": 6, "CELLS": 6},
+    kp: {"WHOLE": 1, "PART": 1},
+    envelopes: {"EXACT_RECORDS": 1, "PART": 1},
+}
 
 
 def surveyed(method: Method, data: Dataset) -> Survey:
@@ -35,3 +52,10 @@ def parts_of(method: Method, data: Dataset) -> list[tuple[Unit, list[Indices]]]:
         runs = joined(counts, method.least(unit)) if len(counts) > 1 else [(0, 1)]
         found.append((unit, [np.flatnonzero((leaf >= first) & (leaf < last)) for first, last in runs]))
     return found
+
+
+def small_parts(context: pytest.MonkeyPatch, records: int) -> None:
+    """All methods that can work in parts do so for more than this many records; values count as if there were six columns."""
+    for module, names in BORDERS.items():
+        for name, columns in names.items():
+            context.setattr(module, name, records * columns)

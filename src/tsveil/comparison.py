@@ -65,7 +65,7 @@ def original_of(folder: str | Path) -> Dataset:
         base = Path(*place.parts[: len(place.parts) - len(parts)])
     else:
         base = place.parent
-    if not (base / plan.input.path).is_file():
+    if not (base / plan.input.path).exists():
         raise InputError(f"the original data of {folder} are not at {base / plan.input.path}\n{hint}")
     return plan.input.read(base)
 

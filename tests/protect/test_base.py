@@ -161,7 +161,9 @@ def test_k_may_be_the_number_of_records_and_no_more() -> None:
 def test_a_column_that_singles_out_more_than_a_twentieth_is_told(n: int, alone: int, warned: bool) -> None:
     town = [f"town {at}" if at < alone else "elsewhere" for at in range(n)]
     data = tv.Dataset.from_arrays({"x": np.ones((n, 2))}, confidential={"same": ["a"] * n, "town": town})
-    told = f"the carried column 'town' has a value of its own in {alone} of {n} records: whoever knows it can link by it"
+    told = (
+        f"the carried column 'town' has a value of its own in {alone} of {n} records: whoever knows it can link by it"
+    )
     expected = [told] if warned else []
     survey = survey_of(data)
     assert survey.alone == {"same": 0, "town": alone}
@@ -171,7 +173,7 @@ def test_a_column_that_singles_out_more_than_a_twentieth_is_told(n: int, alone: 
 
 
 def test_carried_values_of_every_kind_are_counted() -> None:
-    carried = {
+    carried: dict[str, list[Any]] = {
         "text": ["a", None, "b", None],
         "number": [0.1 + 0.2, 0.3, 0.3, 1e22],
         "day": [date(2020, 1, day) for day in (1, 1, 2, 3)],
@@ -187,7 +189,14 @@ def test_carried_values_of_every_kind_are_counted() -> None:
 
 def test_facts_of_parts_become_those_of_the_whole() -> None:
     parts: list[dict[str, Any]] = [
-        {"groups": 2, "smallest group": 5, "largest group": 6, "mode": "exact", "by level": {"4": 1, "8": 2}, "loss": 0.5},
+        {
+            "groups": 2,
+            "smallest group": 5,
+            "largest group": 6,
+            "mode": "exact",
+            "by level": {"4": 1, "8": 2},
+            "loss": 0.5,
+        },
         {"groups": 0, "mode": "exact", "by level": {"8": 5, "2": 1}, "loss": 0.25, "heuristic": "gpe"},
         {"groups": 3, "smallest group": 4, "largest group": 4, "mode": "none", "heuristic": "gpe"},
     ]
@@ -255,7 +264,9 @@ def test_a_part_is_told_what_it_needs(by: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Means, "told", [])
     rng = np.random.default_rng(4)
     kinds = rng.choice(["u", "v"], 60).tolist()
-    data = tv.Dataset.from_arrays({"a": rng.normal(size=(60, 2)), "b": rng.normal(size=(60, 1))}, confidential={"c": kinds})
+    data = tv.Dataset.from_arrays(
+        {"a": rng.normal(size=(60, 2)), "b": rng.normal(size=(60, 1))}, confidential={"c": kinds}
+    )
     release = Means().protect(data, seed=3)
     parts = Means.told
     units = list(dict.fromkeys(part.unit for part in parts))
@@ -275,7 +286,9 @@ def test_a_part_is_told_what_it_needs(by: str, monkeypatch: pytest.MonkeyPatch) 
             assert part.survey.n == 60
             assert np.array_equal(part.survey.low, data.values.min(axis=0))
             assert np.array_equal(part.survey.high, data.values.max(axis=0))
-            assert np.array_equal(release.data.values[part.records][:, columns], np.tile(part.values.mean(axis=0), (len(part.records), 1)))
+            assert np.array_equal(
+                release.data.values[part.records][:, columns], np.tile(part.values.mean(axis=0), (len(part.records), 1))
+            )
             draws.append(int(part.rng.integers(2**60)))
     assert len(set(draws)) == len(parts)  # random numbers of its own
     # The rows at which records are published are those of the written release.
@@ -283,7 +296,9 @@ def test_a_part_is_told_what_it_needs(by: str, monkeypatch: pytest.MonkeyPatch) 
     rows = np.concatenate([part.rows for part in parts if part.unit == units[0]])
     published = np.empty((60, 3))
     published[rows] = release.data.values[order]
-    assert np.array_equal(release.published().values, published)
+    shown = release.published()
+    assert isinstance(shown, tv.Dataset)
+    assert np.array_equal(shown.values, published)
 
     homes = {"a": (0, 1), "b": (2,)} if by == "columns" else {"all of it": (0,)}
     assert set(release.facts) == set(homes)
@@ -301,11 +316,11 @@ def test_a_part_is_told_what_it_needs(by: str, monkeypatch: pytest.MonkeyPatch) 
         assert np.array_equal(release.groups["a"], release.groups["b"])
     for name, groups in release.groups.items():
         block = release.data.block(name)
-        for at, column in enumerate(groups.reshape(60, -1).T):
-            assert np.array_equal(np.unique(column), np.arange(column.max() + 1))
-            shown = block[:, at] if by == "columns" else block
-            for group in range(column.max() + 1):
-                assert len(np.unique(shown[column == group], axis=0)) == 1
+        for number, labels in enumerate(groups.reshape(60, -1).T):
+            assert np.array_equal(np.unique(labels), np.arange(labels.max() + 1))
+            shared = block[:, number] if by == "columns" else block
+            for group in range(labels.max() + 1):
+                assert len(np.unique(shared[labels == group], axis=0)) == 1
 
 
 def test_a_class_of_ones_own_protects_as_itself() -> None:

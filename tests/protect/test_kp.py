@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,14 @@ from hypothesis.extra.numpy import arrays
 
 import naive_kp
 import tsveil as tv
+from naive_parts import parts_of
 from tsveil._types import Array, Indices
 from tsveil.attack.kp import envelope_linkages
 from tsveil.data.intervals import IntervalTable
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.kp import EnvelopeAnonymity, verify_kp
 from tsveil.measure.kp import pattern_loss, value_loss
+from tsveil.protect import kp as module
 from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.intervals import IntervalMethod, envelopes, rounded_outwards
 from tsveil.protect.kp import KP, prefix_of, recycle, split
@@ -307,6 +310,38 @@ def test_k_records_are_enough_to_publish() -> None:
     assert nothing.warnings[-1] == "nothing can be published: all records would be suppressed"
 
 
+def test_many_series_are_grouped_in_parts_whose_patterns_begin_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WHOLE", 499)
+    monkeypatch.setattr(module, "PART", 60)
+    x = walks(500, 8)
+    method = KP(k=8, P=2, word_length=4)
+    release, ((_, parts),) = method.protect(series(x)), parts_of(method, series(x))
+    assert release.verify().holds
+    assert release.facts["load"]["parts"] == len(parts) > 4
+    assert all(len(rows) >= 30 for rows in parts)  # half-full parts are joined
+    level, count = prefix_of(500, 60, 4)
+    assert (level, count) == (2, 4)
+    begins = [word[:count] for word in sax(x, 4, level)]
+    shared = [{begins[row] for row in rows.tolist()} for rows in parts]
+    assert sum(map(len, shared)) == len(set().union(*shared))  # a beginning is in one part
+    assert [max(one) < min(two) for one, two in pairwise(shared)] == [True] * (len(parts) - 1)
+    groups, place = release.groups["load"], release.own
+    assert release.words is not None
+    suppressed = 0
+    for rows in parts:
+        alone = method.protect(series(x[rows]))
+        own = rows[alone.rows]
+        assert (place[np.delete(rows, alone.rows)] < 0).all()
+        assert np.array_equal(release.lo[place[own]], alone.lo)
+        assert np.array_equal(release.hi[place[own]], alone.hi)
+        assert [release.words[at] for at in place[own].tolist()] == list(alone.words or ())
+        assert np.array_equal(groups[own] - groups[own].min(), groups_of(alone))
+        suppressed += len(alone.suppressed)
+    assert release.facts["load"]["suppressed"] == suppressed == len(release.suppressed)
+    monkeypatch.setattr(module, "WHOLE", 500)
+    assert "parts" not in method.protect(series(x)).facts["load"]
+
+
 def test_words_have_eight_letters_or_as_many_as_there_are_points() -> None:
     for T, letters in ((3, 3), (8, 8), (9, 8), (24, 8)):
         release = KP(k=5, P=2).protect(series(walks(40, T)))
@@ -430,7 +465,7 @@ def test_rows_may_come_in_any_order(made: IntervalMethod) -> None:
 @every_method
 def test_the_seed_decides_the_order_only(made: IntervalMethod) -> None:
     data = series(walks(60))
-    one, two, other = (made.protect(data, seed=seed).published().to_frame() for seed in (5, 5, 6))
+    one, two, other = (made.protect(data, seed=seed).in_published_order().table.to_frame() for seed in (5, 5, 6))
     assert one.equals(two)
     assert not one.equals(other)
     assert one.sort(one.columns).equals(other.sort(one.columns))

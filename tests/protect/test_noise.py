@@ -156,7 +156,7 @@ def test_many_records_are_drawn_for_in_runs(correlated: bool, monkeypatch: pytes
     whole = method.protect(attributes(values), seed=4)
     monkeypatch.setattr(module, "RUN", 20)
     runs = method.protect(attributes(values), seed=4)
-    assert runs.facts["all"] == whole.facts["all"] | {"parts": 5}
+    assert runs.facts["all"] == {**whole.facts["all"], "parts": 5}
     noise = (runs.data.values - values)[:, :3]
     assert len(np.unique(noise.round(12), axis=0)) == 95
     # The spread is that of all records, whatever the run; the draws of a run are its own.
@@ -167,9 +167,7 @@ def test_many_records_are_drawn_for_in_runs(correlated: bool, monkeypatch: pytes
     assert np.array_equal(runs.data.values[:20, 3], values[:20, 3])
     monkeypatch.setattr(module, "RUN", 95)
     assert np.array_equal(method.protect(attributes(values), seed=4).data.values, whole.data.values)
-    draws = np.concatenate(
-        [(method.protect(attributes(values), seed=s).data.values - values)[:, 0] for s in range(40)]
-    )
+    draws = np.concatenate([(method.protect(attributes(values), seed=s).data.values - values)[:, 0] for s in range(40)])
     assert kstest(draws / (0.5 * values[:, 0].std(ddof=1)), "norm").pvalue > 1e-3
 
 

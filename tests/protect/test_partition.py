@@ -10,15 +10,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tsveil as tv
-from naive_parts import parts_of
+from naive_parts import parts_of, small_parts
 from tsveil._types import Array
+from tsveil.data.pieces import piece
 from tsveil.data.store import Memory
+from tsveil.engine.here import Here
 from tsveil.protect import envelopes, projected
 from tsveil.protect.base import Method
 from tsveil.protect.partition import Tree, along, grown, joined, mixed, principal_direction, sampled
+from tsveil.protect.work import protect_in_chunks, protect_in_memory
 
 seeds = st.integers(0, 10**6)
-KINDS = ["normal", "walks", "skewed", "coarse", "constant", "duplicates", "mostly equal", "offset", "tiny", "huge", "one enormous"]
+KINDS = [
+    "normal",
+    "walks",
+    "skewed",
+    "coarse",
+    "constant",
+    "duplicates",
+    "mostly equal",
+    "offset",
+    "tiny",
+    "huge",
+    "one enormous",
+]
 
 
 def table(seed: int, n: int, kind: str) -> Array:
@@ -89,7 +104,7 @@ def test_what_is_frequent_does_not_use_up_the_parts_of_the_others() -> None:
     x = x[rng.permutation(4000)]
     assert np.bincount(grown(x, 4000, 100).leaf(x)).max() <= 151
     data = tv.Dataset.from_arrays({"x": x})
-    exact, parts = (tv.MDAV(k=5, mode=mode, part=100).protect(data) for mode in ("exact", "partitioned"))  # type: ignore[arg-type]
+    exact, parts = (tv.MDAV(k=5, mode=mode, part=100).protect(data) for mode in ("exact", "partitioned"))
     lost = [float(((release.data.values - x)[:, 1:] ** 2).sum()) for release in (exact, parts)]
     assert lost[1] < 2 * lost[0]
 
@@ -216,7 +231,7 @@ def test_no_rhythm_in_the_file_shows_in_the_sample() -> None:
     assert abs(float(numbers.astype(np.float64).mean()) / 2.0**64 - 0.5) < 0.01
 
 
-# -- methods in parts -------------------------------------------------------------------------------------------------
+# -- methods in parts and chunks -------------------------------------------------------------------------------------------------
 
 
 def in_parts(name: str, monkeypatch: pytest.MonkeyPatch) -> Method:
@@ -241,10 +256,56 @@ def test_no_group_crosses_a_border(name: str, monkeypatch: pytest.MonkeyPatch) -
     assert release.verify().holds
     groups = [set(release.groups["load"][rows].tolist()) for rows in parts]
     assert sum(map(len, groups)) == len(set().union(*groups)) == release.facts["load"]["groups"]
+    if name == "projected":
+        return  # its scales are those of the whole
+    alone = type(method).from_settings(
+        {**method.settings(), **({"mode": "exact"} if "mode" in method.settings() else {})}
+    )
     for rows in parts:
-        # A part by itself becomes what it becomes within the whole; scales are those of the whole, and series have none.
-        alone = data.take(rows)
         own = release.groups["load"][rows]
-        if name != "projected":
-            expected = type(method)(k=4, **({"distance": "sts"} if name == "slopes" else {})).protect(alone).groups["load"]
-            assert np.array_equal(own - own.min(), expected)
+        assert np.array_equal(own - own.min(), alone.protect(data.take(rows)).groups["load"])
+
+
+SMALL: list[Method] = [
+    tv.MDAV(k=4),
+    tv.MDAV(k=4, mode="partitioned", part=100),
+    tv.MDAV(k=4, mode="partitioned", part=100, distance="sts", grouping="joint"),
+    tv.MDAV(k=4, mode="partitioned", part=100, refine="search", iterations=40),
+    tv.VMDAV(k=4),
+    tv.SensitiveMDAV(k=4),
+    tv.OptimalUnivariate(k=4, rounding="input"),
+    tv.Mic1D(kappa=7),
+    tv.Projected(k=4),
+    tv.Projected(k=4, projection="zscores"),
+    tv.RankSwap(p=2),
+    tv.RankSwapDistribution(p=2),
+    tv.RankSwapBuckets(buckets=9),
+    tv.Noise(sd=0.1),
+    tv.Noise(sd=0.1, correlated=True),
+    tv.NLK(n=2, l=4, k=4),
+    tv.NLK(n=2, l=4, k=4, grouping="joint"),
+    tv.KP(k=8, P=2),
+    tv.KAnonymousEnvelopes(k=4),
+]
+
+
+@pytest.mark.parametrize("parts", ["one", "many"])
+@pytest.mark.parametrize("method", SMALL, ids=str)
+def test_chunks_change_nothing(method: Method, parts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if parts == "many":
+        small_parts(monkeypatch, 80)
+    rng = np.random.default_rng(7)
+    n, blocks = 300, ("load",) if method.width(6) != 6 else ("load", "gas")
+    arrays = {name: rng.normal(size=(n, 6)).cumsum(axis=1).round(3) for name in blocks}
+    data = tv.Dataset.from_arrays(arrays, confidential={"ill": rng.choice(["no", "yes", "maybe"], n).tolist()})
+    whole, done = protect_in_memory(method, data, 5)
+    expected = piece(whole, 0)
+    assert len(expected.records) == n
+    for chunk in (n, 77, 1):
+        store = Memory()
+        found = protect_in_chunks(method, data, 5, store, Here(), chunk)
+        assert found == done
+        one = piece(store, 0)
+        for name in ("records", "original", "made", "groups"):
+            assert np.array_equal(getattr(one, name), getattr(expected, name)), name
+        assert one.others.equals(expected.others)

@@ -416,12 +416,12 @@ def test_parts_are_numbered_one_after_the_other() -> None:
 def test_parts_are_refined_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     space = walks()
     cuts = cuts_of(tv.MDAV(k=4, mode="partitioned", part=100), space)
-    for how, settings in (("swap", {}), ("search", {"iterations": 90})):
-        found = in_parts(space, refine=how, **settings).groups["x"]
+    for how, iterations in (("swap", None), ("search", 90)):
+        found = in_parts(space, refine=how, iterations=iterations).groups["x"]
         label = 0
         for at, rows in enumerate(cuts):
             # Random numbers and a share of the budget of its own.
-            draws, budget = generator(sub_seed(8, 0, at)), Budget(None, settings.get("iterations"))
+            draws, budget = generator(sub_seed(8, 0, at)), Budget(None, iterations)
             own = refined_groups(
                 space[rows], exact_groups(space[rows], 4), 4, how, draws, budget.share(len(rows), 400, 1)  # type: ignore[arg-type]
             )  # fmt: skip

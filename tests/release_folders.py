@@ -1,0 +1,67 @@
+"""Small data of every kind, and whole release folders as something that can be compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tsveil.plan import Input, Output, Plan, Running, run
+
+RECORDS = 123
+#: kind of data -> its blocks
+BLOCKS: dict[str, dict[str, Any]] = {
+    "series": {"load": {"from": "2018-01-01", "to": "2018-01-08"}},
+    "two series": {
+        "first": {"from": "2018-01-01", "to": "2018-01-04", "kind": "series"},
+        "second": {"from": "2018-01-05", "to": "2018-01-08", "kind": "series"},
+    },
+    "attributes": {"a": ["a0", "a1", "a2"], "b": ["b0", "b1", "b2"]},
+    "both": {"load": {"from": "2018-01-01", "to": "2018-01-08"}, "a": ["a0", "a1", "a2"]},
+}
+
+
+def table(values: str) -> pl.DataFrame:
+    """Records with an identifier and a carried column: whole numbers with many ties, duplicates and a constant, or continuous values."""
+    rng = np.random.default_rng(1)
+    whole = rng.integers(0, 6, (RECORDS, 14)).astype(np.float64)
+    whole[20:40], whole[:, 12] = whole[20], 3.0
+    x = whole if values == "ties" else rng.normal(size=(RECORDS, 14)).cumsum(axis=1)
+    columns: dict[str, Any] = {
+        "id": [f"p{at:03d}" for at in range(RECORDS)],
+        "town": [f"t{at % 4}" for at in range(RECORDS)],
+    }
+    columns |= {f"2018-01-{day + 1:02d}": x[:, day] for day in range(8)}
+    columns |= {f"a{at}": x[:, 8 + at].astype(np.int64) if values == "ties" else x[:, 8 + at] for at in range(3)}
+    return pl.DataFrame(columns | {f"b{at}": x[:, 11 + at] for at in range(3)})
+
+
+def released(
+    base: Path, out: str, method: dict[str, Any], blocks: dict[str, Any], running: dict[str, Any], **more: Any
+) -> Path:
+    """The folder of a release of in.csv."""
+    plan = Plan(
+        input=Input(path="in.csv", id="id", blocks=blocks, confidential=["town"]),
+        method=method,
+        output=Output(folder=out),
+        run=Running(**running),
+        seed=7,
+        **more,
+    )
+    return run(plan, base=base).folder
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """Every file of a release by its path, without the words that say how and when it was made."""
+    found: dict[str, Any] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            found[str(path.relative_to(folder))] = path.read_bytes()
+    facts = json.loads(found.pop("private/release.json"))
+    assert facts.pop("run")
+    assert facts.pop("written")
+    del found["private/plan.toml"]  # it says how the release was to be made
+    return found | {"private/release.json": facts}
