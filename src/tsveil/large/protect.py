@@ -37,6 +37,7 @@ from tsveil.engine.base import Engine, Result
 from tsveil.engine.choose import chosen_engine
 from tsveil.errors import GuaranteeError, InputError, ParameterError, Problems, some
 from tsveil.guarantee.base import Guarantee, Verdict
+from tsveil.guarantee.verify import verify_files
 from tsveil.large import measure, steps
 from tsveil.large.intervals import interval_readme, letters_of, made_width
 from tsveil.large.job import Job, Unit
@@ -45,7 +46,6 @@ from tsveil.large.measure_intervals import interval_card
 from tsveil.large.parts import Tree, grown, joined
 from tsveil.large.people import checked_people
 from tsveil.large.source import MOST, SHARED, Source
-from tsveil.large.verify import class_words, verify_files
 from tsveil.large.ways import least_part, leaves_of, promise, sized, space, units_of, warnings_of
 from tsveil.measure.kp import IntervalCard
 from tsveil.measure.scorecard import Scorecard
@@ -166,7 +166,7 @@ def protect_folder(
         done = _protected(store, job, parts, seed, running)
         files = _assembled(store, job, done, running)
         published = sorted((place / "published" / "data").glob("*.parquet"))
-        blocks = [(block.name, block.columns) for block in source.blocks]
+        blocks = [block.block() for block in source.blocks]
         records = sum(int(one["records"]) for one in files)
         if not records:
             raise GuaranteeError(
@@ -183,7 +183,7 @@ def protect_folder(
             card, given_away = interval_card(store, job, files, running, checked.homogeneous), {}
             warnings += method.warnings(source.n - records) if isinstance(method, KP) else ()
             warnings += tuple(
-                disclosed_warning(name, class_words(guarantee), disclosed, records)
+                disclosed_warning(name, checked.shared, disclosed, records)
                 for name, (_, disclosed) in checked.homogeneous.items()
                 if disclosed
             )
