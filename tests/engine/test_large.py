@@ -211,7 +211,7 @@ def test_a_broken_envelope_is_refused(tmp_path: Path, curves: pl.DataFrame, monk
         return done
 
     monkeypatch.setattr("tsveil.large.steps.protected", breaking)
-    with pytest.raises(tv.errors.GuaranteeError, match=r"patterns inside an envelope: .* the smallest group has 1"):
+    with pytest.raises(tv.errors.GuaranteeError, match=r"inside its envelope only 1 record has the pattern"):
         run(METHODS["(k,P)"][0], curves, tmp_path, LocalEngine())
 
 

@@ -19,6 +19,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
 from tsveil.engine.base import Engine
 from tsveil.engine.threads import LocalEngine
+from tsveil.guarantee import chunks
 from tsveil.guarantee.nlk import clusters_of
 from tsveil.large import known_values, steps, ways
 from tsveil.large.protect import LargeRelease
@@ -253,6 +254,16 @@ def apart(count: int) -> Any:
         return done
 
     return breaking
+
+
+def test_too_much_to_search_is_unknown_and_refused(
+    tmp_path: Path, curves: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two records of one part that nobody else is like: not decided, so not published."""
+    monkeypatch.setattr(chunks, "TOGETHER", 1)
+    monkeypatch.setattr("tsveil.large.steps.protected", apart(2))
+    with pytest.raises(tv.errors.GuaranteeError, match=r"UNKNOWN: .*\n.*would have to be searched together"):
+        protect(NLK(n=1, l=4, k=4), curves[:300].drop("town"), tmp_path)
 
 
 FIRST = pl.int_range(pl.len()) == 0
