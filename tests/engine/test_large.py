@@ -211,7 +211,7 @@ def test_a_broken_envelope_is_refused(tmp_path: Path, curves: pl.DataFrame, monk
         return done
 
     monkeypatch.setattr("tsveil.large.steps.protected", breaking)
-    with pytest.raises(tv.errors.GuaranteeError, match=r"patterns inside an envelope: .* the smallest group has 1"):
+    with pytest.raises(tv.errors.GuaranteeError, match=r"inside its envelope only 1 record has the pattern"):
         run(METHODS["(k,P)"][0], curves, tmp_path, LocalEngine())
 
 
@@ -249,7 +249,7 @@ def test_allowances_of_all_pieces_of_time_add_up(monkeypatch: pytest.MonkeyPatch
     assert spent.mean(axis=1).tolist() == [4 / 5] * 5  # nowhere may everybody spend
     release = protect_files(source, method, tmp_path / "out", seed=1, chunk=100)
     assert release.verdict.holds
-    assert "no series has more than 4 values" in release.verdict.details[0]
+    assert "0 were searched" in release.verdict.details[0]
     _, protected = as_protected(release, frame)
     assert method.guarantee(protected).verify(protected).holds
     assert any("divided" in warning for warning in release.warnings)
@@ -294,7 +294,7 @@ def test_one_broken_part_is_refused(tmp_path: Path, curves: pl.DataFrame, monkey
         return done
 
     monkeypatch.setattr("tsveil.large.steps.protected", breaking)
-    with pytest.raises(tv.errors.GuaranteeError, match=r"block 'series'.*the smallest group has 1 \(published row"):
+    with pytest.raises(tv.errors.GuaranteeError, match=r"block 'series'.*the smallest group has 1 \(row \d"):
         run(tv.MDAV(k=5), curves, tmp_path, LocalEngine())
     assert [path.name for path in tmp_path.iterdir()] == ["in1"]
     broken.clear()
@@ -315,9 +315,7 @@ def test_a_broken_series_is_refused_with_an_attack_on_it(
         return done
 
     monkeypatch.setattr("tsveil.large.steps.protected", breaking)
-    with pytest.raises(
-        tv.errors.GuaranteeError, match=r"published row .*: who knows point 2018-01-01 infers points 2018-01-02"
-    ):
+    with pytest.raises(tv.errors.GuaranteeError, match=r"row \d+: who knows point 2018-01-01 infers points 2018-01-02"):
         run(METHODS["(n,l,k)"][0], curves, tmp_path, LocalEngine())
 
 

@@ -17,15 +17,12 @@ from tsveil._kernels.nlk_verify import narrow_down
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
-from tsveil.data.store import Memory
 from tsveil.engine.base import Engine
-from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
-from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity
-from tsveil.guarantee.nlk import NLKAnonymity, clusters_of, find_violation
-from tsveil.large import known_values, steps, verify_nlk, ways
+from tsveil.guarantee import chunks
+from tsveil.guarantee.nlk import clusters_of
+from tsveil.large import known_values, steps, ways
 from tsveil.large.protect import LargeRelease
-from tsveil.large.verify import Verified, verify_files
 from tsveil.measure.kp import IntervalCard, evaluate_intervals
 from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
@@ -178,84 +175,6 @@ def test_of_too_many_ways_to_agree_the_intruder_loses_track(monkeypatch: pytest.
     assert not known_values.alone_after(bits, counts, 0, 2)
 
 
-# -- the verdict on (n,l,k) ---------------------------------------------------------------------------------------------
-
-
-def judged(guarantee: Any, frame: pl.DataFrame, folder: Path, blocks: dict[str, list[str]], files: int = 3) -> Verified:
-    paths = sorted(write_files(folder / "files", frame, files).glob("*.parquet"))
-    own = [(name, tuple(columns)) for name, columns in blocks.items()]
-    carried = tuple(name for name in ("town",) if name in frame.columns)
-    return verify_files(guarantee, paths, own, Here(), Memory(), records=frame.height, carried=carried)
-
-
-def test_what_the_count_leaves_open_is_decided_as_by_the_definition(tmp_path: Path) -> None:
-    """Small tables over three files: the same verdict, and never "holds" where there is an attack."""
-    rng = np.random.default_rng(5)
-    seen = {"counted": 0, "searched": 0, "violated": 0}
-    for turn in range(60):
-        N, T = int(rng.integers(6, 14)), int(rng.integers(2, 6))
-        k, n = int(rng.integers(2, 5)), int(rng.integers(1, T))
-        l = int(rng.integers(n + 1, T + 1))
-        Y = (rng.integers(0, 4, (N, T)) * (rng.random((N, T)) < rng.choice([0.2, 0.6]))).astype(float)
-        columns = [str(t) for t in range(T)]
-        found = judged(NLKAnonymity(n, l, k), pl.DataFrame(Y, schema=columns), tmp_path / str(turn), {"x": columns})
-        attack = naive.attack(Y, n, l, k)
-        assert found.verdict.status == ("holds" if attack is None else "violated"), (Y, n, l, k)
-        if attack is None:
-            seen["searched" if "an exact search" in found.verdict.details[0] else "counted"] += 1
-            continue
-        seen["violated"] += 1
-        # "block 'x': published row 3: who knows ...": that row has an attack indeed.
-        row = int(found.verdict.witness.split("published row ")[1].split(":")[0]) - 1
-        assert naive.attack_on(naive.clusters(Y), row, n, l, k) is not None
-    assert min(seen.values()) >= 5, seen
-
-
-def test_points_of_several_dimensions_are_judged_together(tmp_path: Path) -> None:
-    """Each series by itself has two of each value, but the pairs of values are unique."""
-    frame = pl.DataFrame({"a1": [0.0, 0, 1, 1], "a2": [0.0, 0, 1, 1], "b1": [0.0, 1, 0, 1], "b2": [0.0, 1, 0, 1]})
-    blocks = {"a": ["a1", "a2"], "b": ["b1", "b2"]}
-    assert judged(NLKAnonymity(1, 2, 2), frame, tmp_path / "alone", blocks).verdict.holds
-    together = judged(NLKAnonymity(1, 2, 2, scope="record"), frame, tmp_path / "together", blocks).verdict
-    assert together.status == "violated"
-    assert "who knows point a1 infers point a2" in together.witness
-
-
-def apart(count: int) -> Any:
-    """Protection that publishes so many records of every part unlike all others."""
-    protected = ways.protected
-
-    def breaking(*given: Any) -> ways.Done:
-        done = protected(*given)
-        done.values[:count] += 1e-3
-        return done
-
-    return breaking
-
-
-@pytest.mark.parametrize("limit", ["SUSPECTS", "RIVALS"])
-def test_too_much_to_search_is_unknown_and_refused(
-    limit: str, tmp_path: Path, curves: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two records of one part that nobody else is like: not decided, so not published."""
-    monkeypatch.setattr(verify_nlk, limit, 1)
-    monkeypatch.setattr("tsveil.large.steps.protected", apart(2))
-    with pytest.raises(
-        tv.errors.GuaranteeError, match=r"UNKNOWN: .*\n.*more than the 2 that are safe .* are too many to be searched"
-    ):
-        protect(NLK(n=1, l=4, k=4), curves[:300].drop("town"), tmp_path)
-
-
-def test_a_search_that_ends_too_early_is_unknown(tmp_path: Path) -> None:
-    columns = [str(t) for t in range(7)]
-    frame = pl.DataFrame(np.random.default_rng(0).integers(0, 3, (40, 7)).astype(float), schema=columns)
-    assert find_violation(frame.to_numpy(), 1, 3, 16).nodes == 40
-    assert judged(NLKAnonymity(1, 3, 16), frame, tmp_path / "a", {"x": columns}).verdict.holds
-    stopped = judged(NLKAnonymity(1, 3, 16, node_limit=1), frame, tmp_path / "b", {"x": columns}).verdict
-    assert stopped.status == "unknown"
-    assert "the search was stopped with published rows 2, 3, 4" in stopped.witness
-
-
 # -- (k,P) and envelopes --------------------------------------------------------------------------------------------------
 
 
@@ -325,6 +244,28 @@ def test_of_many_records_some_are_linked_against_all(tmp_path: Path, curves: pl.
     assert release.card["breach_values"] <= 100 / 6 + 1e-9
 
 
+def apart(count: int) -> Any:
+    """Protection that publishes so many records of every part unlike all others."""
+    protected = ways.protected
+
+    def breaking(*given: Any) -> ways.Done:
+        done = protected(*given)
+        done.values[:count] += 1e-3
+        return done
+
+    return breaking
+
+
+def test_too_much_to_search_is_unknown_and_refused(
+    tmp_path: Path, curves: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two records of one part that nobody else is like: not decided, so not published."""
+    monkeypatch.setattr(chunks, "TOGETHER", 1)
+    monkeypatch.setattr("tsveil.large.steps.protected", apart(2))
+    with pytest.raises(tv.errors.GuaranteeError, match=r"UNKNOWN: .*\n.*would have to be searched together"):
+        protect(NLK(n=1, l=4, k=4), curves[:300].drop("town"), tmp_path)
+
+
 FIRST = pl.int_range(pl.len()) == 0
 
 
@@ -333,11 +274,11 @@ FIRST = pl.int_range(pl.len()) == 0
     [
         (INTERVALS["(k,P)"], {"pattern": pl.lit("zaaaaa")}, r"the pattern zaaaaa has a letter that level \d does not have"),
         (INTERVALS["(k,P)"], {"level": pl.lit(27)}, "the level 27 is not between 1 and 26"),
-        (INTERVALS["(k,P)"], {"level": pl.col("level") + 20 * FIRST}, "patterns inside an envelope: .* group has 1"),
+        (INTERVALS["(k,P)"], {"level": pl.col("level") + 20 * FIRST}, r"row \d+: inside its envelope only 1 record has the pattern"),
         (INTERVALS["(k,P)"], {"lo_2018-01-02": pl.lit(99.0)}, "lo_2018-01-02 is 99, above hi_2018-01-02"),
         (INTERVALS["(k,P)"], {"pattern": pl.when(~FIRST).then("pattern")}, "1 missing or infinite value where"),
         (INTERVALS["envelopes"], {"lo_2018-01-02": pl.lit(99.0)}, "lo_2018-01-02 is 99, above hi_2018-01-02"),
-        (INTERVALS["envelopes"], {"hi_2018-01-03": pl.col("hi_2018-01-03") + FIRST}, "envelopes: .* group has 1"),
+        (INTERVALS["envelopes"], {"hi_2018-01-03": pl.col("hi_2018-01-03") + FIRST}, r"row \d+: its envelope is shared by 1 record only"),
         (INTERVALS["envelopes"], {"hi_2018-01-03": pl.when(~FIRST).then("hi_2018-01-03")}, "1 missing or infinite"),
         (INTERVALS["envelopes"], None, "300 records were to be written, 299 are in the files"),
         (NLK(n=1, l=3, k=4), {"2018-01-03": pl.when(~FIRST).then("2018-01-03")}, "1 missing or infinite value where"),
@@ -366,30 +307,8 @@ def test_one_broken_file_of_the_release_is_refused(
 def test_a_broken_part_of_points_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tsveil.large.steps.protected", apart(1))
     for grouping in ("per-block", "joint"):
-        with pytest.raises(
-            tv.errors.GuaranteeError, match=r"VIOLATED: .*\n.*published row .*: who knows point load0 infers"
-        ):
+        with pytest.raises(tv.errors.GuaranteeError, match=r"VIOLATED: .*\n.*row \d+: who knows point 0 infers"):
             protect(NLK(n=1, l=3, k=4, heuristic="stage1", grouping=grouping), two_series(), tmp_path / grouping)
-
-
-def test_files_made_by_others_are_read_as_they_are(tmp_path: Path) -> None:
-    rows = {
-        "lo_1": [1.0] * 4,
-        "hi_1": [2.0] * 4,
-        "pattern": ["a", "a", "b", "b"],
-        "level": [2] * 4,
-        "town": list("xxxy"),
-    }
-    frame = pl.DataFrame(rows)
-    good = judged(KPAnonymity(4, 2), frame, tmp_path / "good", {"x": ["1"]})
-    assert good.verdict.details == KPAnonymity(4, 2).verify(frame).details
-    assert good.homogeneous == {"town": (1, 2)}
-    assert judged(EnvelopeAnonymity(4), frame, tmp_path / "envelopes", {"x": ["1"]}).homogeneous == {"town": (0, 0)}
-    for wrong in (pl.lit(None, dtype=pl.String).alias("pattern"), pl.lit("").alias("pattern")):
-        verdict = judged(
-            KPAnonymity(4, 2), frame.with_columns(wrong), tmp_path / str(wrong)[:9], {"x": ["1"]}, 1
-        ).verdict
-        assert verdict.status == "violated"
 
 
 # -- what is refused ------------------------------------------------------------------------------------------------------

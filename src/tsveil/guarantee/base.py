@@ -2,15 +2,21 @@
 
 A verifier sees nothing but the published table: no group labels, no original. It shares no code with the methods whose
 releases it judges, so a mistake in a method cannot hide in its verifier.
+
+`verify` takes a table in memory, `verify_chunks` a table in chunks; for the same rows both say the same. A guarantee that only has `verify` is checked
+on the whole table in either case. One that counts chunk by chunk is a `Counted` guarantee (`tsveil.guarantee.verify`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tsveil.data.dataset import Dataset
+from tsveil.guarantee import chunks as published_chunks
+from tsveil.guarantee.chunks import Chunk, Chunks, opened_chunk
 
 
 class Status(StrEnum):
@@ -60,6 +66,17 @@ class Verdict:
         return "\n".join(lines + [f"  {detail}" for detail in self.details])
 
 
+@dataclass(frozen=True)
+class Verified:
+    """A verdict, and what else was found on the way."""
+
+    verdict: Verdict
+    #: envelopes: carried column -> (classes with one value only, the records in them)
+    homogeneous: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    #: what the records of a class have in common, in words
+    shared: str = ""
+
+
 class Guarantee(ABC):
     """What a method promises of its releases."""
 
@@ -82,6 +99,26 @@ class Guarantee(ABC):
     def verify(self, published: Dataset) -> Verdict:
         """Check the promise on published values."""
 
+    def verify_chunks(self, chunks: Chunks) -> Verified:
+        """Check the promise on a table in chunks; here they are brought together, if they are not too many for that."""
+        found: list[Chunk] = []
+        cells = 0
+        for place in chunks.places:
+            found.append(opened_chunk(place))
+            cells += found[-1].n * (len(chunks.schema.numbers) + len(chunks.schema.carried))
+            if cells > published_chunks.TOGETHER:
+                return Verified(
+                    Verdict(
+                        Status.UNKNOWN,
+                        self.words,
+                        "this promise can only be checked on the whole table at once, and the table has more than "
+                        f"{published_chunks.TOGETHER} cells",
+                    )
+                )
+        if problem := chunks.problem([one.n for one in found], [one.lost for one in found]):
+            return Verified(Verdict(Status.VIOLATED, self.words, problem))
+        return Verified(self.verify(chunks.whole(found)))  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True)
 class NoGuarantee(Guarantee):
@@ -99,6 +136,10 @@ class NoGuarantee(Guarantee):
         """For tables."""
         return "none"
 
-    def verify(self, published: Dataset) -> Verdict:
+    def verify(self, published: object) -> Verdict:
         """Nothing was claimed, so there is nothing to check."""
         return Verdict(Status.NONE_CLAIMED, self.words)
+
+    def verify_chunks(self, chunks: Chunks) -> Verified:
+        """Nothing is read either."""
+        return Verified(self.verify(None))

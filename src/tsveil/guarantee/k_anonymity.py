@@ -13,11 +13,14 @@ from typing import Literal
 import numpy as np
 
 from tsveil._types import Array, Indices
-from tsveil.data.dataset import Dataset
-from tsveil.errors import some
-from tsveil.guarantee.base import Guarantee, Status, Verdict
+from tsveil.guarantee.base import Status, Verdict
+from tsveil.guarantee.chunks import Schema
+from tsveil.guarantee.counting import Counts, Table, rows_told
+from tsveil.guarantee.verify import Counted
 
 Scope = Literal["block", "record", "column"]
+#: tables with groups that are too small which are spelled out
+TOLD = 5
 
 
 def shared_by(rows: Array) -> Indices:
@@ -38,7 +41,7 @@ def shared_by(rows: Array) -> Indices:
 
 
 @dataclass(frozen=True)
-class KAnonymity(Guarantee):
+class KAnonymity(Counted):
     """Every published row of values is shared by at least k records.
 
     Examples
@@ -83,30 +86,31 @@ class KAnonymity(Guarantee):
             "them, and then fewer records remain; the linkage attacks measure that."
         )
 
-    def verify(self, published: Dataset) -> Verdict:
-        """Count how many records share each row of values."""
-        smallest = published.n
-        witnesses = []
-        for what, rows in rows_by_scope(published, self.scope):
-            shared = shared_by(rows)
-            smallest = min(smallest, int(shared.min()))
-            few = np.flatnonzero(shared < self.k)
-            if few.size:
-                least = np.flatnonzero(shared == shared.min())
-                verb = "record shares its" if few.size == 1 else "records share their"
+    def tables(self, schema: Schema) -> list[Table]:
+        """One per block, one per column, or one for whole records."""
+        if self.scope == "record":
+            return [Table("whole records", schema.columns)]
+        if self.scope == "block":
+            return [Table(f"block {block.name!r}", block.columns) for block in schema.blocks]
+        return [Table(f"column {name!r}", (name,)) for name in schema.columns]
+
+    def judge(self, counts: Counts) -> Verdict:
+        """Every class needs k records; the smallest ones that have fewer are the witnesses."""
+        smallest = counts.n
+        witnesses: list[str] = []
+        for number, table in enumerate(counts.tables):
+            if table.inside is not None:
+                continue
+            size, _ = counts.classes(number)
+            least = int(size.min(initial=counts.n))
+            smallest = min(smallest, least)
+            few = int(size[size < self.k].sum())
+            if few and len(witnesses) < TOLD:
+                verb = "record shares its" if few == 1 else "records share their"
                 witnesses.append(
-                    f"{what}: {few.size} {verb} values with fewer than {self.k} records; the smallest group has "
-                    f"{int(shared.min())} ({'row' if least.size == 1 else 'rows'} {some((least + 1).tolist())})"
+                    f"{table.name}: {few} {verb} values with fewer than {self.k} records; the smallest group has "
+                    f"{least} ({rows_told(*counts.members(number, size == least))})"
                 )
         if witnesses:
-            return Verdict(Status.VIOLATED, self.words, "\n  ".join(witnesses[:5]))
+            return Verdict(Status.VIOLATED, self.words, "\n  ".join(witnesses))
         return Verdict(Status.HOLDS, self.words, details=(f"the smallest group has {smallest} records",))
-
-
-def rows_by_scope(data: Dataset, scope: Scope) -> list[tuple[str, Array]]:
-    """The tables whose rows must be shared: one per block, one per column, or one for whole records, each with a name for messages."""
-    if scope == "record":
-        return [("whole records", data.values)]
-    if scope == "block":
-        return [(f"block {block.name!r}", data.block(block.name)) for block in data.blocks]
-    return [(f"column {name!r}", data.values[:, [at]]) for at, name in enumerate(data.columns)]

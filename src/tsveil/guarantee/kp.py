@@ -39,27 +39,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from tsveil._types import AnyArray, Indices, Mask
 from tsveil.data.dataset import Dataset
-from tsveil.data.intervals import HIGH, LEVEL, LOW, WORD, IntervalTable, read_table
+from tsveil.data.intervals import LEVEL, WORD, IntervalTable, read_table
 from tsveil.data.write import as_frame
-from tsveil.errors import InputError, ParameterError, some
-from tsveil.guarantee.base import Guarantee, Status, Verdict
+from tsveil.errors import InputError, ParameterError
+from tsveil.guarantee.base import Status, Verdict
+from tsveil.guarantee.chunks import Schema, cell_codes, one_zero
+from tsveil.guarantee.counting import Counts, Table, rows_told
+from tsveil.guarantee.faults import TOLD
+from tsveil.guarantee.verify import Counted
 
-#: the alphabet is a to z
-HIGHEST_LEVEL = 26
-#: so many violations of one kind are told
-TOLD = 3
-
-Table = Dataset | IntervalTable | pl.DataFrame | str | Path
+Published = Dataset | IntervalTable | pl.DataFrame | str | Path
 
 
-def verify_kp(table: Table | Any, k: int, P: int) -> Verdict:
+def verify_kp(table: Published | Any, k: int, P: int) -> Verdict:
     """Check (k,P)-anonymity of a published table, made by any tool.
 
     `table` is a polars or pandas frame, or the path of a CSV or Parquet file. The layout is that of `tsveil.data.intervals`: columns lo_T and hi_T for every time point T, pattern and level; all
@@ -74,9 +73,54 @@ def verify_kp(table: Table | Any, k: int, P: int) -> Verdict:
     return KPAnonymity(k, P).verify(table)
 
 
+class _Envelopes(Counted):
+    """What promises about envelopes have in common: the table that they read, and the columns carried beside it.
+
+    The last of the `own` tables is that of the classes; then there are two tables for each carried column: its values inside a class, and its values.
+    """
+
+    #: the number of tables before those of carried columns
+    own: ClassVar[int]
+
+    def table(self, published: Published | Any) -> IntervalTable:
+        """The table of a frame, a file or a data set."""
+        return read_table(as_frame(published) if isinstance(published, Dataset) else published)
+
+    def tables(self, schema: Schema) -> list[Table]:
+        """Envelopes, patterns inside them if they count, and carried columns."""
+        found = [Table("envelopes", schema.numbers), Table("patterns", (WORD, LEVEL), inside=0)][: self.own]
+        for name in schema.carried:
+            found += [Table(name, (name,), inside=self.own - 1), Table(name, (name,))]
+        return found
+
+    def homogeneous(self, counts: Counts) -> dict[str, tuple[int, int]]:
+        """For carried columns: the classes that have one value only, and the records in them."""
+        size, _ = counts.classes(self.own - 1)
+        found = {}
+        for number in range(self.own, len(counts.tables), 2):
+            same = counts.kinds(number) == 1
+            found[counts.tables[number].name] = (int(same.sum()), int(size[same].sum()))
+        return found
+
+    def carried(self, counts: Counts) -> Iterator[str]:
+        """What carried columns disclose although the promise holds."""
+        classes = len(counts.classes(self.own - 1).size)
+        for at, (name, (groups, records)) in enumerate(self.homogeneous(counts).items()):
+            if len(counts.classes(self.own + 2 * at + 1).size) == counts.n > 1:
+                yield f"column {name!r} is different in every row: if it names or numbers people, it must not be published"
+            if groups:
+                yield (
+                    f"column {name!r} is the same for all records of one {self.shared} in {groups} of {classes} cases "
+                    f"({records} records): it is disclosed for them"
+                )
+
+
 @dataclass(frozen=True)
-class KPAnonymity(Guarantee):
+class KPAnonymity(_Envelopes):
     """Every envelope is shared by at least k records, and inside it every pattern by at least P."""
+
+    own: ClassVar[int] = 2
+    shared: ClassVar[str] = "envelope and pattern"
 
     k: int
     P: int
@@ -113,30 +157,28 @@ class KPAnonymity(Guarantee):
             "It says nothing about carried columns: if all records with one envelope and pattern share a value there, that value is disclosed."
         )
 
-    def verify(self, published: Table | Any) -> Verdict:
-        """Count how many records share each envelope, and inside it each pattern."""
-        table = _table(published)
-        if table.words is None:
+    def tables(self, schema: Schema) -> list[Table]:
+        """Envelopes, patterns inside them, and carried columns."""
+        if not schema.patterns:
             raise InputError("the table has no patterns: the columns 'pattern' and 'level' are needed")
-        envelopes, classes = classes_of(table)
-        shared, occurs = _sizes(envelopes), _sizes(classes)
-        witnesses = [
-            *impossible(table),
-            *_few_envelopes(shared, envelopes, self.k),
-            *_few_patterns(table, occurs, classes, self.P),
-        ]
+        return super().tables(schema)
+
+    def judge(self, counts: Counts) -> Verdict:
+        """Every envelope needs k records, and every pattern inside it P."""
+        shared, occurs = counts.classes(0).size, counts.classes(1).size
+        witnesses = [*counts.faults, *_few_envelopes(counts, self.k), *_few_patterns(counts, self.P)]
         if witnesses:
             return Verdict(Status.VIOLATED, self.words, "\n  ".join(witnesses))
         details = [
-            f"the smallest envelope is shared by {int(shared.min(initial=table.n))} records",
-            f"the rarest pattern inside an envelope occurs {int(occurs.min(initial=table.n))} times",
-            *_carried(table, classes, "envelope and pattern"),
+            f"the smallest envelope is shared by {shared.min(initial=counts.n)} records",
+            f"the rarest pattern inside an envelope occurs {occurs.min(initial=counts.n)} times",
+            *self.carried(counts),
         ]
         return Verdict(Status.HOLDS, self.words, details=tuple(details))
 
 
 @dataclass(frozen=True)
-class EnvelopeAnonymity(Guarantee):
+class EnvelopeAnonymity(_Envelopes):
     """Every envelope is shared by at least k records; nothing is promised of patterns, if there are any.
 
     Examples
@@ -146,6 +188,9 @@ class EnvelopeAnonymity(Guarantee):
     VIOLATED: 2-anonymity: every published envelope is shared by at least 2 records.
       row 3: its envelope is shared by 1 record only; 2 are needed
     """
+
+    own: ClassVar[int] = 1
+    shared: ClassVar[str] = "envelope"
 
     k: int
     #: the table has a pattern for every record, of which nothing is promised
@@ -174,18 +219,13 @@ class EnvelopeAnonymity(Guarantee):
             "outwards. It says nothing about carried columns: if all members of a group share a value there, that value is disclosed."
         )
 
-    def verify(self, published: Table | Any) -> Verdict:
-        """Count how many records share each envelope."""
-        table = _table(published)
-        envelopes, _ = classes_of(table)
-        shared = _sizes(envelopes)
-        witnesses = [*impossible(table), *_few_envelopes(shared, envelopes, self.k)]
+    def judge(self, counts: Counts) -> Verdict:
+        """Every envelope needs k records."""
+        witnesses = [*counts.faults, *_few_envelopes(counts, self.k)]
         if witnesses:
             return Verdict(Status.VIOLATED, self.words, "\n  ".join(witnesses))
-        details = (
-            f"the smallest envelope is shared by {int(shared.min(initial=table.n))} records",
-            *_carried(table, envelopes, "envelope"),
-        )
+        smallest = counts.classes(0).size.min(initial=counts.n)
+        details = (f"the smallest envelope is shared by {smallest} records", *self.carried(counts))
         return Verdict(Status.HOLDS, self.words, details=details)
 
 
@@ -200,7 +240,7 @@ def homogeneous(classes: Indices, column: pl.Series) -> Mask:
     """
     if not len(classes):
         return np.zeros(0, dtype=np.bool_)
-    code = _codes(column)
+    code = cell_codes(one_zero(column))
     low = np.full(int(classes.max()) + 1, np.iinfo(np.int64).max)
     high = np.full(int(classes.max()) + 1, np.iinfo(np.int64).min)
     np.minimum.at(low, classes, code)
@@ -210,19 +250,6 @@ def homogeneous(classes: Indices, column: pl.Series) -> Mask:
 
 
 # -- looking at the table ---------------------------------------------------------------------------------------------
-
-
-def _table(published: Table | Any) -> IntervalTable:
-    return read_table(as_frame(published) if isinstance(published, Dataset) else published)
-
-
-def _codes(column: pl.Series) -> Indices:
-    """A number for every different cell as it is written: floats by their bits, all else by equality."""
-    if column.dtype in (pl.Int64, pl.Float64) and not column.null_count():
-        values: Indices = np.ascontiguousarray(column.to_numpy()).view(np.int64)
-        return values
-    texts = column.cast(pl.String).cast(pl.Categorical)
-    return texts.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 def _numbered(keys: AnyArray) -> Indices:
@@ -239,104 +266,42 @@ def classes_of(table: IntervalTable) -> tuple[Indices, Indices]:
     if written is None:
         bounds = np.hstack([table.lo, table.hi]).view(np.int64)
     else:
-        bounds = np.column_stack([_codes(written[name]) for name in written.columns if name not in (WORD, LEVEL)])
+        bounds = np.column_stack([cell_codes(written[name]) for name in written.columns if name not in (WORD, LEVEL)])
     envelopes = _numbered(bounds)
     if table.words is None or table.levels is None:
         return envelopes, envelopes
-    words = _codes(pl.Series(table.words, dtype=pl.String) if written is None else written[WORD])
-    levels = table.levels if written is None else _codes(written[LEVEL])
+    words = cell_codes(pl.Series(table.words, dtype=pl.String) if written is None else written[WORD])
+    levels = table.levels if written is None else cell_codes(written[LEVEL])
     return envelopes, _numbered(np.column_stack([envelopes, words, levels]))
 
 
-def _sizes(classes: Indices) -> Indices:
-    """For each record the number of records of its class."""
-    count: Indices = np.bincount(classes)[classes] if len(classes) else np.zeros(0, dtype=np.int64)
-    return count
+def _few(counts: Counts, table: int, least: int) -> Iterator[tuple[str, int, int]]:
+    """The first classes with too few records: their rows in words, their number, and the first of them."""
+    size, first = counts.classes(table)
+    few = np.flatnonzero(size < least)
+    for number in few[np.argsort(first[few])][:TOLD].tolist():
+        chosen = np.zeros(len(size), dtype=np.bool_)
+        chosen[number] = True
+        yield rows_told(*counts.members(table, chosen)), int(size[number]), int(first[number])
 
 
-def _rows(rows: Indices) -> str:
-    return ("row " if len(rows) == 1 else "rows ") + some((rows + 1).tolist())
-
-
-def impossible(table: IntervalTable, before: int = 0) -> Iterator[str]:
-    """What no envelope and no pattern can be; `before` is the number of rows in the files before this one.
-
-    Examples
-    --------
-    >>> table = IntervalTable(("1",), np.array([[2.0], [1.0]]), np.array([[1.0], [1.0]]), ("a", "c"), np.array([2, 2]))
-    >>> list(impossible(table))
-    ['row 1: lo_1 is 2, above hi_1, 1', 'row 2: the pattern c has a letter that level 2 does not have (its letters are a to b)']
-    """
-    crossed = table.lo > table.hi
-    for row, at in np.argwhere(crossed)[:TOLD].tolist():
-        label = table.labels[at]
-        yield f"row {before + row + 1}: {LOW}{label} is {table.lo[row, at]:g}, above {HIGH}{label}, {table.hi[row, at]:g}"
-    if (more := int(crossed.sum()) - TOLD) > 0:
-        yield f"... and {more} more bounds in the wrong order"
-    if table.words is None or table.levels is None:
-        return
-    first: dict[tuple[str, int], int] = {}
-    for row, pair in enumerate(zip(table.words, table.levels.tolist(), strict=True)):
-        first.setdefault(pair, row)
-    wrong = [
-        f"row {before + row + 1}: {problem}"
-        for (word, level), row in first.items()
-        if (problem := _wrong_word(word, level))
-    ]
-    yield from wrong[:TOLD]
-    if len(wrong) > TOLD:
-        yield f"... and {len(wrong) - TOLD} more patterns that cannot be"
-
-
-def _wrong_word(word: str, level: int) -> str:
-    if not 1 <= level <= HIGHEST_LEVEL:
-        return f"the level {level} is not between 1 and {HIGHEST_LEVEL}"
-    if not word:
-        return "the pattern is empty"
-    last = chr(ord("a") + level - 1)
-    if any(not "a" <= letter <= last for letter in word):
-        return f"the pattern {word} has a letter that level {level} does not have (its letters are a to {last})"
-    return ""
-
-
-def _few_envelopes(shared: Indices, envelopes: Indices, k: int) -> Iterator[str]:
-    few = np.flatnonzero(shared < k)
-    for number in list(dict.fromkeys(envelopes[few].tolist()))[:TOLD]:
-        rows = np.flatnonzero(envelopes == number)
-        whose, many = ("its", "record") if len(rows) == 1 else ("their", "records")
-        yield f"{_rows(rows)}: {whose} envelope is shared by {len(rows)} {many} only; {k} are needed"
-    if (more := len(set(envelopes[few].tolist())) - TOLD) > 0:
+def _few_envelopes(counts: Counts, k: int) -> Iterator[str]:
+    for rows, size, _ in _few(counts, 0, k):
+        whose, many = ("its", "record") if size == 1 else ("their", "records")
+        yield f"{rows}: {whose} envelope is shared by {size} {many} only; {k} are needed"
+    if (more := int((counts.classes(0).size < k).sum()) - TOLD) > 0:
         yield f"... and {more} more envelopes that are shared by fewer than {k} records"
 
 
-def _few_patterns(table: IntervalTable, occurs: Indices, classes: Indices, P: int) -> Iterator[str]:
-    assert table.words is not None
-    assert table.levels is not None
-    few = np.flatnonzero(occurs < P)
-    for number in list(dict.fromkeys(classes[few].tolist()))[:TOLD]:
-        rows = np.flatnonzero(classes == number)
-        whose, verb = ("its", "record has") if len(rows) == 1 else ("their", "records have")
-        pattern = f"the pattern {table.words[rows[0]]} (level {table.levels[rows[0]]})"
-        yield f"{_rows(rows)}: inside {whose} envelope only {len(rows)} {verb} {pattern}; {P} are needed"
-    if (more := len(set(classes[few].tolist())) - TOLD) > 0:
+def _few_patterns(counts: Counts, P: int) -> Iterator[str]:
+    for rows, size, first in _few(counts, 1, P):
+        whose, verb = ("its", "record has") if size == 1 else ("their", "records have")
+        chunk, row = counts.chunk_with(first)
+        table = chunk.table
+        assert table is not None
+        assert table.words is not None
+        assert table.levels is not None
+        pattern = f"the pattern {table.words[row]} (level {table.levels[row]})"
+        yield f"{rows}: inside {whose} envelope only {size} {verb} {pattern}; {P} are needed"
+    if (more := int((counts.classes(1).size < P).sum()) - TOLD) > 0:
         yield f"... and {more} more patterns that fewer than {P} records of their envelope have"
-
-
-def _carried(table: IntervalTable, classes: Indices, what: str) -> Iterator[str]:
-    """What the carried columns give away although the promise holds."""
-    for name in table.others.columns:
-        column = table.others[name]
-        if table.n > 1 and column.n_unique() == table.n:
-            yield f"column {name!r} is different in every row: if it names or numbers people, it must not be published"
-        same = homogeneous(classes, column)
-        if same.any():
-            groups = len(set(classes[same].tolist()))
-            yield disclosed(name, what, groups, len(set(classes.tolist())), int(same.sum()))
-
-
-def disclosed(name: str, what: str, groups: int, classes: int, records: int) -> str:
-    """A carried column that some classes have in common, in words."""
-    return (
-        f"column {name!r} is the same for all records of one {what} in {groups} of {classes} cases "
-        f"({records} records): it is disclosed for them"
-    )

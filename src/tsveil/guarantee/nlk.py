@@ -18,6 +18,10 @@ is hard in general (it contains set cover), but not for the tables at hand:
 The search has a limit. When it is reached the verdict is "unknown", never "holds". Nothing here is shared with the methods that
 make such tables.
 
+Clusters are counted chunk by chunk, and so are the small cells of each series. If some series are open, series are brought together to be searched: all of
+them, or, of a table with more than `chunks.TOGETHER` cells, the open ones and those that cannot be left out. These depend on the published rows
+alone, not on how they are cut into chunks.
+
 References
 ----------
 .. [1] S. Kessler, E. Buchmann, T. Burghardt, K. Böhm, Pattern-sensitive time-series anonymization and its application to
@@ -35,21 +39,30 @@ VIOLATED: (1,2,3)-anonymity: ...
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from tsveil import progress
 from tsveil._types import AnyArray, Array, ArrayLike, Indices, Mask
-from tsveil.data.dataset import Dataset
+from tsveil.data.dataset import Block, Dataset
+from tsveil.data.store import opened
+from tsveil.engine.base import Result, Task
 from tsveil.errors import InputError, ParameterError, some
-from tsveil.guarantee.base import Guarantee, Status, Verdict
+from tsveil.guarantee import chunks
+from tsveil.guarantee.base import Status, Verdict
+from tsveil.guarantee.chunks import Schema
+from tsveil.guarantee.counting import ROWS, Counts, Table, class_of_rows, classes_in, rows_told
+from tsveil.guarantee.verify import Counted
 
 #: nodes of the search trees, all series together, after which the verdict is "unknown"
 NODE_LIMIT = 2_000_000
 #: nodes for one series in the first round; what is undecided gets ten times more in the next
 FIRST_ROUND = 200
+#: comparisons of cells after which the series that cannot be left out of a large table are not looked for
+COMPARED = 2**36
 
 
 @dataclass(frozen=True)
@@ -98,8 +111,13 @@ def verify_nlk(Y: ArrayLike, n: int, l: int, k: int, *, node_limit: int = NODE_L
     """
     table = _table(Y)
     check_nlk("verify_nlk", n, l, k, records=table.shape[0], points=table.shape[1])
-    promise = NLKAnonymity(n, l, k, node_limit=node_limit)
-    return promise.judge([Part("", [str(t + 1) for t in range(table.shape[1])], table)])
+    cube = table if table.ndim == 3 else table[:, :, None]
+    labels = tuple(str(t + 1) for t in range(cube.shape[1]))
+    columns = [tuple(f"{label} {dimension}" for label in labels) for dimension in range(cube.shape[2])]
+    blocks = tuple(Block(f"{at}" if at else "", own, labels=labels) for at, own in enumerate(columns))
+    values = np.ascontiguousarray(cube.transpose(0, 2, 1)).reshape(len(cube), -1)
+    data = Dataset(values, blocks, pl.DataFrame())
+    return NLKAnonymity(n, l, k, "record" if table.ndim == 3 else "block", node_limit).verify(data)
 
 
 def check_nlk(who: str, n: int, l: int, k: int, *, records: int, points: int) -> None:
@@ -120,15 +138,15 @@ def check_nlk(who: str, n: int, l: int, k: int, *, records: int, points: int) ->
 
 
 class Part(NamedTuple):
-    """A table to be judged: what it is called, the names of its points, its published values."""
+    """Time points to be judged together: what they are called, the names of the points, and their tables."""
 
     name: str
-    points: list[str]
-    table: AnyArray
+    points: Sequence[str]
+    tables: range
 
 
 @dataclass(frozen=True)
-class NLKAnonymity(Guarantee):
+class NLKAnonymity(Counted):
     """Who knows n values of a series can infer fewer than l-n others.
 
     Examples
@@ -173,42 +191,50 @@ class NLKAnonymity(Guarantee):
             f"against an intruder who knows more than {self.n} values, or values of several series of a person."
         )
 
-    def verify(self, published: Dataset) -> Verdict:
-        """Search an attack on the published values."""
-        first = published.blocks[0]
-        if self.scope == "record":
-            lengths = {len(block) for block in published.blocks}
-            if len(lengths) > 1:
-                raise InputError(
-                    f"points of several dimensions need series of the same length. Got {some(sorted(lengths))} points\n"
-                    "  options: scope='block' checks each series by itself"
-                )
-            stacked = np.stack([published.block(block.name) for block in published.blocks], axis=2)
-            parts = [Part("", list(first.labels or first.columns), stacked)]
-        else:
-            parts = [
-                Part(f"block {block.name!r}", list(block.labels or block.columns), published.block(block.name))
-                for block in published.blocks
-            ]
-        for part in parts:
-            check_nlk("NLKAnonymity", self.n, self.l, self.k, records=len(part.table), points=len(part.points))
-        return self.judge(parts)
+    def tables(self, schema: Schema) -> list[Table]:
+        """One for each time point."""
+        if self.scope == "block":
+            return [Table(column, (column,)) for column in schema.columns]
+        lengths = {len(block) for block in schema.blocks}
+        if len(lengths) > 1:
+            raise InputError(
+                f"points of several dimensions need series of the same length. Got {some(sorted(lengths))} points\n"
+                "  options: scope='block' checks each series by itself"
+            )
+        points = zip(*(block.columns for block in schema.blocks), strict=True)
+        return [Table(columns[0], columns) for columns in points]
 
-    def judge(self, parts: list[Part]) -> Verdict:
-        """The verdict on some tables: the promise must hold for each of them."""
+    def parts(self, schema: Schema) -> list[Part]:
+        """Each block by itself, or the points of all blocks together."""
+        found: list[Part] = []
+        at = 0
+        for block in schema.blocks[:1] if self.scope == "record" else schema.blocks:
+            name = f"block {block.name!r}" if block.name and self.scope == "block" else ""
+            found.append(Part(name, block.labels or block.columns, range(at, at + len(block))))
+            at += len(block)
+        return found
+
+    def judge(self, counts: Counts) -> Verdict:
+        """The promise must hold for each part."""
         details: list[str] = []
         unknown = ""
+        parts = self.parts(counts.chunks.schema)
         for part in parts:
-            finding = find_violation(_table(part.table), self.n, self.l, self.k, node_limit=self.node_limit)
-            if finding.attack is not None:
+            check_nlk("NLKAnonymity", self.n, self.l, self.k, records=counts.n, points=len(part.points))
+        for part in parts:
+            finding = self._searched(counts, part)
+            if isinstance(finding, Finding) and finding.attack is not None:
                 what = f"{part.name}, " if part.name else ""
                 return Verdict(Status.VIOLATED, self.words, what + finding.attack.told(part.points, self.k))
             what = f"{part.name}: " if part.name else ""
+            if not isinstance(finding, Finding):
+                unknown = unknown or f"{what}{finding}"
+                continue
             if finding.undecided:
-                rows = some([f + 1 for f in finding.undecided])
+                rows = rows_told([f + 1 for f in finding.undecided[:ROWS]], len(finding.undecided))
                 unknown = unknown or (
                     f"{what}the search was stopped after {finding.nodes} nodes with {len(finding.undecided)} series undecided "
-                    f"({'row' if len(finding.undecided) == 1 else 'rows'} {rows}): allow more (node_limit), or protect with other parameters"
+                    f"({rows}): allow more (node_limit), or protect with other parameters"
                 )
             details.append(
                 f"{what}{finding.counted} series have too few values in small clusters for any attack, {finding.searched} were searched"
@@ -216,6 +242,36 @@ class NLKAnonymity(Guarantee):
         if unknown:
             return Verdict(Status.UNKNOWN, self.words, unknown)
         return Verdict(Status.HOLDS, self.words, details=tuple(details))
+
+    def _searched(self, counts: Counts, part: Part) -> Finding | str:
+        """What the search finds in one part, or why there is none; series are numbered by their rows."""
+        given = {"first": part.tables.start, "last": part.tables.stop, "k": self.k, "least": self.l - self.n}
+        found = counts.chunks.map(small_cells, "Counting small clusters", **given)
+        suspects = sum(int(one["suspects"]) for one in found)
+        if not suspects:
+            return Finding(Status.HOLDS, None, counts.n, 0, (), 0)
+        rows = np.arange(counts.n)
+        cells = counts.n * len(part.points)
+        if cells > chunks.TOGETHER:
+            if suspects * cells > COMPARED:
+                return (
+                    f"{suspects} of {counts.n} series have {self.l - self.n} or more values in small clusters: too many to be searched "
+                    "in a table of this size"
+                )
+            rows = _needed(counts, part)
+            if len(rows) * len(part.points) > chunks.TOGETHER:
+                return (
+                    f"{suspects} of {counts.n} series have {self.l - self.n} or more values in small clusters, and {len(rows)} series would "
+                    f"have to be searched together: more than {chunks.TOGETHER} values"
+                )
+        codes, sizes = _clusters(counts, part, rows)
+        finding = search_attack(codes, sizes, self.n, self.l, self.k, node_limit=self.node_limit)
+        return replace(
+            finding,
+            attack=finding.attack and replace(finding.attack, series=int(rows[finding.attack.series])),
+            counted=counts.n - suspects,
+            undecided=tuple(rows[list(finding.undecided)].tolist()),
+        )
 
 
 class _Plain(str):
@@ -240,6 +296,85 @@ def _table(Y: ArrayLike) -> AnyArray:
     if not np.isfinite(table).all():
         raise InputError("the published values must be finite numbers; some are missing or infinite")
     return table
+
+
+# -- the chunks -------------------------------------------------------------------------------------------------------------
+
+
+def small_cells(task: Task) -> Result:
+    """Find the series of one chunk that have too many values in small clusters."""
+    store, at = opened(task["store"]), int(task["at"])
+    cells: AnyArray = np.zeros(0, dtype=np.int64)
+    for number, table in enumerate(range(int(task["first"]), int(task["last"]))):
+        small = classes_in(store, table).size < int(task["k"])
+        own = small[class_of_rows(store, at, table)].astype(np.int64)
+        cells = cells + own if number else own
+    suspects = np.flatnonzero(cells >= int(task["least"]))
+    store.put(f"verify-{at}.suspects", suspects)
+    return {"suspects": len(suspects)}
+
+
+def needed_rivals(task: Task) -> Result:
+    """Find the series of one chunk that cannot be left out when the suspects of all chunks are searched."""
+    store, at = opened(task["store"]), int(task["at"])
+    tables = range(int(task["first"]), int(task["last"]))
+    codes = np.stack([class_of_rows(store, at, table) for table in tables], axis=1)
+    others = np.ones(len(codes), dtype=np.bool_)
+    others[store.get(f"verify-{at}.suspects")] = False
+    rows = np.flatnonzero(others)
+    found: list[Indices] = []
+    for suspect in store.get("verify-suspects", whole=True):
+        found.append(rows[_hardest_of(codes[rows] != suspect)])
+    store.put(f"verify-{at}.rivals", np.concatenate(found))
+    store.put(f"verify-{at}.rivals.ends", np.cumsum([0, *map(len, found)]))
+    return {}
+
+
+def _hardest_of(differs: Mask) -> Indices:
+    """As `hardest`; equal rows, of which there are many, are first reduced to the first of them."""
+    _, first = np.unique(np.packbits(differs, axis=1), axis=0, return_index=True)
+    first.sort()
+    return first[hardest(differs[first])]
+
+
+def _needed(counts: Counts, part: Part) -> Indices:
+    """The rows of the suspects, and for each of them of the other series that an attack can hardly exclude.
+
+    Each chunk hands over its own; what is hardest among these is hardest among all.
+    """
+    store, starts = counts.chunks.store, counts.starts[:-1]
+    own = [store.get(f"verify-{at}.suspects", whole=True) for at in range(len(starts))]
+    suspects = np.concatenate([start + rows for start, rows in zip(starts, own, strict=True)])
+    codes, _ = _clusters(counts, part, suspects, renumbered=False)
+    store.put("verify-suspects", np.ascontiguousarray(codes.T))
+    given = {"first": part.tables.start, "last": part.tables.stop}
+    counts.chunks.map(needed_rivals, "Looking for series that cannot be left out", **given)
+    ends = [store.get(f"verify-{at}.rivals.ends", whole=True) for at in range(len(starts))]
+    rivals = [store.get(f"verify-{at}.rivals", whole=True) + start for at, start in enumerate(starts)]
+    every = np.unique(np.concatenate(rivals))
+    theirs, _ = _clusters(counts, part, every, renumbered=False)
+    needed = np.zeros(len(every), dtype=np.bool_)
+    for number in range(len(suspects)):
+        mine = np.concatenate([one[end[number] : end[number + 1]] for one, end in zip(rivals, ends, strict=True)])
+        place = np.searchsorted(every, np.sort(mine))
+        needed[place[_hardest_of((theirs[:, place] != codes[:, [number]]).T)]] = True
+    return np.union1d(suspects, every[needed])
+
+
+def _clusters(counts: Counts, part: Part, rows: Indices, *, renumbered: bool = True) -> tuple[AnyArray, AnyArray]:
+    """Clusters and their sizes at these rows (in their order), points by series; clusters of some rows are numbered below their number."""
+    store = counts.chunks.store
+    codes = np.empty((len(part.points), len(rows)), dtype=np.int32)
+    sizes = np.empty_like(codes)
+    cuts = np.searchsorted(rows, counts.starts)
+    for point, table in enumerate(part.tables):
+        for at, start in enumerate(counts.starts[:-1]):
+            own = slice(cuts[at], cuts[at + 1])
+            codes[point, own] = class_of_rows(store, at, table)[rows[own] - start]
+        sizes[point] = classes_in(store, table).size[codes[point]]
+        if renumbered and len(rows) < counts.n:
+            codes[point] = np.unique(codes[point], return_inverse=True)[1]
+    return codes, sizes
 
 
 # -- the search ------------------------------------------------------------------------------------------------------------
@@ -423,10 +558,8 @@ def _search(
     return {FOUND: Status.VIOLATED, NONE: Status.HOLDS}.get(outcome, Status.UNKNOWN), nodes, known
 
 
-def hardest(rows: Mask, most: int | None = None) -> Indices:
-    """The rows that contain no other row (one of equal ones), the shortest first: hitting these hits all.
-
-    When there are more than `most` of them, the search for others that they spare ends early.
+def hardest(rows: Mask) -> Indices:
+    """The rows that contain no other row (the first of equal ones), the shortest first: hitting these hits all.
 
     Examples
     --------
@@ -436,7 +569,7 @@ def hardest(rows: Mask, most: int | None = None) -> Indices:
     """
     left = np.argsort(rows.sum(axis=1), kind="stable")
     at = 0
-    while at < len(left) and (most is None or at <= most):
+    while at < len(left):
         contains = ~(rows[left[at]] & ~rows[left[at + 1 :]]).any(axis=1)
         left = np.concatenate([left[: at + 1], left[at + 1 :][~contains]])
         at += 1

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
-from tsveil.data.dataset import Dataset
-from tsveil.guarantee.base import Guarantee, Status, Verdict
-from tsveil.guarantee.k_anonymity import KAnonymity, Scope, rows_by_scope
+from tsveil.guarantee.base import Status, Verdict
+from tsveil.guarantee.chunks import Schema
+from tsveil.guarantee.counting import Counts, Table
+from tsveil.guarantee.k_anonymity import KAnonymity, Scope
+from tsveil.guarantee.verify import Counted
 
 
 @dataclass(frozen=True)
-class PSensitive(Guarantee):
+class PSensitive(Counted):
     """Every published row of values is shared by at least k records with at least p values of each named column.
 
     Examples
@@ -50,24 +51,30 @@ class PSensitive(Guarantee):
     def _plain(self) -> KAnonymity:
         return KAnonymity(self.k, self.scope, self.blocks)
 
-    def verify(self, published: Dataset) -> Verdict:
-        """Count records and confidential values of each published row."""
-        plain = self._plain.verify(published)
+    def tables(self, schema: Schema) -> list[Table]:
+        """Those of k-anonymity, and inside their groups the values of each named column."""
+        plain = self._plain.tables(schema)
+        return plain + [
+            Table(column, (column,), inside=number) for number in range(len(plain)) for column in self.columns
+        ]
+
+    def judge(self, counts: Counts) -> Verdict:
+        """k-anonymity first; then the first group with too few values is the witness."""
+        plain = self._plain.judge(counts)
         if not plain.holds:
             return Verdict(plain.status, self.words, plain.witness)
-        for what, rows in rows_by_scope(published, self.scope):
-            row = pl.Series("row", [row.tobytes() for row in np.ascontiguousarray(rows)])
-            for column in self.columns:
-                # The column gets a name of ours, so that it may be called anything.
-                frame = pl.DataFrame([row, published.others[column].alias("value")]).with_row_index("at", offset=1)
-                counted = frame.group_by("row").agg(pl.len(), pl.col("at").min(), pl.col("value").n_unique())
-                few = counted.filter(pl.col("value") < self.p).sort("at")
-                if len(few):
-                    first = few.row(0, named=True)
-                    return Verdict(
-                        Status.VIOLATED,
-                        self.words,
-                        f"{what}: the {first['len']} records that share the values of row {first['at']} have {first['value']} of "
-                        f"{self.p} values of {column!r}",
-                    )
+        for number, table in enumerate(counts.tables):
+            if table.inside is None:
+                continue
+            values = counts.kinds(number)
+            few = np.flatnonzero(values < self.p)
+            if len(few):
+                size, first = counts.classes(table.inside)
+                worst = few[first[few].argmin()]
+                return Verdict(
+                    Status.VIOLATED,
+                    self.words,
+                    f"{counts.tables[table.inside].name}: the {size[worst]} records that share the values of row {first[worst] + 1} have "
+                    f"{values[worst]} of {self.p} values of {table.name!r}",
+                )
         return Verdict(Status.HOLDS, self.words, details=plain.details)

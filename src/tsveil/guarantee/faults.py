@@ -1,0 +1,65 @@
+"""What no published envelope and no pattern can be: found in each chunk, and told as if the table had never been cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tsveil.data.intervals import HIGH, LOW, IntervalTable
+from tsveil.engine.base import Result
+
+#: the alphabet is a to z
+HIGHEST_LEVEL = 26
+#: violations of one kind that are spelled out
+TOLD = 3
+
+
+def faults_of(table: IntervalTable) -> Result:
+    """Bounds in the wrong order (how many, and the first of them), and every pattern that cannot be, with its row and the reason.
+
+    Examples
+    --------
+    >>> faults_of(IntervalTable(("1",), np.array([[2.0], [1.0]]), np.array([[1.0], [1.0]]), ("a", "c"), np.array([2, 2])))
+    {'crossed': 1, 'bounds': [[0, 'lo_1 is 2, above hi_1, 1']], 'words': [[1, 'c', 2, 'the pattern c has a letter that level 2 does not have (its letters are a to b)']]}
+    """
+    crossed = table.lo > table.hi
+    bounds = []
+    for row, at in np.argwhere(crossed)[:TOLD].tolist():
+        label = table.labels[at]
+        bounds.append([row, f"{LOW}{label} is {table.lo[row, at]:g}, above {HIGH}{label}, {table.hi[row, at]:g}"])
+    pairs = (
+        []
+        if table.words is None or table.levels is None
+        else list(zip(table.words, table.levels.tolist(), strict=True))
+    )
+    wrong = {pair: why for pair in set(pairs) if (why := _wrong_word(*pair))}
+    words = sorted([pairs.index(pair), *pair, why] for pair, why in wrong.items())
+    return {"crossed": int(crossed.sum()), "bounds": bounds, "words": words}
+
+
+def _wrong_word(word: str, level: int) -> str:
+    if not 1 <= level <= HIGHEST_LEVEL:
+        return f"the level {level} is not between 1 and {HIGHEST_LEVEL}"
+    if not word:
+        return "the pattern is empty"
+    last = chr(ord("a") + level - 1)
+    if any(not "a" <= letter <= last for letter in word):
+        return f"the pattern {word} has a letter that level {level} does not have (its letters are a to {last})"
+    return ""
+
+
+def told(faults: Sequence[Result | None], starts: Sequence[int]) -> Iterator[str]:
+    """The faults of all chunks in words; `starts` has the number of rows before each chunk."""
+    found = [(start, one) for start, one in zip(starts, faults, strict=False) if one]
+    bounds = [f"row {start + row + 1}: {text}" for start, one in found for row, text in one["bounds"]]
+    yield from bounds[:TOLD]
+    if (more := sum(one["crossed"] for _, one in found) - TOLD) > 0:
+        yield f"... and {more} more bounds in the wrong order"
+    words: dict[tuple[str, int], str] = {}
+    for start, one in found:
+        for row, word, level, why in one["words"]:
+            words.setdefault((word, level), f"row {start + row + 1}: {why}")
+    yield from list(words.values())[:TOLD]
+    if len(words) > TOLD:
+        yield f"... and {len(words) - TOLD} more patterns that cannot be"
