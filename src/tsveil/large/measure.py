@@ -1,87 +1,79 @@
-"""The score card of a release in many files: what was lost (`losses`) and what still leaks (`linkage`), put together."""
+"""The score card of a release in many files, and what was found of each record, for the owner: a file for each published one.
+
+private/risk has the risk of each record, with the columns of a small release's risk file. It is written when all records were attacked;
+the risk of a sample says nothing of the others. private/attribute_disclosure lists the records whose carried values are given away.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 import polars as pl
 
-from tsveil.data.store import Store
-from tsveil.engine.base import Engine, Result
-from tsveil.large.columns import PERCENTS
-from tsveil.large.job import Job
-from tsveil.large.linkage import Attacked, attacked, column_attacks
-from tsveil.large.losses import attribute_losses
-from tsveil.large.people import told
-from tsveil.large.risk import write_risks
-from tsveil.measure import microdata
-from tsveil.measure.forecast import MODELS, fitting_models
-from tsveil.measure.scorecard import Scorecard
-from tsveil.measure.series import MEANINGS, with_meanings
+from tsveil.attack.pieces import Columns, Pieces, opened_files
+from tsveil.data.store import Store, opened, put_file
+from tsveil.engine.base import Engine, Result, Task
+from tsveil.large import given_away
+from tsveil.large.job import Job, load
+from tsveil.measure.evaluate import measured
+from tsveil.measure.scorecard import Measured, Scorecard, record_risks
 
 
-def scorecard(store: Store, job: Job, files: Sequence[Result], engine: Engine) -> tuple[Scorecard, dict[str, int]]:
-    """Loss and risk of the whole release, and for each carried column the number of records whose value is given away.
-
-    What was found of each record is written to the private folder.
-    """
-    found = attacked(store, job, files, engine)
-    write_risks(store, job, found, engine)
-    card = _of_series(job, files, found) if job.source.series else _of_attributes(store, job, found)
-    return card, found.given_away
+def files_of(job: Job) -> Pieces:
+    """The published files and their originals."""
+    sizes = tuple(stop - start for start, stop in map(job.file_range, range(job.files)))
+    blocks = tuple(Columns(role.name, role.columns, role.times) for role in job.source.blocks)
+    return Pieces(blocks, sizes, sizes, numbered=True)
 
 
-def _of_series(job: Job, files: Sequence[Result], found: Attacked) -> Scorecard:
-    def mean(name: str, figure: str) -> float:
-        return math.fsum(one["series"][name][figure] * one["records"] for one in files) / job.n
-
-    per_series = {}
-    for role in job.source.series:
-        one = {figure: mean(role.name, figure) for figure in ("IL1.1", "IL1.2", "IL2", "IL3", "ID")}
-        one["IL1"] = (one["IL1.1"] + one["IL1.2"]) / 2
-        one["IL"] = (one["IL1"] + one["IL2"] + one["IL3"]) / 3
-        per_series[role.name] = one
-    figures = {
-        figure: float(np.mean([one[figure] for one in per_series.values()]))
-        for figure in ("IL1", "IL2", "IL3", "IL", "IL1.1", "IL1.2")
-    }
-    options = {"ties": "expected", "dr1": "max", "normalise": "global", "scaling": "original", "variant": "default"}
-    figures |= {figure: float(np.mean(rates)) for figure, rates in found.by_known.items()}
-    figures["DR1"] = max(figures[figure] for figure in ("EULD", "STSLD") if figure in figures)
-    figures["ID"] = float(np.mean([one["ID"] for one in per_series.values()]))
-    figures["DR"] = (figures["DR1"] + figures["ID"]) / 2
-    figures["score"] = (figures["IL"] + figures["DR"]) / 2
-    shortest = min(len(role.columns) for role in job.source.series)
-    if left_out := [name for name in MODELS if name not in fitting_models(shortest)]:
-        options["models left out"] = f"{', '.join(left_out)} (series of {shortest} points are too short for them)"
-    shown = with_meanings([figure for figure in found.by_known if figure not in MEANINGS])
-    attributes = [role.name for role in job.source.blocks if role.times is None]
-    return _card(job, figures, per_series, options, shown, found, attributes)
+def scorecard(store: Store, job: Job, engine: Engine) -> tuple[Scorecard, dict[str, int]]:
+    """Loss and risk of the whole release, and for each carried column the number of records whose value is given away."""
+    files = files_of(job)
+    options: dict[str, Any] = {"models": "fitting"} if files.series else {}
+    found = measured(
+        store, files, engine, method=job.method, settings=job.settings, targets="all" if job.people == 0 else job.people, **options
+    )  # fmt: skip
+    counts = _given_away(store, job, found, engine)
+    if found.of_all:
+        (Path(job.place) / "private" / "risk").mkdir()
+        more = {"places": found.attacked.places, "disclosed": list(found.attacked.disclosed)}
+        tasks = [{"store": store.handle, "at": at, **more} for at in range(job.files)]
+        engine.map(write_risk, tasks, "Writing the risk of each record")
+    return found.card(store, files), counts
 
 
-def _of_attributes(store: Store, job: Job, found: Attacked) -> Scorecard:
-    figures = attribute_losses(store, job)
-    width = len(job.source.columns)
-    options = {"score": "max", "known": f"1 to {width} attributes", "ties": "expected", "scaling": "original"}
-    figures |= {figure: float(np.mean(rates)) for figure, rates in found.by_known.items()}
-    strongest = max(found.by_known, key=lambda figure: figures[figure])
-    options["strongest"] = next(run.title for run in column_attacks(job) if run.figure == strongest)
-    figures["DR1"] = figures[strongest]
-    figures["ID"] = 100 * found.hits / (job.n * width * len(PERCENTS))
-    figures["DR"] = (figures["DR1"] + figures["ID"]) / 2
-    figures["score"] = (figures["IL"] + figures["DR"]) / 2
-    return _card(job, figures, {}, options, microdata.MEANINGS, found, [])
+def _given_away(store: Store, job: Job, found: Measured, engine: Engine) -> dict[str, int]:
+    if not job.source.confidential:
+        return {}
+    every = [{"store": store.handle, "at": at} for at in range(job.files)]
+    carried = engine.map(carried_by_file, every, "Looking at what is carried")
+    tasks = given_away.tasks(store, job, found.attacked.distinct, [one["carried"] for one in carried])
+    counts = [one["records"] for one in engine.map(given_away.merged, tasks, "Comparing what is carried")]
+    (Path(job.place) / "private" / "attribute_disclosure").mkdir()
+    engine.map(list_given_away, [{**task, "merges": len(tasks)} for task in every], "Writing what is given away")
+    return {name: sum(each) for name, each in zip(job.source.confidential, zip(*counts, strict=True), strict=True)}
 
 
-def _card(
-    job: Job, figures: dict[str, float], per_series: dict[str, dict[str, float]], options: dict[str, str],
-    meanings: dict[str, tuple[str, str]], found: Attacked, left_out: list[str],
-) -> Scorecard:  # fmt: skip
-    options["people"] = told(job, found.people)
-    if found.skipped:
-        options["skipped"] = "; ".join(found.skipped)
-    if missing := [*left_out, *found.not_measured]:
-        options["not measured"] = ", ".join(missing)
-    return Scorecard(figures, per_series, pl.DataFrame(), options, meanings, found.by_known)
+def carried_by_file(task: Task) -> Result:
+    """What the groups of one published file carry."""
+    store = opened(task["store"])
+    return {"carried": given_away.in_file(store, load(store), int(task["at"]))}
+
+
+def list_given_away(task: Task) -> Result:
+    """The records of one published file whose carried values are given away."""
+    store = opened(task["store"])
+    given_away.listed(store, load(store), int(task["at"]), int(task["merges"]))
+    return {}
+
+
+def write_risk(task: Task) -> Result:
+    """The risk of the records of one published file."""
+    store, files = opened_files(task)
+    name = f"part-{int(task['at']):05d}.parquet"
+    private = Path(load(store).place) / "private"
+    known = pl.read_parquet(private / "id_map" / name, columns=["original"], glob=False)
+    risks = known.hstack(record_risks(store, files, int(task["at"]), task["places"], task["disclosed"]))
+    put_file(private / "risk" / name, lambda path: risks.write_parquet(path))
+    return {}

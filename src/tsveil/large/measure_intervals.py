@@ -17,11 +17,11 @@ import polars as pl
 
 from tsveil._types import AnyArray, Array, Indices, Mask
 from tsveil.attack.kp import envelope_linkages
+from tsveil.attack.targets import affordable, border_of, in_words, rows_of
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.store import Store, opened
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.large.job import Job, load
-from tsveil.large.people import border_of, rows_of, told, wanted
 from tsveil.measure.kp import (
     NEAREST,
     IntervalCard,
@@ -87,7 +87,7 @@ def _nearest_of_all(store: Store, files: Sequence[Result], side: str) -> Indices
 def _people(job: Job) -> int:
     """How many people are looked for: each is compared with the different envelopes of every file."""
     envelopes = job.files * min(job.file_rows, job.n // int(job.settings["k"]))
-    return wanted(job, COST * envelopes)
+    return affordable(job.n, COST * envelopes, job.people)
 
 
 @lru_cache(maxsize=4)
@@ -185,7 +185,7 @@ def interval_card(
         **_query_error(store, job, files).figures,
         **breach_figures(chances),
     }
-    people = told(job, {name: len(chance) for name, chance in chances.items()})
+    people = in_words(job.n, {name: len(chance) for name, chance in chances.items()})
     if people != "all records":
         people += "; the worst is the worst of these"
     return IntervalCard(figures, pl.DataFrame(), homogeneous, options={"people": people})

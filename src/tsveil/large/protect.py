@@ -30,6 +30,7 @@ import numpy as np
 
 from tsveil import progress
 from tsveil._types import Array
+from tsveil.attack.targets import checked_targets
 from tsveil.data.dataset import as_seen
 from tsveil.data.store import Folder, Store
 from tsveil.data.write import complete_folder
@@ -43,7 +44,6 @@ from tsveil.large.job import Job, Unit
 from tsveil.large.known_values import singled_out
 from tsveil.large.measure_intervals import interval_card
 from tsveil.large.parts import Tree, grown, joined
-from tsveil.large.people import checked_people
 from tsveil.large.source import MOST, SHARED, Source
 from tsveil.large.verify import class_words, verify_files
 from tsveil.large.ways import least_part, leaves_of, promise, sized, space, units_of, warnings_of
@@ -57,6 +57,7 @@ from tsveil.protect.rank_swap import RankSwap
 from tsveil.randomness import fresh_seed, secret_numbers, secret_order, sub_seed
 from tsveil.release import MARKER, free_name, readme, refuse_unverified
 from tsveil.report.large import large_report
+from tsveil.transform.exact import total
 
 #: values that are read at a time, and the fewest records: wide records come in pieces that are worth a task
 CHUNK_VALUES, CHUNK_ROWS = 2**22, 4096
@@ -144,7 +145,7 @@ def protect_folder(
         chunk=chunk,
         file_rows=chunk,
         sample=max(2, min(SAMPLE_ROWS, SAMPLE_VALUES // width)),
-        people=checked_people(people),
+        people=checked_targets(people),
         out_width=made_width(method, width),
     )
     seed = fresh_seed() if seed is None else seed
@@ -188,7 +189,7 @@ def protect_folder(
                 if disclosed
             )
         else:
-            card, given_away = measure.scorecard(store, job, files, running)
+            card, given_away = measure.scorecard(store, job, running)
         alone = singled_out(store, job, running) if isinstance(method, NLK) else {}
         warnings += tuple(found.warning(name, int(method.settings()["n"])) for name, found in alone.items())
         with progress.step("Writing the reports"):
@@ -379,7 +380,7 @@ def _facts(job: Job, done: list[tuple[Unit, list[Result]]], files: list[Result],
     if isinstance(method := job.chosen(), NLK):
         facts["heuristic"] = "peel" if method.heuristic == "auto" else method.heuristic
     if "sse" in files[0]:
-        facts["sum of squared errors"] = float(np.sum([one["sse"] for one in files]))
+        facts["sum of squared errors"] = total(*(one["sse"] for one in files))
     for unit, found in done:
         own: dict[str, Any] = {
             "parts": len(found),

@@ -28,9 +28,11 @@ from tsveil.engine.base import Result, Task
 from tsveil.errors import EngineError
 from tsveil.large.intervals import table_of
 from tsveil.large.job import Job, load
+from tsveil.large.known_values import SINGLED
 from tsveil.large.parts import Tree, sampled
 from tsveil.large.source import EXACT, MOST, as_values, unreadable
 from tsveil.large.ways import leaf_of, protected
+from tsveil.measure.sse import squared_errors
 from tsveil.protect.base import decimals_of
 from tsveil.randomness import secret_name
 
@@ -262,10 +264,7 @@ def protect(task: Task) -> Result:
 
 
 def assemble(task: Task) -> Result:
-    """Write one published file with its private twin, and measure it."""
-    from tsveil.large.linkage import column_attacks
-    from tsveil.large.losses import file_figures
-
+    """Write one published file with its private twin, and keep both sides of it for measuring."""
     store, job, at = at_store(task)
     start, stop = job.file_range(at)
     X, Y, groups = file_values(store, job, task["parts"], at)
@@ -290,7 +289,12 @@ def assemble(task: Task) -> Result:
         f"group of {unit.name}": groups[:, number] for number, unit in enumerate(job.units) if groups[0, number] >= 0
     }
     put_file(place / "private" / "id_map" / stem, lambda path: pl.DataFrame({**known, **labels}).write_parquet(path))
-    return file_figures(store, job, at, X, Y, by_columns=bool(column_attacks(job)))
+    store.put(f"original-{at}", np.ascontiguousarray(X.T))
+    store.put(f"released-{at}", np.ascontiguousarray(Y.T))
+    if job.method == "nlk":
+        # Published rows are in random order, so the first ones are a sample.
+        store.put(f"people-{at}.out", Y[:SINGLED])
+    return {"records": len(X), "sse": squared_errors(X, Y)}
 
 
 def _assemble_intervals(
