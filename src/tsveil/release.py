@@ -152,7 +152,8 @@ class Release:
         )
         if self.groups:
             pl.DataFrame({"original": ids, **self._group_columns()}).write_csv(private / "groups.csv")
-        card.per_record.write_csv(private / "risk.csv")
+        if "risk" in card.per_record.columns:  # of a sample of targets there is no risk of the others
+            card.per_record.write_csv(private / "risk.csv")
         given_away = self.attribute_disclosure()
         if self.data.confidential:
             given_away.listed(ids).write_csv(private / "attribute_disclosure.csv")

@@ -73,7 +73,8 @@ def protected(name: str, folder: Path, *, asked: int | str | None = None) -> tup
 
 def in_order(release: LargeRelease) -> list[int]:
     """The published rows of the records, in the order of the input."""
-    return np.argsort(private(release.folder)["original"].to_numpy()).tolist()
+    rows: list[int] = np.argsort(private(release.folder)["original"].to_numpy()).tolist()
+    return rows
 
 
 def evaluated(original: Dataset, out: Dataset, method: Method, **options: Any) -> Scorecard:

@@ -24,6 +24,7 @@ from tsveil.errors import ParameterError
 from tsveil.measure.evaluate import measured, scorecard
 from tsveil.measure.scorecard import Scorecard
 from tsveil.registry import method
+from tsveil.release import Release
 
 N = 120
 
@@ -103,13 +104,10 @@ def check(data: Dataset, released: Dataset, folder: Path, made: dict[str, Any], 
         assert card.per_series == whole.per_series
         assert card.options == whole.options
         assert card.meanings == whole.meanings
-        assert found.of_all == (len(whole.per_record) > 0)
-        if found.of_all:
-            parts = [found.risks(store, files, at) for at in range(len(files.original))]
-            numbers = files.numbers(store)
-            assert_frame_equal(
-                pl.concat(parts)[np.argsort(numbers).tolist()], whole.per_record.drop("original"), check_exact=True
-            )
+        assert found.of_all == ("risk" in whole.per_record.columns)
+        parts = [found.risks(store, files, at) for at in range(len(files.original))]
+        mine = pl.concat(parts)[np.argsort(files.numbers(store)).tolist()]
+        assert_frame_equal(mine, whole.per_record.drop("original"), check_exact=True)
     return whole
 
 
@@ -126,7 +124,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def made_by(name: str, data: Dataset) -> tuple[Dataset, dict[str, Any]]:
     chosen = method(name, METHODS[name])
-    return chosen.protect(data, seed=3).data, {"method": name, "settings": chosen.settings()}
+    release = chosen.protect(data, seed=3)
+    assert isinstance(release, Release)
+    return release.data, {"method": name, "settings": chosen.settings()}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -164,8 +164,9 @@ def test_a_release_of_unknown_making(tmp_path: Path) -> None:
 
 
 def test_microaggregated_patterns(tmp_path: Path) -> None:
-    released = method("nlk", {"n": 2, "l": 4, "k": 3}).protect(DATA["two series"], seed=3).data
-    check(DATA["two series"], released, tmp_path, {"method": "nlk"}, {"models": "fitting"})
+    release = method("nlk", {"n": 2, "l": 4, "k": 3}).protect(DATA["two series"], seed=3)
+    assert isinstance(release, Release)
+    check(DATA["two series"], release.data, tmp_path, {"method": "nlk"}, {"models": "fitting"})
 
 
 @pytest.mark.parametrize(
@@ -212,7 +213,7 @@ def test_options_of_series(name: str, options: dict[str, Any], tmp_path: Path) -
 
 def test_models_of_ones_own_are_for_data_in_memory(tmp_path: Path) -> None:
     data = DATA["series"]
-    own = {"models": {"last": lambda rows: np.repeat(rows[:, -1:], 3, axis=1)}}
+    own: dict[str, Any] = {"models": {"last": lambda rows: np.repeat(rows[:, -1:], 3, axis=1)}}
     assert scorecard(data, data, **own)["IL3"] == 0.0
     files = in_pieces(store := Folder(tmp_path), data, data.values, [60], None)
     with pytest.raises(ParameterError, match="a model of your own runs on data in memory only"):
@@ -221,7 +222,7 @@ def test_models_of_ones_own_are_for_data_in_memory(tmp_path: Path) -> None:
 
 def test_series_beside_attributes(tmp_path: Path) -> None:
     frame = pl.DataFrame(walks(9, 1), schema=[f"x{at}" for at in range(9)]).hstack(FRAME.select("a0", "a1"))
-    blocks = {"x": {"columns": frame.columns[:9], "kind": "series"}, "a": ["a0", "a1"]}
+    blocks: dict[str, Any] = {"x": {"columns": frame.columns[:9], "kind": "series"}, "a": ["a0", "a1"]}
     data = Dataset.from_frame(frame, blocks=blocks)
     released, made = made_by("mdav", data)
     card = check(data, released, tmp_path, made, {"models": "fitting"})

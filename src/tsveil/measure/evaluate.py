@@ -103,7 +103,7 @@ def scorecard(
     files = _files(store, original, protected, truth)
     found = measured(store, files, Here(), method=method, settings=settings, **options)
     left_out = [block.name for block in original.blocks if not block.is_series] if original.series else []
-    frame = found.risks(store, files, 0).insert_column(0, original.ids.alias("original")) if found.of_all else None
+    frame = found.risks(store, files, 0).insert_column(0, original.ids.alias("original"))
     return replace(found, left_out=left_out).card(store, files, frame)
 
 

@@ -70,7 +70,8 @@ class Scorecard(Mapping[str, float]):
     figures: Mapping[str, float]
     #: series -> its own figures
     per_series: Mapping[str, Mapping[str, float]]
-    #: a row per record: id, chance of each linkage, share of values disclosed, loss (NaN: not released), and the risk (the better linkage)
+    #: a row per record: id, the risk (the better linkage) and the chance of each linkage if all records were attacked, share of values
+    #: disclosed, loss (NaN: not released)
     per_record: pl.DataFrame
     #: how it was measured: option -> value
     options: Mapping[str, str]
@@ -169,8 +170,8 @@ class Measured:
 def record_risks(
     store: Store, files: Pieces, at: int, places: Mapping[str, tuple[str, int]], intervals: Sequence[int]
 ) -> pl.DataFrame:
-    """The risk of each original record of a piece, in its order, if all were targets: chance of each linkage, share of values disclosed
-    and loss (NaN: not released).
+    """What was found of each original record of a piece, in its order: share of values disclosed and loss (NaN: not released), and before
+    them, if all records were targets, the risk and the chance of each linkage.
 
     `places` says where the chances are kept, `intervals` are the columns that were looked at for interval disclosure of attributes.
     """
@@ -183,7 +184,7 @@ def record_risks(
         disclosed = store.get(f"record-disclosed-{at}", whole=True)
     return pl.DataFrame(
         {
-            "risk": np.max(list(chances.values()), axis=0),
+            **({"risk": np.max(list(chances.values()), axis=0)} if chances else {}),
             **{f"linked_by_{figure}": chance for figure, chance in chances.items()},
             "values_disclosed": disclosed,
             "loss": store.get(f"record-loss-{at}", whole=True),
