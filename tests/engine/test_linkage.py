@@ -15,7 +15,6 @@ from polars.testing import assert_frame_equal
 import tsveil as tv
 from engine_files import private, published, walks, write_files
 from tsveil.attack import run, targets
-from tsveil.attack.candidates import marks
 from tsveil.data.dataset import Dataset
 from tsveil.engine.threads import LocalEngine
 from tsveil.large import given_away
@@ -130,15 +129,6 @@ def test_files_without_anybody_whom_the_intruder_knows(
     assert protected(name, tmp_path / "b", asked=2)[0].card.to_dict() == together.to_dict()
 
 
-def test_samples_hold_each_other_and_have_the_size_that_was_asked_for() -> None:
-    before: set[int] = set()
-    for asked in (1, 2, 50, 999, 1000):
-        rows = set(targets.rows_of(targets.border_of(1000, asked), 0, 1000).tolist())
-        assert len(rows) == asked
-        assert before <= rows
-        before = rows
-
-
 def test_all_are_targets_while_that_is_affordable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(targets, "PAIRS", 140_000)
     monkeypatch.setattr(targets, "PER_RECORD", 1)
@@ -204,13 +194,3 @@ def test_carried_values_that_groups_give_away(tmp_path: Path, monkeypatch: pytes
     assert told["attribute_disclosure"] == found.counts
     assert "given away" in (release.folder / "private" / "report.html").read_text()
     assert "given away" not in (release.folder / "published" / "report.html").read_text()
-
-
-def test_marks_are_equal_for_equal_rows_only() -> None:
-    rng = np.random.default_rng(1)
-    rows = rng.integers(0, 3, (2000, 5)).astype(float)
-    found = marks(rows)
-    _, by_rows = np.unique(rows, axis=0, return_inverse=True)
-    _, by_marks = np.unique(found, axis=0, return_inverse=True)
-    assert len(set(zip(by_rows.ravel().tolist(), by_marks.ravel().tolist(), strict=True))) == by_rows.max() + 1
-    assert by_marks.max() == by_rows.max()

@@ -135,15 +135,13 @@ class Pieces(msgspec.Struct, frozen=True):
     def rows(self, store: Store, side: Side, rows: Indices, columns: slice | Sequence[int] = slice(None)) -> Array:
         """Some rows of a file, in the order that is asked for."""
         sizes = self.original if side == "original" else self.released
-        found: Array | None = None
+        found = np.empty((len(rows), len(store.get(f"{side}-0")[columns])))
         for at in range(len(sizes)):
             start, stop = self.range(side, at)
             inside = np.flatnonzero((rows >= start) & (rows < stop))
             if len(inside):
-                part = store.get(f"{side}-{at}")[columns].T[rows[inside] - start]
-                found = np.empty((len(rows), part.shape[1])) if found is None else found
-                found[inside] = part
-        return store.get(f"{side}-0")[columns].T[:0] if found is None else found
+                found[inside] = store.get(f"{side}-{at}")[:, rows[inside] - start][columns].T
+        return found
 
     def own(self, store: Store, rows: Indices) -> Indices:
         """The released rows of some original records; -1: not released."""
@@ -201,7 +199,7 @@ class Targets:
         files = self.files
         if len(files.original) == 1 and len(self.rows) == files.n:
             return files.table(self.store, "original", 0, columns)
-        return np.ascontiguousarray(files.rows(self.store, "original", self.rows, columns))
+        return files.rows(self.store, "original", self.rows, columns)
 
 
 def opened_files(task: Task) -> tuple[Store, Pieces]:

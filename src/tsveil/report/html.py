@@ -48,7 +48,12 @@ LISTED = 10
 SERIES_LISTED = 20
 
 #: what an evaluation left out -> how the report begins to say so
-NOTES = {"targets": "Records attacked", "skipped": "Skipped", "models left out": "Forecasts left out", "not measured": "Not measured"}
+NOTES = {
+    "targets": "Records attacked",
+    "skipped": "Skipped",
+    "models left out": "Forecasts left out",
+    "not measured": "Not measured",
+}
 #: option of the evaluation -> value -> what it means
 OPTIONS: dict[str, dict[str, str]] = {
     "ties": {
