@@ -80,12 +80,14 @@ class Evaluation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True,
     counts: list[int] | None = None
     by: Literal["attributes", "blocks"] | None = None
     score: Literal["max", "classic", "rank-swap", "new"] | None = None
-    #: in parts only: how many records the intruder knows, see `tsveil.protect_folder`
+    #: how many records are attacked: the option `targets`
     people: int | Literal["all"] | None = None
 
     def options(self) -> dict[str, Any]:
         """Those of `tsveil.evaluate`."""
         found: dict[str, Any] = msgspec.to_builtins(self)
+        if self.people is not None:
+            found["targets"] = found.pop("people")
         return found
 
 

@@ -112,8 +112,8 @@ def card_table(card: Scorecard | IntervalCard) -> None:
     if isinstance(card, Scorecard):
         name, rate = card.best_attack
         console.print(f"Strongest attack: {card.options.get('strongest', card.meanings[name][0])}, {rate:.2f} %")
-        for note in ("people", "skipped", "models left out", "not measured"):
-            if note in card.options:
+        for note in ("targets", "skipped", "models left out", "not measured"):
+            if card.options.get(note, "all records") != "all records":
                 console.print(f"  {note}: {card.options[note]}", style="yellow", highlight=False)
 
 

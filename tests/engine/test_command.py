@@ -77,23 +77,24 @@ def test_a_plan_says_how_many_people_are_linked(folder: Path) -> None:
         code, shown = ran(folder, "--overwrite")
         assert code == 0, shown
         measured = json.loads((folder / "out" / "private" / "release.json").read_text())["measured"]
-        assert measured["people"].startswith(told)
+        assert measured["targets"].startswith(told)
         assert (folder / "out" / "private" / "risk").exists() == (asked == '"all"')
     for asked in ("0", '"some"'):
         (folder / "plan.toml").write_text(PLAN.replace("[output]", f"[evaluate]\npeople = {asked}\n[output]"))
         code, shown = ran(folder, "--overwrite")
         assert code == 2
-        assert "people" in shown
+        assert "people" in shown or "targets" in shown
 
 
-def test_people_are_for_releases_in_parts(folder: Path, curves: pl.DataFrame) -> None:
+def test_a_sample_is_attacked_of_data_in_memory_too(folder: Path, curves: pl.DataFrame) -> None:
     curves.write_parquet(folder / "all.parquet")
     plan = PLAN.replace('"in"', '"all.parquet"').replace("[output]", "[evaluate]\npeople = 20\n[output]")
     (folder / "plan.toml").write_text(plan)
     code, shown = ran(folder)
-    assert code == 2
-    assert "evaluate.people is for data that are protected in parts" in shown
-    assert not (folder / "out").exists()
+    assert code == 0, shown
+    assert "a random sample of 20 of 700 records" in " ".join(shown.split())
+    assert not (folder / "out" / "private" / "risk.csv").exists()
+    assert "Risk of each record" not in (folder / "out" / "private" / "report.html").read_text()
 
 
 def test_a_running_scheduler_is_used(folder: Path, client: Client) -> None:

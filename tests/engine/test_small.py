@@ -69,16 +69,17 @@ def test_everybody_has_company(method: Method, tmp_path: Path, curves: pl.DataFr
 def test_of_many_records_a_sample_is_looked_for_in_the_whole_release(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tsveil.large.people.PAIRS", 600)
-    monkeypatch.setattr("tsveil.large.people.PER_RECORD", 1)
+    monkeypatch.setattr("tsveil.attack.targets.EVERYBODY", 1)
+    monkeypatch.setattr("tsveil.attack.targets.PAIRS", 600)
+    monkeypatch.setattr("tsveil.attack.targets.PER_RECORD", 1)
     frame = request.getfixturevalue(kind)[:ROWS]
     one, three = (protect(tv.MDAV(k=3), frame, tmp_path, files) for files in (1, 3))
     assert isinstance(one.card, Scorecard)
     assert isinstance(three.card, Scorecard)
-    told = one.card.options["people"]
+    told = one.card.options["targets"]
     assert "a random sample of " in told
     assert f" of {ROWS} records, each linked against the whole release" in told
-    assert told == three.card.options["people"]
+    assert told == three.card.options["targets"]
     assert one.card.to_dict() == three.card.to_dict()
     # Groups of at least 3: whoever is looked for, a record is one of three at best.
     assert all(0 <= one.card[name] <= 100 / 3 + 1e-9 for name in one.card.by_known if name in ("EULD", "STSLD"))

@@ -24,7 +24,7 @@ from tsveil.attack.links import chance_of_links
 from tsveil.attack.probabilistic import probabilistic_prefixes
 from tsveil.attack.projected import projected_prefixes
 from tsveil.attack.rank_swap import rank_swap_prefixes
-from tsveil.measure.microdata import microdata_scorecard
+from tsveil.measure.evaluate import scorecard
 from tsveil.protect.projected import Projected
 from tsveil.protect.rank_swap import RankSwap
 from tsveil.protect.rank_swap_buckets import RankSwapBuckets
@@ -164,9 +164,7 @@ def test_circle_and_sphere(points: Array, k: int, linked: float, score: float) -
     blocks = {f"b{i}": names[i::different] for i in range(different)}
     data = tv.Dataset.from_frame(frame, blocks=blocks, times=dict.fromkeys(blocks))
     release = tv.MDAV(k=k).protect(data, seed=1)
-    card = microdata_scorecard(
-        data, release.data, method="mdav", settings={"k": k}, by="blocks", score="classic", scaling="own"
-    )
+    card = scorecard(data, release.data, method="mdav", settings={"k": k}, by="blocks", score="classic", scaling="own")
     assert card["IL"] == pytest.approx(0, abs=1e-9)
     assert card["DLD"] == pytest.approx(linked)
     assert card["PLD"] == pytest.approx(linked)

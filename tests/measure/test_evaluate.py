@@ -35,7 +35,7 @@ def test_the_order_of_the_files_does_not_matter(files: object) -> None:
     whole = tv.evaluate(original, released)
     shuffled = tv.evaluate(original.take(rng.permutation(60)), released.take(rng.permutation(60)), truth=truth)
     assert shuffled.to_dict() == pytest.approx(whole.to_dict(), rel=1e-9)
-    assert "people" not in shuffled.options
+    assert shuffled.options["targets"] == "60 known, 60 released, 60 in both"
 
 
 @pytest.mark.parametrize("files", [series_files, attribute_files])
@@ -43,7 +43,7 @@ def test_files_of_different_people(files: object) -> None:
     original, released, truth = files()  # type: ignore[operator]
     known, sample = original.take(np.arange(0, 25)), released.take(np.arange(10, 60))
     card = tv.evaluate(known, sample, truth=truth)
-    assert card.options["people"] == "25 known, 50 released, 15 in both"
+    assert card.options["targets"] == "25 known, 50 released, 15 in both"
     both = tv.evaluate(original.take(np.arange(10, 25)), released.take(np.arange(10, 25)))
     assert card["IL"] == pytest.approx(both["IL"])
     # The other records of the release hide people: with these alone the intruder would find more.

@@ -14,7 +14,8 @@ import naive_attacks as naive
 from tsveil.attack.distance import distance
 from tsveil.attack.fits import ATTACKS, fitting
 from tsveil.errors import InputError, ParameterError
-from tsveil.measure.microdata import MEANINGS, microdata_loss, microdata_scorecard, probabilistic_loss
+from tsveil.measure.evaluate import scorecard
+from tsveil.measure.microdata import MEANINGS, microdata_loss, probabilistic_loss
 
 
 @given(st.integers(0, 10**6), st.integers(2, 20), st.integers(1, 4), st.booleans())
@@ -116,7 +117,7 @@ def files(seed: int = 0, n: int = 120, columns: int = 6) -> tuple[np.ndarray, np
 def test_the_raw_file_scores_fifty() -> None:
     x, _ = files()
     data = naive.dataset(x, blocks=[3, 3])
-    card = microdata_scorecard(data, data)
+    card = scorecard(data, data)
     assert card["IL"] == card["PIL"] == 0
     assert card["DLD"] == card["ID"] == card["DR1"] == card["DR"] == 100
     assert card["score"] == 50
@@ -128,7 +129,7 @@ def test_the_scores() -> None:
     x, y = files()
     a, b = naive.dataset(x, blocks=[3, 3]), naive.dataset(y, blocks=[3, 3])
     cards = {
-        score: microdata_scorecard(a, b, method="rank-swap", settings={"p": 7.0}, score=score)
+        score: scorecard(a, b, method="rank-swap", settings={"p": 7.0}, score=score)
         for score in ("max", "classic", "rank-swap", "new")
     }
     best = cards["max"]
@@ -149,12 +150,12 @@ def test_the_scores() -> None:
 def test_what_is_known() -> None:
     x, y = files()
     a, b = naive.dataset(x, blocks=[2, 4]), naive.dataset(y, blocks=[2, 4])
-    card = microdata_scorecard(a, b, method="noise", known=["x3", "x0", "x5"], counts=[2, 3])
+    card = scorecard(a, b, method="noise", known=["x3", "x0", "x5"], counts=[2, 3])
     expected = [distance(a, b, known=known).rate for known in (["x3", "x0"], ["x3", "x0", "x5"])]
     assert card["DLD"] == pytest.approx(np.mean(expected))
     assert card.by_known["DLD"] == pytest.approx(expected)
     assert card.options["known"] == "2 to 3 attributes"
-    blocks = microdata_scorecard(a, b, method="projected", by="blocks", known=["b1", "b0"])
+    blocks = scorecard(a, b, method="projected", by="blocks", known=["b1", "b0"])
     expected = [distance(a, b, known=known).rate for known in (["b1"], ["b1", "b0"])]
     assert blocks["DLD"] == pytest.approx(np.mean(expected))
     assert blocks.options["known"] == "1 to 2 blocks"
@@ -164,7 +165,7 @@ def test_what_is_known() -> None:
 def test_a_row_per_record() -> None:
     x, y = files()
     a, b = naive.dataset(x, ids=[f"p{i}" for i in range(120)]), naive.dataset(y)
-    card = microdata_scorecard(a, b, method="rank-swap", settings={"p": 7.0})
+    card = scorecard(a, b, method="rank-swap", settings={"p": 7.0})
     frame = card.per_record
     assert frame["original"].to_list() == [f"p{i}" for i in range(120)]
     for figure in ("DLD", "PLD", "RSLD"):
@@ -179,11 +180,11 @@ def test_more_than_twelve_attributes() -> None:
     rng = np.random.default_rng(3)
     x = rng.normal(size=(60, 14))
     data, noisy = naive.dataset(x), naive.dataset(x + rng.normal(0, 0.1, x.shape))
-    card = microdata_scorecard(data, noisy, method="noise")
+    card = scorecard(data, noisy, method="noise")
     assert len(card.by_known["PLD"]) == 12
     assert "at most 12 known attributes and was left out" in card.options["skipped"]
     with pytest.raises(InputError, match="'classic' score needs PLD"):
-        microdata_scorecard(data, noisy, method="noise", score="classic", counts=[13, 14])
+        scorecard(data, noisy, method="noise", score="classic", counts=[13, 14])
 
 
 def test_bad_requests() -> None:
@@ -191,10 +192,10 @@ def test_bad_requests() -> None:
 
     data = naive.dataset(np.eye(4))
     with pytest.raises(ParameterError, match="'score' parameter of evaluate"):
-        microdata_scorecard(data, data, score="best")  # type: ignore[arg-type]
+        scorecard(data, data, score="best")
     series = tv.Dataset.from_arrays({"load": np.eye(4)})
-    with pytest.raises(InputError, match="no attributes"):
-        microdata_scorecard(series, series)
+    with pytest.raises(ParameterError, match="'score' parameter of evaluate is not for time series"):
+        scorecard(series, series, score="max")
 
 
 # -- which attacks fit ------------------------------------------------------------------------------------------------

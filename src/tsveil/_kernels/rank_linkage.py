@@ -140,14 +140,16 @@ def nearest_in_most_ranges(
     factor: Array,
     own: Indices,
     counter: Indices,
-) -> tuple[Indices, Indices, Indices, Indices]:
+) -> tuple[Indices, Array, Indices, Indices, Indices, Indices]:
     """The nearest among the records that lie inside the ranges of most columns (the annotated union).
 
     As above for all columns at once, but candidates come in the order of the file and order[j] sorts them by column j. A
     record that is in none of the first s ranges is in at most columns - s of them, so the search ends as soon as that is
-    less than the most found.
+    less than the most found. Gives the number of ranges and the distance as well, so that candidates may come in pieces.
     """
     n, columns = known.shape
+    ranges = np.zeros(n, np.int64)
+    least = np.full(n, np.inf)
     size = np.zeros(n, np.int64)
     tied = np.zeros(n, np.int64)
     link = np.full(n, -1, np.int64)
@@ -193,5 +195,8 @@ def nearest_in_most_ranges(
                 link[i] = min(link[i], u)
                 if u == own[i]:
                     hit[i] = 1
+        if size[i] > 0:
+            ranges[i] = most
+            least[i] = best
         counter[0] += 1
-    return size, tied, link, hit
+    return ranges, least, size, tied, link, hit

@@ -65,9 +65,10 @@ class Candidates:
     def by_first(self, count: int) -> Candidates:
         """The distinct rows of the first so many columns."""
         rows, at, label, _ = distinct_rows(self.rows[:, :count])
-        copies = np.zeros(len(rows), dtype=np.int64)
+        copies, first = np.zeros(len(rows), dtype=np.int64), self.first[at]
         np.add.at(copies, label, self.copies)
-        return Candidates(rows, self.first[at], copies, own_candidate(self.own, label))
+        np.minimum.at(first, label, self.first)
+        return Candidates(rows, first, copies, own_candidate(self.own, label))
 
 
 class Found(NamedTuple):

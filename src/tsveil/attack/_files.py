@@ -12,10 +12,34 @@ from tsveil._types import Array, Indices
 from tsveil.data.align import Truth, released_names
 from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError, Problems, some
-from tsveil.transform.normalise import Scaling
+from tsveil.transform.normalise import Scaling, ruler_of
 
 #: how a tie among t released records counts: 1/t, or the lowest row is taken
 Ties = Literal["expected", "first"]
+
+
+class HasName(Protocol):
+    """A block: columns with a name."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Its columns."""
+
+
+class HasColumns(Protocol):
+    """Data in columns, which blocks hold."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns."""
+
+    @property
+    def blocks(self) -> Sequence[HasName]:
+        """The blocks."""
 
 
 class HasData(Protocol):
@@ -83,7 +107,7 @@ def files(
     return Files(names, a, b, own_rows(original, protected, truth), protected)
 
 
-def known_columns(data: Dataset, known: Sequence[str] | None) -> tuple[str, ...]:
+def known_columns(data: HasColumns, known: Sequence[str] | None) -> tuple[str, ...]:
     """The columns that are meant by names of columns and blocks, in the order given; all when left out."""
     if known is None:
         return data.columns
@@ -199,12 +223,6 @@ def standardised(x: Array, by: Array) -> Array:
 
 
 def mean_and_deviation(x: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation (ddof 1) of each column; the order of the records changes no bit."""
-    ordered = np.sort(x, axis=0)
-    low = ordered[0]
-    width = ordered[-1] - low
-    unit = np.zeros_like(ordered)
-    np.divide(ordered - low, width, out=unit, where=width > 0)
-    mean = unit.sum(axis=0) / len(x)
-    deviation = np.sqrt(np.square(unit - mean).sum(axis=0) / max(len(x) - 1, 1))
-    return low + width * mean, width * deviation
+    """Mean and standard deviation (ddof 1) of each column; neither the order of the records nor the other columns change a bit."""
+    ruler = ruler_of(x, "component")
+    return np.ravel(ruler.low + ruler.width * ruler.mean), np.ravel(ruler.width * ruler.deviation)

@@ -143,6 +143,11 @@ def _check(pair: Files, align: Align, k: int | None, direction: Direction, ties:
     problems.raise_if_any()
 
 
+def ranges_of(x: Array, released: Array) -> tuple[Indices, Indices]:
+    """The ranges of the sorted released column that the values of the sorted original column can have become."""
+    return touched(x, released, released, x) if len(x) == len(released) else _neighbours(x, released, x)
+
+
 def touched(x: Array, released: Array, at_position: Array, values: Array) -> tuple[Indices, Indices]:
     """The range of the sorted released column that values can have become.
 

@@ -30,19 +30,23 @@ Links: distance linkage, 1 attribute known: 4.0 of 4 records re-identified (100.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from tsveil import progress
-from tsveil._types import Array
-from tsveil.attack._columns import Metric, nearest
+from tsveil._types import Array, Indices
+from tsveil.attack._columns import Candidates as Columns
+from tsveil.attack._columns import Metric, nearest, nearest_distinct
 from tsveil.attack._files import Files, HasData, Ties, files, on_one_scale, relative
 from tsveil.attack._neighbourhood import neighbourhood
 from tsveil.attack._one_to_one import one_to_one as assigned
+from tsveil.attack.candidates import Candidates, Found, nearest_in_pieces
 from tsveil.attack.links import Links
+from tsveil.attack.pieces import Side, Targets
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
+from tsveil.engine.base import Task
 from tsveil.engine.local import map_chunks
 from tsveil.errors import ParameterError, Problems
 from tsveil.transform.normalise import Scaling
@@ -158,3 +162,46 @@ def _blocked(pair: Files, a: Array, b: Array, factor: Array, metric: Metric, tie
         released=len(b),
         approximate=True,
     )
+
+
+# -- files in pieces --------------------------------------------------------------------------------------------------
+
+
+def link_by_distance(targets: Targets, task: Task) -> Array:
+    """The chances that some targets are linked right, with the first of some columns known.
+
+    `scales` are those of the columns: power of two and factor, or mean and deviation of either file.
+    """
+    columns, scales = task["columns"], task["scales"]
+    if task["scaling"] == "original":
+        power, factor = np.array([scale[0] for scale in scales]), relative(np.array([scale[1] for scale in scales]))
+    else:
+        factor = np.ones(len(columns))
+
+    def placed(table: Array, side: Side) -> Array:
+        if task["scaling"] == "original":
+            return np.asarray(np.ldexp(table, power))
+        mean, deviation = np.array([scale[2 if side == "original" else 3] for scale in scales]).T
+        return np.asarray(np.divide(table - mean, deviation, out=np.zeros_like(table), where=deviation > 0))
+
+    known = np.ascontiguousarray(placed(targets.values(columns), "original"))
+    return nearest_by_columns(
+        targets, known, lambda values: placed(values[:, columns], "released"), factor, task
+    )  # fmt: skip
+
+
+def nearest_by_columns(
+    targets: Targets, known: Array, placed: Callable[[Array], Array], factor: Array, task: Task
+) -> Array:
+    """The chances with the first columns known of where records are placed, for some numbers of columns."""
+    counts = task["counts"]
+
+    def search(some: Candidates, own: Indices) -> Found:
+        rows = np.ascontiguousarray(placed(some.values))
+        near = nearest_distinct(known, Columns(rows, some.lowest, some.copies, own), factor, "euclidean", counts)
+        best, tied, link, hit = (
+            np.stack(each, axis=1) for each in zip(*(near[count] for count in counts), strict=True)
+        )
+        return best, tied, link, hit
+
+    return nearest_in_pieces(targets, len(counts), task["ties"], search)

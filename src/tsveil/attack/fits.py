@@ -14,18 +14,16 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, Literal, Protocol
 
-from tsveil.attack.alignment import alignment, alignment_prefixes
-from tsveil.attack.distance import distance, distance_prefixes
+from tsveil.attack.alignment import alignment
+from tsveil.attack.distance import distance
 from tsveil.attack.links import Links
-from tsveil.attack.probabilistic import MOST, probabilistic, probabilistic_prefixes
-from tsveil.attack.projected import projected, projected_prefixes
-from tsveil.attack.rank_swap import UNKNOWN, Rule, rank_swap, rank_swap_prefixes, ranks_of
-from tsveil.data.dataset import Dataset
+from tsveil.attack.probabilistic import MOST, probabilistic
+from tsveil.attack.projected import projected
+from tsveil.attack.rank_swap import UNKNOWN, Rule, rank_swap, ranks_of
 
 #: methods that put similar records of a block into groups
 GROUPING = frozenset({"mdav", "v-mdav", "p-sensitive", "projected"})
@@ -111,6 +109,28 @@ FIGURES: dict[str, tuple[str, str]] = {
 }
 
 
+#: nearest by columns or by projections of blocks, by agreements, inside ranges of sorted columns (all or most of them)
+By = Literal["distance", "projection", "agreement", "ranks", "most ranks", "alignment"]
+
+
+class SizedBlock(Protocol):
+    """A block with a number of columns."""
+
+    def __len__(self) -> int: ...
+
+
+class Sized(Protocol):
+    """Data with a number of records, in blocks."""
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+
+    @property
+    def blocks(self) -> Sequence[SizedBlock]:
+        """Groups of columns."""
+
+
 @dataclass(frozen=True)
 class Run:
     """An attack with the settings that fit a release."""
@@ -118,37 +138,35 @@ class Run:
     figure: str
     #: what it does, in words
     title: str
-    #: called with original, released, known, counts and ties; gives the links for each number of known attributes
-    rounds: Callable[..., list[Links]]
+    #: the way of linking, see `attack.run`
+    by: By
     #: whether it counts known blocks rather than known attributes
     by_block: bool = False
-    #: whether it has the option `scaling`
-    scaled: bool = False
     #: the largest number of attributes that it takes
     most: int | None = None
     #: for an attack by ranks: how many ranks a value may have moved
     window: int | None = None
 
 
-def fitting(method: str | None, settings: Mapping[str, Any], data: Dataset) -> list[Run]:
+def fitting(method: str | None, settings: Mapping[str, Any], data: Sized) -> list[Run]:
     """The attacks to run on a release of this method with these parameters; all of them when it is None or nothing is known of it."""
     method = method if method in KNOWN else None
     runs = [
-        Run("DLD", "linkage by distance", distance_prefixes, scaled=True),
-        Run("PLD", "linkage by probability", probabilistic_prefixes, most=MOST),
+        Run("DLD", "linkage by distance", "distance"),
+        Run("PLD", "linkage by probability", "agreement", most=MOST),
     ]
     if method is None or method in RANKS:
         runs += _by_ranks(method, settings, data.n)
     # Microaggregation keeps the order of a column only where it treats columns one by one.
     single = all(len(block) == 1 for block in data.blocks)
     if method is None or method == "optimal-univariate" or (method in GROUPING and single):
-        runs.append(Run("ARLD", "linkage by alignment", alignment_prefixes))
+        runs.append(Run("ARLD", "linkage by alignment", "alignment"))
     if method is None or method in (ATTACKS["projected"].methods or ()):
-        runs.append(Run("ProjLD", "linkage by projections", projected_prefixes, by_block=True))
+        runs.append(Run("ProjLD", "linkage by projections", "projection", by_block=True))
     return runs
 
 
-def made_for_series(method: str | None, settings: Mapping[str, Any], data: Dataset) -> list[Run]:
+def made_for_series(method: str | None, settings: Mapping[str, Any], data: Sized) -> list[Run]:
     """The attacks of `fitting` that are made for what this method does to columns, for releases of time series.
 
     The linkages of series by values and by shape are run on every release; a method that swaps ranks or averages single columns leaves
@@ -169,7 +187,7 @@ def made_for_series(method: str | None, settings: Mapping[str, Any], data: Datas
 def _by_ranks(method: str | None, settings: Mapping[str, Any], n: int) -> list[Run]:
     def run(figure: str, window: int, rule: Rule) -> Run:
         title = f"linkage by {'most ' * (rule == 'union')}ranks, within {window}"
-        return Run(figure, title, partial(rank_swap_prefixes, window=window, rule=rule), window=window)
+        return Run(figure, title, "most ranks" if rule == "union" else "ranks", window=window)
 
     if method == "rank-swap-distribution":
         p = float(settings.get("p", UNKNOWN))

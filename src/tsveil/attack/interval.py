@@ -32,11 +32,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil._types import AnyArray, Array, Indices, Mask
 from tsveil.attack._files import HasData, files
+from tsveil.attack._sorted import Sorted
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError
+
+#: interval widths, in percent of the records
+PERCENTS = tuple(range(1, 11))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +69,7 @@ def interval(
     *,
     known: Sequence[str] | None = None,
     truth: Truth = None,
-    percents: Iterable[float] = tuple(range(1, 11)),
+    percents: Iterable[float] = PERCENTS,
 ) -> Intervals:
     """The share of values of the known attributes within w percent of the ranks around the released ones, for each w."""
     widths = [float(percent) for percent in percents]
@@ -79,8 +83,8 @@ def interval(
     n = len(pair.a)
     hits = np.zeros((len(widths), len(own), len(pair.names)), dtype=np.bool_)
     for j in range(len(pair.names)):
-        ordered = np.sort(pair.a[:, j])
-        gap = rank_gaps(ranks(ordered, pair.a[linked, j]), ranks(ordered, pair.b[own, j]))
+        x, y = Sorted(pair.a[:, j]), Sorted(pair.b[:, j])
+        gap = rank_gaps(x, y, linked, own)
         for w, width in enumerate(widths):
             hits[w, :, j] = gap * 100.0 <= width * n
     per_record = np.zeros(n)
@@ -106,7 +110,23 @@ def ranks(ordered: Array, x: Array) -> tuple[Indices, Indices]:
     )
 
 
-def rank_gaps(x: tuple[Indices, Indices], y: tuple[Indices, Indices]) -> Indices:
-    """The least difference of ranks between two intervals of ranks, pair by pair; 0 where they overlap."""
-    gap: Indices = np.maximum(0, np.maximum(x[0] - y[1], y[0] - x[1]))
+def rank_gaps(x: Sorted, y: Sorted, linked: Mask | slice, own: Indices | slice) -> Indices:
+    """The least differences between the ranks of some original values and of their released ones; 0 where their intervals of ranks overlap."""
+    first, last = (x.back(rank)[linked] for rank in ranks(x.ordered, x.ordered))
+    their_first, their_last = (y.back(rank)[own] for rank in ranks(x.ordered, y.ordered))
+    gap: Indices = np.maximum(0, np.maximum(first - their_last, their_first - last))
     return gap
+
+
+def disclosed_widths(x: Sorted, y: Sorted, own: Indices | None = None) -> AnyArray:
+    """How many of the interval widths 1, ..., 10 percent around its released value disclose each original value of a column.
+
+    `own` are the rows of the released values; 0 widths disclose a value that was not released (-1).
+    """
+    n = len(x.values)
+    linked: Mask | slice = slice(None) if own is None else own >= 0
+    gap = rank_gaps(x, y, linked, slice(None) if own is None else own[own >= 0]) * 100.0
+    hits = np.zeros(n, dtype=np.uint8)
+    for width in PERCENTS:
+        hits[linked] += gap <= width * n
+    return hits

@@ -51,10 +51,14 @@ from tsveil import progress
 from tsveil._types import AnyArray, Array, Indices, Mask
 from tsveil.attack._files import Files, HasData, Ties, files, on_one_scale
 from tsveil.attack._nearest import distinct_rows
+from tsveil.attack._sorted import Sorted
+from tsveil.attack.candidates import chances
 from tsveil.attack.distance import checked_counts
 from tsveil.attack.links import Links
+from tsveil.attack.pieces import Targets
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
+from tsveil.engine.base import Result, Task
 from tsveil.errors import ParameterError, Problems
 
 Agree = Literal["nearest", "within"]
@@ -336,15 +340,11 @@ class _Nearest(_Table):
         self.released = np.empty((len(pair.b), columns), dtype=np.int64)
         values = []
         for j in range(columns):
-            distinct, self.released[:, j] = np.unique(pair.b[:, j], return_inverse=True)
-            self.labels[:, j] = nearest_values(distinct, pair.a[:, j])
-            values.append(len(distinct))
+            self.labels[:, j], self.released[:, j], size = labels_of(Sorted(pair.a[:, j]), Sorted(pair.b[:, j]))
+            values.append(size)
         self.sizes = np.array(values, dtype=np.int64)
         self.distinct, _, _, self.copies = distinct_rows(self.released)
-        self.order = np.ascontiguousarray(np.argsort(self.released, axis=0, kind="stable").T)
-        self.starts = np.zeros((columns, int(self.sizes.max()) + 1), dtype=np.int64)
-        for j in range(columns):
-            self.starts[j, 1:] = np.cumsum(np.bincount(self.released[:, j], minlength=self.starts.shape[1] - 1))
+        self.order, self.starts = by_label(self.released, self.sizes)
 
     def counted(self, low: int, high: int) -> AnyArray:
         from tsveil._kernels.agreement import pattern_counts
@@ -382,6 +382,22 @@ class _Within(_Table):
         first_with_pattern_within(self.a, self.b, self.factor, self.tolerance, pattern, columns, chosen, link)
 
 
+def by_label(released: Indices, sizes: Indices) -> tuple[Indices, Indices]:
+    """The rows in the order of their labels, column by column, and where each label begins there."""
+    order = np.ascontiguousarray(np.argsort(released, axis=0, kind="stable").T)
+    starts = np.zeros((released.shape[1], int(sizes.max()) + 1), dtype=np.int64)
+    for j in range(released.shape[1]):
+        starts[j, 1:] = np.cumsum(np.bincount(released[:, j], minlength=starts.shape[1] - 1))
+    return order, starts
+
+
+def labels_of(x: Sorted, y: Sorted) -> tuple[AnyArray, AnyArray, int]:
+    """The labels of an original and of a released column, and their number: values agree where their labels are equal."""
+    values = np.unique(y.ordered)
+    ours, theirs = nearest_values(values, x.ordered), np.searchsorted(values, y.ordered)
+    return x.back(ours.astype(np.int32)), y.back(theirs.astype(np.int32)), len(values)
+
+
 def nearest_values(distinct: Array, x: Array) -> Indices:
     """The place of the nearest of some sorted values, the lower of two equally near.
 
@@ -415,3 +431,109 @@ def _check(
     if false_non_matches is not None and false_matches is None:
         problems.add("The 'false_non_matches' parameter needs 'false_matches' as well.")
     problems.raise_if_any()
+
+
+# -- files in pieces --------------------------------------------------------------------------------------------------
+#
+# The labels of all columns are in the store. Targets are gone through twice: agreements are counted, and weighed by how often they occur.
+
+#: agreements that are kept between the two passes: 4 bytes each
+KEPT = 2**28
+#: distinct rows whose agreements are counted at a time
+ROWS = 2**20
+
+
+def count_agreements(targets: Targets, task: Task) -> Result:
+    """How many pairs of the targets and released records agree in each pattern of columns."""
+    total = np.zeros(1 << max(task["counts"]), dtype=np.int64)
+    for low, _, table in _agreements(targets, task, stored=False):
+        total += table.sum(axis=0, dtype=np.int64)
+        if task["stored"]:
+            targets.store.put(_name(task, low), table)
+    return {"total": total.tolist()}
+
+
+def weights_by_count(total: Indices, counts: Sequence[int], pairs: int) -> dict[int, Array]:
+    """The weights of the patterns of the first so many columns, from the number of pairs with each pattern of all columns."""
+    return {
+        count: fellegi_sunter(total.reshape(-1, 1 << count).sum(axis=0), 1 / math.sqrt(pairs)).weights
+        for count in counts
+    }
+
+
+def link_by_agreement(targets: Targets, task: Task) -> Array:
+    """The chances that the targets are linked right to the released records of the largest weight."""
+    counts = task["counts"]
+    weights = {count: targets.store.get(f"weights-{count}", whole=True) for count in counts}
+    found = np.zeros((len(counts), len(targets)))
+    for low, high, table in _agreements(targets, task, stored=task["stored"]):
+        some = targets.taken(slice(low, high))
+        ours, theirs = (
+            _labels(some, task, side, rows) for side, rows in (("original", some.rows), ("released", some.own))
+        )
+        own = np.where(some.own >= 0, ((ours == theirs) << np.arange(ours.shape[1])).sum(axis=1), -1)
+        # Some at a time: a pattern more takes a float more for each of them.
+        step = max(1, PIECE >> max(counts))
+        for begin in range(0, high - low, step):
+            part = slice(begin, min(begin + step, high - low))
+            for at, count in enumerate(counts):
+                best, tied, at_best = heaviest(table[part], count, weights[count])
+                link = np.full(len(tied), -1, dtype=np.int64)
+                if task["ties"] == "first":
+                    _lower_links(some.taken(part), ours[part], at_best, count, task, link)
+                hit = (own[part] >= 0) & (weights[count][own[part] & ((1 << count) - 1)] == best)
+                found[at, low:high][part] = chances(tied, link, hit, some.taken(part), task["ties"])
+    return found
+
+
+def _name(task: Task, low: int) -> str:
+    return f"agreements-{task['at']}-{low}"
+
+
+def _labels(targets: Targets, task: Task, side: str, rows: Indices) -> Indices:
+    """The labels of some rows of a file, by the columns that the intruder knows at most."""
+    columns = task["columns"][: max(task["counts"])]
+    return np.stack([targets.store.get(f"labels-{side}-{column}")[rows] for column in columns], axis=1).astype(np.int64)
+
+
+def _agreements(targets: Targets, task: Task, *, stored: bool) -> Iterator[tuple[int, int, AnyArray]]:
+    """First and last of some targets, and how many released records agree with each in each pattern."""
+    from tsveil._kernels.agreement import pattern_counts
+
+    columns = max(task["counts"])
+    sizes = np.array(task["sizes"][:columns], dtype=np.int64)
+    first, copies = (targets.store.get(f"distinct.{what}", whole=True) for what in ("first", "copies"))
+    step = max(1, CELLS >> columns)
+    for low in range(0, len(targets), step):
+        high = min(low + step, len(targets))
+        if stored:
+            yield low, high, targets.store.get(_name(task, low), whole=True)
+            continue
+        ours = _labels(targets, task, "original", targets.rows[low:high])
+        table: AnyArray = np.zeros((high - low, 1 << columns), dtype=np.int32)
+        for begin in range(0, len(first), ROWS):
+            theirs = _labels(targets, task, "released", first[begin : begin + ROWS])
+            counted = pattern_counts(ours, theirs, copies[begin : begin + ROWS], sizes)
+            table = counted if len(first) <= ROWS else table + counted
+        yield low, high, table
+
+
+def _lower_links(targets: Targets, ours: Indices, at_best: Mask, count: int, task: Task, link: Indices) -> None:
+    """Find for each target the lowest released record among those of the largest weight."""
+    from tsveil._kernels.agreement import first_with_pattern
+
+    store, files = targets.store, targets.files
+    sizes = np.array(task["sizes"][: max(task["counts"])], dtype=np.int64)
+    first = store.get("distinct.first", whole=True)
+    numbers = files.numbers(store)[first] if files.numbered else first
+    in_order = np.argsort(numbers)
+    for begin in range(0, len(first), ROWS):
+        part = in_order[begin : begin + ROWS]
+        theirs = _labels(targets, task, "released", first[part])
+        order, starts = by_label(theirs, sizes)
+        missing = np.flatnonzero(link < 0)
+        place = np.full(len(link), -1, dtype=np.int64)
+        for pattern in np.flatnonzero(at_best[missing].any(axis=0)).tolist():
+            chosen = missing[at_best[missing, pattern]]
+            first_with_pattern(ours, theirs, order, starts, pattern, count, chosen, place)
+        link[place >= 0] = numbers[part][place[place >= 0]]

@@ -31,20 +31,24 @@ Links: zscores projection linkage, 2 blocks known: 75.5 of 100 records re-identi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil._types import Array, Indices
 from tsveil.attack._columns import nearest
 from tsveil.attack._files import Files, HasData, Ties, files
-from tsveil.attack.distance import checked_counts
+from tsveil.attack.distance import checked_counts, nearest_by_columns
 from tsveil.attack.links import Links
+from tsveil.attack.pieces import Targets
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
+from tsveil.engine.base import Task
 from tsveil.errors import ParameterError
-from tsveil.transform.projection import project
+from tsveil.transform.exact import product_totals, products
+from tsveil.transform.normalise import Ruler, ruler_of
+from tsveil.transform.projection import loadings_of, weighted_sum
 
 Projection = Literal["best", "pcp", "zscores"]
 
@@ -91,11 +95,15 @@ def projected_rounds(
             )
     blocks = _blocks(original, pair.names)
     wanted = checked_counts(counts, len(blocks))
-    # Sorted by value, so that means and loadings do not depend on the order of the file.
-    like = pair.b[np.lexsort(pair.b.T[::-1])]
+    rulers = [scale_of_column(column) for column in pair.b.T]
+    digits = [products(centred(pair.b, places, rulers)) for places in blocks]
     tried = []
     for how in ("pcp", "zscores") if projection == "best" else (projection,):
-        a, b = (_projections(table, like, blocks, how) for table in (pair.a, pair.b))
+        directions = [
+            Direction(places, [rulers[at] for at in places], weights_of(how, sums, [rulers[at] for at in places]))
+            for places, sums in zip(blocks, digits, strict=True)
+        ]
+        a, b = (projections(table, directions) for table in (pair.a, pair.b))
         rounds = nearest(pair, a, b, np.ones(len(blocks)), "euclidean", ties, wanted)
         tried.append(
             [
@@ -119,6 +127,59 @@ def _blocks(data: Dataset, names: Sequence[str]) -> list[list[int]]:
     return list(blocks.values())
 
 
-def _projections(table: Array, like: Array, blocks: list[list[int]], how: Literal["pcp", "zscores"]) -> Array:
-    columns = [project(table[:, places], how, like=like[:, places]) for places in blocks]
-    return np.ascontiguousarray(np.stack(columns, axis=1))
+# -- projections ------------------------------------------------------------------------------------------------------
+
+#: lowest value and width of a released column, and mean and deviation of what lies from 0 to 1 then
+Scale = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """How the columns of a block become one number: their places, scales and weights."""
+
+    places: Sequence[int]
+    scales: Sequence[Scale]
+    weights: Sequence[float]
+
+
+def scale_of_column(y: Array) -> Scale:
+    """The scale of a released column."""
+    ruler = ruler_of(np.ascontiguousarray(y)[:, None], "component")
+    low, width, mean, deviation = (
+        float(np.ravel(each)[0]) for each in (ruler.low, ruler.width, ruler.mean, ruler.deviation)
+    )
+    return low, width, mean, deviation
+
+
+def centred(table: Array, places: Sequence[int], scales: Sequence[Scale]) -> Array:
+    """Some columns of released records, each from -1 to 1 with the mean zero."""
+    low, width, mean = np.array([scales[at][:3] for at in places]).T
+    return Ruler(low, width, mean).measure(table[:, places])
+
+
+def weights_of(how: Literal["pcp", "zscores"], digits: Indices, scales: Sequence[Scale]) -> list[float]:
+    """The weights of a block's columns, from the sums of products of its centred columns (see `transform.exact.products`)."""
+    if how == "zscores":
+        return [1.0] * len(scales)
+    deviations = np.array([scale[3] for scale in scales])
+    loadings: list[float] = loadings_of(product_totals(digits) / np.outer(deviations, deviations)).tolist()
+    return loadings
+
+
+def projections(table: Array, directions: Sequence[Direction]) -> Array:
+    """The projection of each block, a column each."""
+    found = []
+    for direction in directions:
+        low, width, mean, deviation = np.array(direction.scales).T
+        z = Ruler(low, width, mean, deviation).measure(table[:, direction.places])
+        found.append(weighted_sum(z, np.array(direction.weights)))
+    return np.ascontiguousarray(np.stack(found, axis=1))
+
+
+def link_by_projection(targets: Targets, task: Task) -> Array:
+    """The chances that some targets of files in pieces are linked right, with the first 1, 2, ... blocks known."""
+    directions = [Direction(*each) for each in task["directions"]]
+    known = projections(targets.values(), directions)
+    return nearest_by_columns(
+        targets, known, lambda values: projections(values, directions), np.ones(len(directions)), task
+    )

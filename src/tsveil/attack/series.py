@@ -55,15 +55,18 @@ import numpy as np
 from tsveil import progress
 from tsveil._types import Array, Indices
 from tsveil.attack._files import HasData, Ties, own_rows, released_data
-from tsveil.attack._nearest import nearest
+from tsveil.attack._nearest import nearest, nearest_distinct
 from tsveil.attack._neighbourhood import neighbourhood
 from tsveil.attack._one_to_one import one_to_one as assigned
+from tsveil.attack.candidates import Candidates, Found, nearest_in_pieces
 from tsveil.attack.links import Links
+from tsveil.attack.pieces import Pieces, Side, Targets
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Block, Dataset
+from tsveil.engine.base import Task
 from tsveil.engine.local import map_chunks
 from tsveil.errors import InputError, ParameterError, Problems, some
-from tsveil.transform.normalise import How, Scaling
+from tsveil.transform.normalise import How, Ruler, Scaling, ruler_of
 from tsveil.transform.normalise import normalise as on_one_scale
 from tsveil.transform.statistics import slopes
 
@@ -267,3 +270,34 @@ def _round(curves: _Curves, count: int, ties: Ties, blocking: int | None) -> Lin
         released=len(b),
         approximate=blocking is not None,
     )
+
+
+# -- files in pieces --------------------------------------------------------------------------------------------------
+
+
+def link_by_series(targets: Targets, task: Task) -> Array:
+    """The chances that some targets are linked right, with the first 1, 2, ..., all series known; by values or by slopes."""
+    files, starts = targets.files, [0]
+    for block in files.series:
+        starts.append(starts[-1] + len(block) - (task["distance"] == "sts"))
+    known = _placed(targets.values(), files, task, "original")
+    borders = np.array(starts, dtype=np.int64)
+
+    def search(some: Candidates, own: Indices) -> Found:
+        rows = _placed(some.values, files, task, "released")
+        return nearest_distinct(known, rows, some.lowest, some.copies, own, borders)
+
+    return nearest_in_pieces(targets, len(files.series), task["ties"], search)
+
+
+def _placed(table: Array, files: Pieces, task: Task, side: Side) -> Array:
+    """Records where they are compared: each series on its scale, as values or as slopes."""
+    parts = []
+    for block, scale in zip(files.series, task["scales"][side], strict=True):
+        part = np.ascontiguousarray(table[:, files.span(block.name)])
+        if scale == "per-record":
+            part = ruler_of(part, "per-record").measure(part)
+        elif scale is not None:
+            part = Ruler(*(np.asarray(each) for each in scale)).measure(part)
+        parts.append(slopes(part, block.times) if task["distance"] == "sts" else part)
+    return np.ascontiguousarray(np.hstack(parts))

@@ -21,7 +21,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,8 @@ from tsveil.transform.statistics import per_record, series_table
 
 #: of the larger value: what rounding may have added to a difference
 SLACK = 2.0**-50
+#: the usual widths of intervals: 1 to 10 percent
+WIDTHS = tuple(percent / 100 for percent in range(1, 11))
 
 
 class IntervalDisclosure(NamedTuple):
@@ -70,12 +72,24 @@ def interval_disclosure(
             f"Got {[100 * width for width in widths]}."
         )
 
+    counts = disclosed_values(X, X2, widths)
+    return IntervalDisclosure(
+        shares_disclosed(counts.sum(axis=0), X.size), 100 * counts.sum(axis=1) / (X.shape[1] * len(widths))
+    )
+
+
+def disclosed_values(X: Array, X2: Array, widths: Sequence[float] = WIDTHS) -> Array:
+    """How many values of each record lie within the widths of the published ones, a column for each width."""
+
     def disclosed(original: Array, published: Array) -> Array:
         size = np.abs(published)
         difference = np.abs(original - published)
         difference -= SLACK * np.maximum(np.abs(original), size)
         return np.stack([(difference <= width * size).sum(axis=1) for width in widths], axis=1).astype(np.float64)
 
-    counts = per_record(disclosed, X, X2)
-    n, T = X.shape
-    return IntervalDisclosure(100 * counts.sum(axis=0) / (n * T), 100 * counts.sum(axis=1) / (T * len(widths)))
+    return per_record(disclosed, X, X2)
+
+
+def shares_disclosed(counts: Array, values: int) -> Array:
+    """The share of disclosed values for each width, in percent, from their numbers."""
+    return 100 * counts / values

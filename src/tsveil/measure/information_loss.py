@@ -28,16 +28,16 @@ Examples
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from tsveil._types import Array, ArrayLike
 from tsveil.errors import InputError, ParameterError
 from tsveil.measure.forecast import Forecaster, chosen_models, forecasts
+from tsveil.transform.exact import parts, total
 from tsveil.transform.statistics import Divisor, acf, means, per_record, series_table
 
 Variant = Literal["default", "paper"]
@@ -107,23 +107,10 @@ def series_loss(
         raise InputError(
             f"the original series have the shape {X.shape}, the protected ones {X2.shape}: both must agree"
         )
-    statistic = rel if variant == "default" else _signed_rel
-    with np.errstate(over="ignore", invalid="ignore"):  # told below, with the record
-        moved = statistic(means(X), means(X2))
-        correlations = statistic(acf(X, divisor=divisor), acf(X2, divisor=divisor)).mean(axis=1)
-        values = per_record(lambda a, b: rel(a, b).mean(axis=1), X, X2)
-        _check_finite(X, X2, moved + correlations + values)
-        ahead = np.mean(
-            [
-                rel(forecasts(model, X, name), forecasts(model, X2, name)).mean(axis=1)
-                for name, model in chosen_models(models).items()
-            ],
-            axis=0,
-        )
-        _check_finite(X, X2, ahead)
-    il1_1, il1_2, il2, il3 = _percent(moved), _percent(correlations), _percent(values), _percent(ahead)
-    statistics = (moved + correlations) / 2
+    lost = record_losses(X, X2, models=models, variant=variant, divisor=divisor)
+    il1_1, il1_2, il2, il3 = percents([lost.sums()], len(X))
     il1 = (il1_1 + il1_2) / 2
+    statistics = (lost.means + lost.correlations) / 2
     return SeriesLoss(
         il1_1=il1_1,
         il1_2=il1_2,
@@ -132,15 +119,59 @@ def series_loss(
         il3=il3,
         il=(il1 + il2 + il3) / 3,
         per_record_il1=100 * statistics,
-        per_record_il2=100 * values,
-        per_record_il3=100 * ahead,
-        per_record_il=100 * (statistics + values + ahead) / 3,
+        per_record_il2=100 * lost.values,
+        per_record_il3=100 * lost.forecasts,
+        per_record_il=lost.percent,
     )
 
 
-def _percent(shares: Array) -> float:
-    """The mean in percent; the sum is exact, so that the order of the records does not matter to the last bit."""
-    return 100 * math.fsum(shares) / len(shares)
+class RecordLosses(NamedTuple):
+    """The relative differences of each record, which depend on its values alone."""
+
+    means: Array
+    correlations: Array
+    values: Array
+    forecasts: Array
+
+    def sums(self) -> list[list[float]]:
+        """The exact sums of the four, as parts that can be merged (see `transform.exact`)."""
+        return [parts(one) for one in self]
+
+    @property
+    def percent(self) -> Array:
+        """The loss of each record in percent."""
+        found: Array = 100 * ((self.means + self.correlations) / 2 + self.values + self.forecasts) / 3
+        return found
+
+
+def record_losses(
+    X: Array,
+    X2: Array,
+    *,
+    models: Mapping[str, Forecaster] | Iterable[str | Forecaster] | None = None,
+    variant: Variant = "default",
+    divisor: Divisor = "T",
+) -> RecordLosses:
+    """What each record of some has lost."""
+    statistic = rel if variant == "default" else _signed_rel
+    with np.errstate(over="ignore", invalid="ignore"):  # told below, with the record
+        moved = statistic(means(X), means(X2))
+        correlations = statistic(acf(X, divisor=divisor), acf(X2, divisor=divisor)).mean(axis=1)
+        values = per_record(lambda a, b: rel(a, b).mean(axis=1), X, X2)
+        _check_finite(X, X2, moved + correlations + values)
+        ahead = np.zeros(len(X))
+        chosen = chosen_models(models)
+        for name, model in chosen.items():
+            ahead += rel(forecasts(model, X, name), forecasts(model, X2, name)).mean(axis=1)
+        ahead /= len(chosen)
+        _check_finite(X, X2, ahead)
+    return RecordLosses(moved, correlations, values, ahead)
+
+
+def percents(of_chunks: Sequence[Sequence[Sequence[float]]], n: int) -> tuple[float, float, float, float]:
+    """IL1.1, IL1.2, IL2 and IL3 of n records, from the sums of all chunks."""
+    il1_1, il1_2, il2, il3 = (100 * total(*sums) / n for sums in zip(*of_chunks, strict=True))
+    return il1_1, il1_2, il2, il3
 
 
 def _check_finite(X: Array, X2: Array, shares: Array) -> None:

@@ -36,24 +36,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
-from tsveil import progress
-from tsveil._types import Array, ArrayLike, Mask
-from tsveil.attack._files import Ties, files, known_columns
+from tsveil._types import Array, ArrayLike, Indices, Mask
+from tsveil.attack._files import Ties, known_columns
 from tsveil.attack.distance import checked_counts
-from tsveil.attack.fits import FIGURES, Run, fitting
-from tsveil.attack.interval import interval
-from tsveil.attack.links import Links
-from tsveil.data.align import Truth
-from tsveil.data.dataset import Dataset
-from tsveil.errors import InputError, ParameterError
-from tsveil.measure.scorecard import Scorecard, in_both, people
-from tsveil.transform.normalise import Scaling
-from tsveil.transform.scale import columns_in_range
+from tsveil.attack.fits import FIGURES, fitting
+from tsveil.attack.interval import PERCENTS
+from tsveil.attack.pieces import Pieces, opened_files
+from tsveil.attack.run import Knowledge, Settings, attacked
+from tsveil.data.store import Store
+from tsveil.engine.base import Engine, Result, Task
+from tsveil.errors import InputError
+from tsveil.measure.scorecard import Measured, Shape, all_figures, check_choices, keep_of_records
+from tsveil.transform import exact
+from tsveil.transform.normalise import Ruler, Scaling
+from tsveil.transform.scale import exponents
 
 Score = Literal["max", "classic", "rank-swap", "new"]
 By = Literal["attributes", "blocks"]
@@ -125,18 +125,16 @@ def microdata_loss(X: ArrayLike, X2: ArrayLike) -> MicrodataLoss:
     (12.5, 0.0, {'IL1': 1})
     """
     X, X2 = _tables(X, X2)
-    counts = X != 0
-    share = np.divide(np.abs(X - X2), np.abs(X), out=np.zeros_like(X), where=counts)
-    il1 = float((np.abs(X - X2)[counts] / np.abs(X)[counts]).mean()) if counts.any() else 0.0
-    losses, skipped = statistics_lost(Moments.of(X), Moments.of(X2))
-    skipped = {"IL1": int((~counts).sum()), **skipped}
+    found = table_sums(X, X2)
+    losses, skipped = statistics_lost(found.before, found.after)
+    skipped = {"IL1": X.size - found.counted, **skipped}
     return MicrodataLoss(
-        il1=100 * il1,
+        il1=found.il1,
         il2=losses["IL2"],
         il3=losses["IL3"],
         il4=losses["IL4"],
         il5=losses["IL5"],
-        per_record=100 * share.sum(axis=1) / np.maximum(counts.sum(axis=1), 1),
+        per_record=record_losses(X, X2)[0],
         skipped={name: count for name, count in skipped.items() if count},
     )
 
@@ -174,15 +172,6 @@ class Moments:
     mean: Array
     cov: Array
     size: Array
-
-    @classmethod
-    def of(cls, X: Array) -> Moments:
-        """Of a table of records by attributes."""
-        # Taken from the first record first: the mean of equal values is that value, and a large offset costs no digits.
-        from_first = X - X[0]
-        mean = from_first.sum(axis=0) / len(X)
-        centred = from_first - mean
-        return cls(X[0] + mean, centred.T @ centred / max(len(X) - 1, 1), np.abs(X).max(axis=0))
 
     @property
     def sd(self) -> Array:
@@ -228,18 +217,7 @@ def probabilistic_loss(X: ArrayLike, X2: ArrayLike) -> ProbabilisticLoss:
     >>> round(probabilistic_loss(X, [[a + 1, b] for a, b in X]).means, 2)
     35.75
     """
-    X, X2 = _tables(X, X2)
-    n = len(X)
-    # Brought to a spread of one: the measure does not depend on units, and huge values do no harm.
-    low = X.min(axis=0)
-    width = X.max(axis=0) - low
-    width = np.where(width > 0, width, np.maximum(np.abs(low), 1.0))
-    Z, Z2 = (X - low) / width, (X2 - low) / width
-    c, c2 = Z - Z.mean(axis=0), Z2 - Z2.mean(axis=0)
-    fourth = np.square(c).T @ np.square(c) / n
-    moved = Z2.mean(axis=0) - Z.mean(axis=0)
-    correlations = Moments.of(Z).correlation, Moments.of(Z2).correlation
-    return probably_lost(n, moved, c.T @ c / n, c2.T @ c2 / n, fourth, *correlations)
+    return table_sums(*_tables(X, X2)).probably_lost()
 
 
 def probably_lost(
@@ -285,109 +263,258 @@ def _tables(X: ArrayLike, X2: ArrayLike) -> tuple[Array, Array]:
     return X, X2
 
 
+# -- sums over records ------------------------------------------------------------------------------------------------
+#
+# In three passes: the bounds of each column; the loss of each record and the means; products of columns around the means. All sums are exact.
+
+
+def bounds(X: Array, X2: Array) -> Result:
+    """The lowest and highest value of each column, before and after."""
+    extremes = [
+        each.tolist() for Y in (X, X2) for each in (Y.min(axis=0, initial=np.inf), Y.max(axis=0, initial=-np.inf))
+    ]
+    return {"records": len(X), "bounds": extremes}
+
+
+def record_losses(X: Array, X2: Array) -> tuple[Array, Array, int]:
+    """The loss of each record in percent, the sum over its values, and the number of values that are not zero, of which there is a loss."""
+    counts = X != 0
+    sums = np.divide(np.abs(X - X2), np.abs(X), out=np.zeros_like(X), where=counts).sum(axis=1)
+    return 100 * sums / np.maximum(counts.sum(axis=1), 1), sums, int(counts.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """The bounds of all columns of both files, each column times a power of two if its values are very large or small."""
+
+    n: int
+    power: Indices
+    low: Array
+    width: Array
+    low2: Array
+    width2: Array
+    #: largest absolute values
+    size: Array
+    size2: Array
+
+    @classmethod
+    def of(cls, done: Sequence[Result]) -> Ranges:
+        """From the bounds of all pieces."""
+        low, high, low2, high2 = (
+            extreme([one["bounds"][at] for one in done], axis=0)
+            for at, extreme in enumerate((np.min, np.max, np.min, np.max))
+        )
+        power = -exponents(np.maximum.reduce([np.abs(each) for each in (low, high, low2, high2)])).astype(np.int64)
+        low, high, low2, high2 = (np.ldexp(each, power) for each in (low, high, low2, high2))
+        sizes = (np.maximum(np.abs(low), np.abs(high)), np.maximum(np.abs(low2), np.abs(high2)))
+        return cls(sum(int(one["records"]) for one in done), power, low, high - low, low2, high2 - low2, *sizes)
+
+    def units(self, X: Array, X2: Array) -> tuple[Array, Array]:
+        """Both files with values from 0 to 1, 0 where nothing varies."""
+        return Ruler(self.low, self.width).measure(X), Ruler(self.low2, self.width2).measure(X2)
+
+
+def unit_sums(X: Array, X2: Array, ranges: Ranges) -> Result:
+    """The loss of some records, and the sums of their values from 0 to 1, as parts (see `transform.exact`)."""
+    _, sums, counted = record_losses(X, X2)
+    return {
+        "lost": exact.parts(sums),
+        "counted": counted,
+        "units": [exact.column_parts(Z) for Z in ranges.units(X, X2)],
+    }
+
+
+def products(X: Array, X2: Array, ranges: Ranges, means: Sequence[Array]) -> list[Indices]:
+    """The sums of products of all pairs of columns around their means: before, after, and of squares before."""
+    Z, Z2 = ranges.units(X, X2)
+    Z -= means[0]
+    Z2 -= means[1]
+    return [exact.products(each) for each in (Z, Z2, np.square(Z))]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What is summed over all records."""
+
+    ranges: Ranges
+    #: the sum of relative differences, and the number of values that have one
+    lost: float
+    counted: int
+    #: means of values from 0 to 1, before and after
+    means: Sequence[Array]
+    #: covariances with the divisor n of these, before and after, and E[c_i^2 c_j^2] before
+    v: Array
+    v2: Array
+    fourth: Array
+
+    @classmethod
+    def of(
+        cls, ranges: Ranges, sums: Sequence[Result], means: Sequence[Array], digits: Sequence[Sequence[Indices]]
+    ) -> Sums:
+        """From the sums and products of all pieces."""
+        lost = exact.total(*(one["lost"] for one in sums))
+        counted = sum(int(one["counted"]) for one in sums)
+        moments = (exact.product_totals(exact.merged_products(each)) / ranges.n for each in zip(*digits, strict=True))
+        return cls(ranges, lost, counted, means, *moments)
+
+    @property
+    def il1(self) -> float:
+        """The loss in values, in percent."""
+        return 100 * self.lost / max(self.counted, 1)
+
+    @property
+    def before(self) -> Moments:
+        """The moments of the original."""
+        r = self.ranges
+        return Moments(r.low + r.width * self.means[0], self._covariances(self.v, r.width), r.size)
+
+    @property
+    def after(self) -> Moments:
+        """The moments of the release."""
+        r = self.ranges
+        return Moments(r.low2 + r.width2 * self.means[1], self._covariances(self.v2, r.width2), r.size2)
+
+    def _covariances(self, v: Array, width: Array) -> Array:
+        return v * np.outer(width, width) * (self.ranges.n / max(self.ranges.n - 1, 1))
+
+    def probably_lost(self) -> ProbabilisticLoss:
+        """The probabilistic losses, which do not depend on units: those of the original's width are taken."""
+        r = self.ranges
+        width = np.where(r.width > 0, r.width, np.maximum(np.abs(r.low), 1.0))
+        moved = ((r.low2 - r.low) + (r.width2 * self.means[1] - r.width * self.means[0])) / width
+        v, v2 = (
+            self.v * np.outer(r.width / width, r.width / width),
+            self.v2 * np.outer(r.width2 / width, r.width2 / width),
+        )
+        ends = (r.low2 - r.low) / width, (r.low2 + r.width2 - r.low) / width
+        sizes = r.width / width, np.maximum(np.abs(ends[0]), np.abs(ends[1]))
+        share = r.n / max(r.n - 1, 1)
+        correlations = (
+            Moments(moved, each * share, size).correlation for each, size in zip((v, v2), sizes, strict=True)
+        )
+        return probably_lost(
+            r.n, moved, v, v2, self.fourth * np.outer(r.width / width, r.width / width) ** 2, *correlations
+        )
+
+
+def means_of(sums: Sequence[Result], n: int) -> list[Array]:
+    """The means of values from 0 to 1, before and after, from the sums of all pieces."""
+    return [exact.column_totals([one["units"][at] for one in sums]) / n for at in (0, 1)]
+
+
+def table_sums(X: Array, X2: Array) -> Sums:
+    """The sums of two tables, row by row aligned."""
+    ranges = Ranges.of([bounds(X, X2)])
+    X, X2 = np.ldexp(X, ranges.power), np.ldexp(X2, ranges.power)
+    sums = [unit_sums(X, X2, ranges)]
+    means = means_of(sums, ranges.n)
+    return Sums.of(ranges, sums, means, [products(X, X2, ranges, means)])
+
+
+# -- files in pieces --------------------------------------------------------------------------------------------------
+
+
+def piece_sums(task: Task) -> Result:
+    """One of the three passes over one piece."""
+    store, files = opened_files(task)
+    at = int(task["at"])
+    X, X2, both = files.pair(store, at)
+    if task["pass"] == 1:
+        return bounds(X, X2)
+    ranges = Ranges(int(task["n"]), *map(np.asarray, task["ranges"]))
+    X, X2 = np.ldexp(X, ranges.power), np.ldexp(X2, ranges.power)
+    if task["pass"] == 2:
+        keep_of_records(store, files, at, both, record_losses(X, X2)[0])
+        return unit_sums(X, X2, ranges)
+    for number, digits in enumerate(products(X, X2, ranges, [np.array(mean) for mean in task["means"]])):
+        store.put(f"moments-{number}-{at}", digits)
+    return {}
+
+
+def sums_of_pieces(store: Store, files: Pieces, engine: Engine) -> Sums:
+    """The sums of two files in pieces; the loss of each record is kept."""
+
+    def passed(number: int, **more: Any) -> list[Result]:
+        tasks = [{"store": store.handle, "at": at, "pass": number, **more} for at in range(len(files.original))]
+        return engine.map(piece_sums, tasks, "Measuring the loss")
+
+    ranges = Ranges.of(passed(1))
+    plain = {"n": ranges.n, "ranges": [value.tolist() for name, value in vars(ranges).items() if name != "n"]}
+    sums = passed(2, **plain)
+    means = means_of(sums, ranges.n)
+    passed(3, **plain, means=[mean.tolist() for mean in means])
+    digits = [[store.get(f"moments-{number}-{at}") for number in range(3)] for at in range(len(files.original))]
+    return Sums.of(ranges, sums, means, digits)
+
+
 # -- the score card ---------------------------------------------------------------------------------------------------
 
 
-def microdata_scorecard(
-    original: Dataset,
-    protected: Dataset,
-    *,
-    truth: Truth = None,
-    method: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    known: Sequence[str] | None = None,
-    counts: Sequence[int] | None = None,
-    by: By = "attributes",
-    score: Score = "max",
-    ties: Ties = "expected",
-    scaling: Scaling = "original",
-) -> Scorecard:
-    """Measure information loss and disclosure risk of protected attributes.
+@dataclass(frozen=True)
+class AttributeOptions:
+    """The options of `tsveil.evaluate` for attributes."""
 
-    Rows of the two files are aligned, or the `truth` says which belong together: attacks then run on the files as they are,
-    and losses are measured on the people who are in both. `method` is the registry name of the method and `settings` its parameters: all attacks that fit it are run (every
+    ties: Ties = "expected"
+    scaling: Scaling = "original"
+    known: Sequence[str] | None = None
+    counts: Sequence[int] | None = None
+    by: By = "attributes"
+    score: Score = "max"
+    #: 0: all, None: as many as are affordable
+    targets: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choices(
+            score=(self.score, Score), by=(self.by, By), ties=(self.ties, Ties), scaling=(self.scaling, Scaling)
+        )
+
+
+def measured_attributes(
+    store: Store, files: Pieces, engine: Engine, options: AttributeOptions, method: str | None = None, settings: Mapping[str, Any] | None = None
+) -> Measured:  # fmt: skip
+    """Information loss and disclosure risk of the attributes of two files in pieces.
+
+    `method` is the registry name of the method and `settings` its parameters: all attacks that fit it are run (every
     attack when it is None). The intruder knows the first 1, 2, ... of the `known` attributes (all, in the order of the
     file, by default), or the numbers of them in `counts`; `by="blocks"` counts known blocks instead. `score` chooses how the
     risks are combined.
-
-    Examples
-    --------
-    >>> import polars as pl, tsveil as tv
-    >>> frame = pl.DataFrame({"age": [20, 31, 45, 60], "pay": [10, 25, 20, 40]})
-    >>> data = tv.Dataset.from_frame(frame, blocks={"person": ["age", "pay"]})
-    >>> card = microdata_scorecard(data, data, method="noise")
-    >>> card["IL"], card["DLD"], card["ID"], card["score"]
-    (0.0, 100.0, 100.0, 50.0)
     """
-    for name, value, allowed in (
-        ("score", score, get_args(Score)), ("by", by, get_args(By)), ("ties", ties, get_args(Ties)), ("scaling", scaling, get_args(Scaling)),
-    ):  # fmt: skip
-        if value not in allowed:
-            raise ParameterError(
-                f"The {name!r} parameter of evaluate must be one of {', '.join(map(repr, allowed))}. Got {value!r}."
-            )
-    attributes = [column for block in original.blocks if not block.is_series for column in block.columns]
-    if not attributes:
-        raise InputError("these data have no attributes; time series have measures of their own")
-    names = known_columns(original, attributes if known is None else known)
-    rounds = _Rounds.of(original, names, counts, by)
-    pair = files(original, protected, attributes, truth)
-    both = pair.own >= 0
-    with progress.step("Measuring the loss"):
-        X, X2 = columns_in_range(pair.a[both], pair.b[pair.own[both]])
-        loss, bounded = microdata_loss(X, X2), probabilistic_loss(X, X2)
-    disclosed = interval(original, protected, known=attributes, truth=truth)
-
-    runs = fitting(method, settings or {}, protected)
+    rounds = _Rounds.of(files, known_columns(files, options.known), options.counts, options.by)
+    places = {name: at for at, name in enumerate(files.columns)}
+    known = Knowledge(
+        [places[name] for name in rounds.names],
+        rounds.columns,
+        [[places[name] for name in part] for part in rounds.parts],
+        rounds.blocks,
+    )
+    store.put_plain("files", files)
+    sums = sums_of_pieces(store, files, engine)
+    shape = Shape(files.m, files.blocks)
+    runs = fitting(method, settings or {}, shape)
     there = {run.figure for run in runs}
-    runs += [run for run in fitting(None, {}, protected) if run.figure in LINKAGES[score] and run.figure not in there]
-    links, skipped = _attacked(original, protected, truth, runs, rounds, ties, scaling)
-    missing = [figure for figure in LINKAGES[score] if figure not in links]
-    if missing:
+    wanted = LINKAGES[options.score]
+    runs += [run for run in fitting(None, {}, shape) if run.figure in wanted and run.figure not in there]
+    how = Settings(options.ties, options.scaling, targets=options.targets)
+    found = attacked(store, files, engine, runs, known, how, intervals=range(len(files.columns)))
+    if missing := [figure for figure in wanted if figure not in found.by_known]:
         raise InputError(
-            f"the {score!r} score needs {', '.join(missing)}, which could not be computed: {'; '.join(skipped)}\n"
+            f"the {options.score!r} score needs {', '.join(missing)}, which could not be computed: {'; '.join(found.skipped)}\n"
             "  options: fewer known attributes (known=..., counts=...), or score='max'"
         )
-
-    figures = {f"IL{i}": value for i, value in enumerate((loss.il1, loss.il2, loss.il3, loss.il4, loss.il5), 1)}
-    figures |= {"IL": loss.il, "PIL": bounded.mean}
-    risks = {figure: float(np.mean([found.rate for found in each])) for figure, each in links.items()}
+    losses = {"IL1": sums.il1, **statistics_lost(sums.before, sums.after)[0]}
+    losses |= {"IL": math.fsum(losses.values()) / 5, "PIL": sums.probably_lost().mean}
+    risks = found.risks
     strongest = max(risks, key=risks.__getitem__)
-    counted = [risks[figure] for figure in LINKAGES[score]] or [risks[strongest]]
-    figures |= risks
-    figures["DR1"] = float(np.mean(counted))
-    figures["ID"] = disclosed.rate
-    figures["DR"] = (figures["DR1"] + figures["ID"]) / 2
-    figures["score"] = (figures["IL"] + figures["DR"]) / 2
-
-    chances = {figure: 100 * np.mean([found.probability for found in each], axis=0) for figure, each in links.items()}
-    per_record = pl.DataFrame(
-        {
-            "original": original.ids,
-            "risk": np.max(list(chances.values()), axis=0),
-            **{f"linked_by_{figure}": chance for figure, chance in chances.items()},
-            "values_disclosed": disclosed.per_record,
-            "loss": in_both(loss.per_record, both),
-        }
-    )
-    options = {
-        "score": score,
+    linked = float(np.mean([risks[figure] for figure in wanted] or [risks[strongest]]))
+    disclosed = 100 * sum(found.disclosed.values()) / (sums.ranges.n * len(files.columns) * len(PERCENTS))
+    said: dict[str, Any] = {
+        "score": options.score,
         "known": rounds.told(),
-        "ties": ties,
-        "scaling": scaling,
-        "strongest": next(run.title for run in runs if run.figure == strongest),
+        "ties": options.ties,
+        "scaling": options.scaling,
     }
-    options |= people(both, protected.n)
-    if skipped:
-        options["skipped"] = "; ".join(skipped)
-    return Scorecard(
-        figures,
-        {},
-        per_record,
-        options,
-        MEANINGS,
-        {figure: tuple(found.rate for found in each) for figure, each in links.items()},
-    )
+    said["strongest"] = next(run.title for run in runs if run.figure == strongest)
+    return Measured(all_figures(losses, risks, linked, disclosed), {}, said, MEANINGS, found)
 
 
 @dataclass(frozen=True)
@@ -396,6 +523,8 @@ class _Rounds:
 
     #: all known columns, block after block if blocks are counted
     names: tuple[str, ...]
+    #: those of each block
+    parts: tuple[tuple[str, ...], ...]
     #: numbers of known columns
     columns: tuple[int, ...]
     #: numbers of known blocks, for the attacks that need whole blocks
@@ -403,48 +532,22 @@ class _Rounds:
     by: By
 
     @classmethod
-    def of(cls, data: Dataset, names: Sequence[str], counts: Sequence[int] | None, by: By) -> _Rounds:
+    def of(cls, data: Pieces, names: Sequence[str], counts: Sequence[int] | None, by: By) -> _Rounds:
         home = {column: block.name for block in data.blocks for column in block.columns}
         parts: dict[str, list[str]] = {}
         for name in names:
             parts.setdefault(home[name], []).append(name)
+        known = tuple(map(tuple, parts.values()))
         if by == "attributes":
             wanted = checked_counts(counts, len(names))
-            return cls(tuple(names), tuple(wanted), tuple(range(1, len(parts) + 1)), by)
+            return cls(tuple(names), known, tuple(wanted), tuple(range(1, len(parts) + 1)), by)
         wanted = checked_counts(counts, len(parts))
         ends = np.cumsum([len(part) for part in parts.values()])
         ordered = tuple(name for part in parts.values() for name in part)
-        return cls(ordered, tuple(int(ends[count - 1]) for count in wanted), tuple(wanted), by)
+        return cls(ordered, known, tuple(int(ends[count - 1]) for count in wanted), tuple(wanted), by)
 
     def told(self) -> str:
         """The numbers known, in words."""
         numbers = self.columns if self.by == "attributes" else self.blocks
         whole = numbers == tuple(range(numbers[0], numbers[-1] + 1)) and len(numbers) > 1
         return (f"{numbers[0]} to {numbers[-1]}" if whole else ", ".join(map(str, numbers))) + f" {self.by}"
-
-
-def _attacked(
-    original: Dataset,
-    protected: Dataset,
-    truth: Truth,
-    runs: Sequence[Run],
-    rounds: _Rounds,
-    ties: Ties,
-    scaling: Scaling,
-) -> tuple[dict[str, list[Links]], list[str]]:
-    """The links of every attack in every round, and what was left out."""
-    links: dict[str, list[Links]] = {}
-    skipped: list[str] = []
-    for run in runs:
-        counts = rounds.blocks if run.by_block else rounds.columns
-        possible = [count for count in counts if run.most is None or count <= run.most]
-        if len(possible) < len(counts):
-            skipped.append(
-                f"{run.title} takes at most {run.most} known attributes and was left out where more are known"
-            )
-        if possible:
-            more = {"scaling": scaling} if run.scaled else {}
-            links[run.figure] = run.rounds(
-                original, protected, truth=truth, known=rounds.names, counts=possible, ties=ties, **more
-            )
-    return links, skipped

@@ -17,24 +17,24 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
-from tsveil import progress
 from tsveil._types import Array
-from tsveil.attack._files import Ties, own_rows
-from tsveil.attack.fits import FIGURES, Run, made_for_series
-from tsveil.attack.links import Links
-from tsveil.attack.series import series_prefixes
-from tsveil.data.align import Truth
-from tsveil.data.dataset import Dataset
-from tsveil.errors import InputError, ParameterError
-from tsveil.measure.disclosure_risk import interval_disclosure
+from tsveil.attack._files import Ties
+from tsveil.attack.fits import FIGURES, made_for_series
+from tsveil.attack.pieces import Pieces, opened_files
+from tsveil.attack.run import Knowledge, Settings, attacked
+from tsveil.data.store import Store
+from tsveil.engine.base import Engine, Result, Task
+from tsveil.engine.here import Here
+from tsveil.errors import ParameterError
+from tsveil.measure.disclosure_risk import disclosed_values, shares_disclosed
 from tsveil.measure.forecast import MODELS, fitting_models
-from tsveil.measure.information_loss import series_loss
-from tsveil.measure.scorecard import Scorecard, in_both, people
+from tsveil.measure.information_loss import Variant, percents, record_losses
+from tsveil.measure.scorecard import Measured, Shape, all_figures, check_choices, keep_of_records
 from tsveil.transform.normalise import How, Scaling
 
 #: figure -> (title, one plain sentence)
@@ -68,106 +68,117 @@ MEANINGS: dict[str, tuple[str, str]] = {
 Models = Mapping[str, Callable[[Array], Array]] | Sequence[str] | Literal["fitting"] | None
 
 
-def series_scorecard(
-    original: Dataset,
-    protected: Dataset,
-    *,
-    truth: Truth = None,
-    ties: Ties = "expected",
-    dr1: Literal["max", "mean"] = "max",
-    normalise: How = "global",
-    scaling: Scaling = "original",
-    models: Models = None,
-    variant: Literal["default", "paper"] = "default",
-    method: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> Scorecard:
-    """Measure information loss and disclosure risk of protected series.
+@dataclass(frozen=True)
+class SeriesOptions:
+    """The options of `tsveil.evaluate` for time series."""
+
+    ties: Ties = "expected"
+    scaling: Scaling = "original"
+    dr1: Literal["max", "mean"] = "max"
+    normalise: How = "global"
+    models: Models = None
+    variant: Variant = "default"
+    #: 0: all, None: as many as are affordable
+    targets: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choices(
+            ties=(self.ties, Ties), scaling=(self.scaling, Scaling), dr1=(self.dr1, Literal["max", "mean"]), normalise=(self.normalise, How),
+            variant=(self.variant, Variant),
+        )  # fmt: skip
+
+    @property
+    def plain_models(self) -> bool:
+        """Whether models are named, so that any engine can be told which."""
+        return self.models is None or (
+            not isinstance(self.models, Mapping) and all(isinstance(one, str) for one in self.models)
+        )
+
+
+def measured_series(
+    store: Store, files: Pieces, engine: Engine, options: SeriesOptions, method: str | None = None, settings: Mapping[str, Any] | None = None
+) -> Measured:  # fmt: skip
+    """Information loss and disclosure risk of the series of two files in pieces.
 
     The name and the settings of the method that made the release add the attacks that are made for it. They do not enter DR1,
-    which is defined by the two linkages of series, but the best attack may be one of them. Rows of the two data sets are aligned, or the `truth` says which belong together: attacks then run on the files as they are,
-    and losses are measured on the people who are in both.
-
-    Examples
-    --------
-    >>> import tsveil as tv
-    >>> data = tv.example("food-prices")
-    >>> card = series_scorecard(data, tv.MDAV(k=2).protect(data).data)
-    >>> card["EULD"], card.best_attack
-    (37.5, ('EULD', 37.5))
+    which is defined by the two linkages of series, but the best attack may be one of them.
     """
-    for name, value, allowed in (
-        ("ties", ties, ("expected", "first")),
-        ("dr1", dr1, ("max", "mean")),
-        ("variant", variant, ("default", "paper")),
-    ):
-        if value not in allowed:
-            raise ParameterError(
-                f"The {name!r} parameter of evaluate must be one of {', '.join(map(repr, allowed))}. Got {value!r}."
-            )
-    _check_same_shape(original, protected)
-
-    own = own_rows(original, protected, truth)
-    both = own >= 0
-    losses, per_series, disclosed = [], {}, []
-    for block in original.series:
-        assert block.times is not None
-        x, y = original.block(block.name)[both], protected.block(block.name)[own[both]]
-        with progress.step(f"Measuring {block.name}"):
-            fitting = fitting_models(len(block)) if models == "fitting" else models
-            loss = series_loss(x, y, models=fitting, variant=variant)
-            by_percent, share = interval_disclosure(x, y)
-        losses.append(loss)
-        disclosed.append(share)
-        per_series[block.name] = {
-            "IL1": loss.il1, "IL2": loss.il2, "IL3": loss.il3, "IL": loss.il, "ID": float(by_percent.mean()),
-        }  # fmt: skip
-
-    how: dict[str, Any] = {"truth": truth, "normalise": normalise, "scaling": scaling, "ties": ties}
-    euclidean = series_prefixes(original, protected, distance="euclidean", **how)
-    shaped = series_prefixes(original, protected, distance="sts", **how)
-    linked = {"EULD": euclidean, "STSLD": shaped}
-    for run in made_for_series(method, settings or {}, protected):
-        linked[run.figure] = _by_columns(original, protected, run, truth, ties)
-    by_known = {name: tuple(links.rate for links in rounds) for name, rounds in linked.items()}
-    euld, stsld = float(np.mean(by_known["EULD"])), float(np.mean(by_known["STSLD"]))
-    figures = {
-        name: float(np.mean([figures[name] for figures in per_series.values()])) for name in ("IL1", "IL2", "IL3", "IL")
-    }
-    figures["IL1.1"] = float(np.mean([loss.il1_1 for loss in losses]))
-    figures["IL1.2"] = float(np.mean([loss.il1_2 for loss in losses]))
-    figures |= {name: float(np.mean(rates)) for name, rates in by_known.items()}
-    figures |= {"DR1": max(euld, stsld) if dr1 == "max" else (euld + stsld) / 2}
-    figures["ID"] = float(np.mean([f["ID"] for f in per_series.values()]))
-    figures["DR"] = (figures["DR1"] + figures["ID"]) / 2
-    figures["score"] = (figures["IL"] + figures["DR"]) / 2
-
-    chances = {name: 100 * np.mean([links.probability for links in rounds], axis=0) for name, rounds in linked.items()}
-    per_record = pl.DataFrame(
-        {
-            "original": original.ids,
-            "risk": np.max(list(chances.values()), axis=0),
-            **{f"linked_by_{name}": chance for name, chance in chances.items()},
-            "values_disclosed": in_both(np.mean(disclosed, axis=0), both),
-            "loss": in_both(np.mean([loss.per_record_il for loss in losses], axis=0), both),
-        }
+    if not options.plain_models and engine.name != Here.name:
+        raise ParameterError(
+            "The 'models' parameter of evaluate must be names of models for data in parts: a model of your own runs on data in memory only."
+        )
+    models = (
+        options.models if options.plain_models or isinstance(options.models, Mapping) else list(options.models or ())
     )
-    options: dict[str, Any] = {"ties": ties, "dr1": dr1, "normalise": normalise, "scaling": scaling, "variant": variant}
-    options |= people(both, protected.n)
-    shortest = min(len(block) for block in original.series)
-    if models == "fitting" and (left_out := [name for name in MODELS if name not in fitting_models(shortest)]):
-        options["models left out"] = f"{', '.join(left_out)} (series of {shortest} points are too short for them)"
-    shown = with_meanings([name for name in linked if name not in MEANINGS])
-    if dr1 == "mean":
+    store.put_plain("files", files)
+    tasks = [
+        {"store": store.handle, "at": at, "models": models, "variant": options.variant}
+        for at in range(len(files.original))
+    ]
+    done = engine.map(piece_losses, tasks, "Measuring the loss")
+    per_series, losses = _losses(files, done)
+
+    columns = [at for block in files.series for at in range(len(files.columns))[files.span(block.name)]]
+    ends = np.cumsum([len(block) for block in files.series]).tolist()
+    blocks = [list(range(len(files.columns))[files.span(block.name)]) for block in files.series]
+    known = Knowledge(columns, ends, blocks, list(range(1, len(blocks) + 1)))
+    runs = made_for_series(method, settings or {}, Shape(files.m, files.series))
+    how = Settings(options.ties, options.scaling, options.normalise, options.targets)
+    found = attacked(store, files, engine, runs, known, how)
+
+    risks = found.risks
+    counted = [risks[figure] for figure in ("EULD", "STSLD") if figure in risks]
+    linked = max(counted) if options.dr1 == "max" else sum(counted) / len(counted)
+    disclosed = _mean([one["ID"] for one in per_series.values()])
+    said: dict[str, Any] = {name: getattr(options, name) for name in ("ties", "dr1", "normalise", "scaling", "variant")}
+    shortest = min(len(block) for block in files.series)
+    if options.models == "fitting" and (left_out := [name for name in MODELS if name not in fitting_models(shortest)]):
+        said["models left out"] = f"{', '.join(left_out)} (series of {shortest} points are too short for them)"
+    attributes = [block.name for block in files.blocks if not block.is_series]
+    shown = with_meanings([name for name in risks if name not in MEANINGS])
+    if options.dr1 == "mean":
         shown["DR1"] = (shown["DR1"][0], "The re-identification risk that counts: here the mean of the two linkages.")
-    return Scorecard(figures, per_series, per_record, options, shown, by_known)
+    return Measured(all_figures(losses, risks, linked, disclosed), per_series, said, shown, found, attributes)
 
 
-def _by_columns(original: Dataset, protected: Dataset, run: Run, truth: Truth, ties: Ties) -> list[Links]:
-    """The links by all columns of the first 1, 2, ..., all series."""
-    known = [column for block in original.series for column in block.columns]
-    sizes = [1 if run.by_block else len(block) for block in original.series]
-    return run.rounds(original, protected, known=known, counts=np.cumsum(sizes).tolist(), truth=truth, ties=ties)
+def piece_losses(task: Task) -> Result:
+    """The losses of one piece: exact sums for each series; those of each record are kept."""
+    store, files = opened_files(task)
+    X, Y, both = files.pair(store, int(task["at"]))
+    found: Result = {"records": len(X), "sums": [], "disclosed": []}
+    lost, disclosed = np.zeros(len(X)), np.zeros(len(X))
+    for block in files.series:
+        x, y = (np.ascontiguousarray(table[:, files.span(block.name)]) for table in (X, Y))
+        models = fitting_models(len(block)) if task["models"] == "fitting" else task["models"]
+        losses = record_losses(x, y, models=models, variant=task["variant"])
+        counts = disclosed_values(x, y)
+        found["sums"].append(losses.sums())
+        found["disclosed"].append([int(count) for count in counts.sum(axis=0)])
+        lost += losses.percent
+        disclosed += 100 * counts.sum(axis=1) / (len(block) * counts.shape[1])
+    keep_of_records(store, files, int(task["at"]), both, lost / len(files.series), disclosed / len(files.series))
+    return found
+
+
+def _losses(files: Pieces, done: Sequence[Result]) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """The losses of each series, and their means."""
+    n = sum(int(one["records"]) for one in done)
+    per_series: dict[str, dict[str, float]] = {}
+    parts: dict[str, list[float]] = {"IL1.1": [], "IL1.2": []}
+    for at, block in enumerate(files.series):
+        il1_1, il1_2, il2, il3 = percents([one["sums"][at] for one in done], n)
+        il1 = (il1_1 + il1_2) / 2
+        counts = np.sum([one["disclosed"][at] for one in done], axis=0)
+        disclosed = float(shares_disclosed(counts, n * len(block)).mean())
+        per_series[block.name] = {"IL1": il1, "IL2": il2, "IL3": il3, "IL": (il1 + il2 + il3) / 3, "ID": disclosed}
+        parts["IL1.1"].append(il1_1)
+        parts["IL1.2"].append(il1_2)
+    losses = {name: _mean([one[name] for one in per_series.values()]) for name in ("IL1", "IL2", "IL3", "IL")}
+    return per_series, losses | {name: _mean(values) for name, values in parts.items()}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))
 
 
 def with_meanings(more: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -178,14 +189,3 @@ def with_meanings(more: Sequence[str]) -> dict[str, tuple[str, str]]:
         if name == "STSLD":
             shown |= {other: FIGURES[other] for other in more}
     return shown
-
-
-def _check_same_shape(original: Dataset, protected: Dataset) -> None:
-    theirs = {block.name: len(block) for block in protected.blocks}
-    wrong = [
-        f"series {block.name!r} has {len(block)} points, the release {theirs.get(block.name, 'does not have it')}"
-        for block in original.series
-        if theirs.get(block.name) != len(block)
-    ]
-    if wrong:
-        raise InputError("the release does not fit the original:\n  " + "\n  ".join(wrong), wrong)

@@ -32,6 +32,7 @@ import numpy as np
 
 from tsveil._types import Array, ArrayLike
 from tsveil.errors import InputError, ParameterError
+from tsveil.transform.exact import parts, total
 from tsveil.transform.normalise import normalise
 
 Form = Literal["standardised", "printed"]
@@ -50,8 +51,8 @@ def sse(X: ArrayLike, X2: ArrayLike, form: Form = "standardised") -> float:
     X, X2 = _tables(X, X2)
     if form == "printed":
         u, u2 = normalise(X, X2, "ranging", "own")
-        return float(((u - u2) ** 2).sum())
-    return float(_standardised(X, X2).sum())
+        return total(squared_errors(u, u2))
+    return _standardised(X, X2)
 
 
 def sse_share(X: ArrayLike, X2: ArrayLike) -> float:
@@ -63,17 +64,19 @@ def sse_share(X: ArrayLike, X2: ArrayLike) -> float:
     100.0
     """
     X, X2 = _tables(X, X2)
-    total = len(X) * int((X.max(axis=0) > X.min(axis=0)).sum())
-    return 100 * float(_standardised(X, X2).sum()) / total if total else 0.0
+    squares = len(X) * int((X.max(axis=0) > X.min(axis=0)).sum())
+    return 100 * _standardised(X, X2) / squares if squares else 0.0
 
 
-def _standardised(X: Array, X2: Array) -> Array:
-    """The squared errors in units of the original's variance (divisor n), column by column."""
-    z, z2 = normalise(X, X2, "component", "original")
-    variance = z.var(axis=0)  # (n - 1) / n, or 0 where nothing varies
-    squares = ((z - z2) ** 2).sum(axis=0)
-    found: Array = np.divide(squares, variance, out=np.zeros_like(squares), where=variance > 0)
-    return found
+def squared_errors(X: Array, X2: Array) -> list[float]:
+    """The sum of squared errors of some records, as parts that can be merged (see `transform.exact`)."""
+    return parts(np.square(X - X2).sum(axis=1))
+
+
+def _standardised(X: Array, X2: Array) -> float:
+    """The squared errors in units of the original's variance with the divisor n."""
+    n = len(X)
+    return total(squared_errors(*normalise(X, X2, "component", "original"))) * n / max(n - 1, 1)
 
 
 def _tables(X: ArrayLike, X2: ArrayLike) -> tuple[Array, Array]:

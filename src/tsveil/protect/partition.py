@@ -19,8 +19,9 @@ from dataclasses import dataclass, fields
 import msgspec
 import numpy as np
 
-from tsveil._types import AnyArray, Array, Indices, Mask
+from tsveil._types import Array, Indices, Mask
 from tsveil.data.store import Store
+from tsveil.randomness import mixed
 from tsveil.transform.scale import lifted
 
 #: decimals of a direction: what differs beyond them, between machines, is rounding
@@ -42,20 +43,6 @@ class Unit(msgspec.Struct, frozen=True):
     #: which piece this is, where a method protects a block in pieces of time, and how many pieces there are
     piece: int = 0
     pieces: int = 1
-
-
-def mixed(x: AnyArray) -> AnyArray:
-    """A number of 64 bits for each, that looks random (the finaliser of splitmix64).
-
-    Examples
-    --------
-    >>> mixed(np.array([0, 1], dtype=np.uint64)).tolist()
-    [16294208416658607535, 10451216379200822465]
-    """
-    z = x * np.uint64(1) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 def sampled(start: int, stop: int, n: int, wanted: int) -> Mask:

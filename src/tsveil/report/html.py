@@ -48,7 +48,12 @@ LISTED = 10
 SERIES_LISTED = 20
 
 #: what an evaluation left out -> how the report begins to say so
-NOTES = {"skipped": "Skipped", "models left out": "Forecasts left out", "not measured": "Not measured"}
+NOTES = {
+    "targets": "Records attacked",
+    "skipped": "Skipped",
+    "models left out": "Forecasts left out",
+    "not measured": "Not measured",
+}
 #: option of the evaluation -> value -> what it means
 OPTIONS: dict[str, dict[str, str]] = {
     "ties": {
@@ -341,6 +346,8 @@ def _loss_figure(card: Scorecard, public: bool) -> figures.Figure | None:
 
 
 def _risk_figure(card: Scorecard, public: bool) -> figures.Figure | None:
+    if "risk" not in card.per_record.columns:  # only a sample was attacked
+        return None
     risk = _column(card, "risk")
     never = 100 * float((risk == 0).mean())
     return figures.histogram(
@@ -376,7 +383,8 @@ def _untested(release: Release) -> list[str]:
 
 
 def _for_the_owner(release: Release, card: Scorecard) -> dict[str, Any]:
-    risk = _column(card, "risk")
+    attacked = "risk" in card.per_record.columns
+    risk = _column(card, "risk") if attacked else np.zeros(1)
     highest = float(risk.max())
     return {
         "notes": list(release.original.notes),
@@ -384,7 +392,7 @@ def _for_the_owner(release: Release, card: Scorecard) -> dict[str, Any]:
         "facts": _facts(release),
         "riskiest": _riskiest(card) if highest > 0 else [],
         "ways": [words[0].upper() + words[1:] for _, words in _ways(card)],
-        "highest": highest,
+        "highest": highest if attacked else None,
         "as_high": int((risk >= highest * (1 - 1e-9)).sum()),
     }
 

@@ -15,7 +15,8 @@ import polars as pl
 
 from tsveil.data.dataset import Dataset
 from tsveil.data.examples import example
-from tsveil.measure.series import series_scorecard
+from tsveil.measure.evaluate import evaluate
+from tsveil.measure.scorecard import all_figures
 from tsveil.protect.mdav import MDAV
 from tsveil.reproduce.experiment import Experiment, Rows, keyed
 from tsveil.reproduce.printed import printed_tables
@@ -85,14 +86,13 @@ def _score(source: Source, read: str, data: Dataset, row: tuple[str, ...], dr1: 
         method = MDAV(k=int(k), distance=DISTANCES[distance], variant="paper")  # type: ignore[arg-type]
         released = method.protect(cut, seed=1).data
         # Short series have too few points for some of the five forecasts.
-        card = series_scorecard(cut, released, ties="first", variant="paper", models="fitting")
+        card = evaluate(cut, released, ties="first", variant="paper", models="fitting")
         return card.to_dict()
 
     figures = dict(source.once(("series", read, row), measured))
     if dr1 == "mean":
-        figures["DR1"] = (figures["EULD"] + figures["STSLD"]) / 2
-        figures["DR"] = (figures["DR1"] + figures["ID"]) / 2
-        figures["score"] = (figures["IL"] + figures["DR"]) / 2
+        linked = (figures["EULD"] + figures["STSLD"]) / 2
+        figures |= all_figures({"IL": figures["IL"]}, {}, linked, figures["ID"])
     return {**figures, "Score": figures["score"]}
 
 

@@ -29,16 +29,16 @@ def lifted(table: Array) -> Array:
     array([[ 3.e+000, -1.e-300]])
     """
     # Only upwards: a large table brought down would lose its smallest values.
-    return np.ldexp(table, -np.minimum(_exponents(np.abs(table).max(initial=0.0, keepdims=True)), 0))
+    return np.ldexp(table, -np.minimum(exponents(np.abs(table).max(initial=0.0, keepdims=True)), 0))
 
 
 def columns_in_range(table: Array, other: Array) -> tuple[Array, Array]:
     """Two tables of the same columns, each column times one power of two, where its largest magnitude needs it."""
-    exponents = _exponents(np.maximum(np.abs(table).max(axis=0, initial=0.0), np.abs(other).max(axis=0, initial=0.0)))
-    return np.ldexp(table, -exponents), np.ldexp(other, -exponents)
+    powers = exponents(np.maximum(np.abs(table).max(axis=0, initial=0.0), np.abs(other).max(axis=0, initial=0.0)))
+    return np.ldexp(table, -powers), np.ldexp(other, -powers)
 
 
-def _exponents(largest: Array) -> Exponents:
+def exponents(largest: Array) -> Exponents:
     """The exponents of two to divide by; 0 where the magnitude is on an ordinary scale, or nothing but zero."""
     fine = ((largest >= LEAST) & (largest <= MOST)) | (largest == 0) | ~np.isfinite(largest)
     return np.where(fine, 0, np.frexp(largest)[1]).astype(np.int32)

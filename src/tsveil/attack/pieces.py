@@ -1,0 +1,208 @@
+"""Two files in pieces: the original records, which an intruder may know, and the released ones.
+
+In memory each file is one piece; of a large release every published file is a piece. Values lie in a store,
+
+    original-{at}   columns by records of a piece of the original
+    released-{at}   the same of the release
+    own             the released row of each original record; -1: not released. Left out where row i of both files is the same record
+    records         the number of each row in the input, where rows are published in another order
+
+and nothing that is computed from them depends on where one piece ends and the next begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from tsveil._types import Array, Indices
+from tsveil.attack.targets import chosen_rows
+from tsveil.data.dataset import Block
+from tsveil.data.store import Store, opened
+from tsveil.engine.base import Task
+
+Side = Literal["original", "released"]
+
+
+class Columns(msgspec.Struct, frozen=True):
+    """A block of columns, in plain values."""
+
+    name: str
+    columns: tuple[str, ...]
+    #: None for attributes
+    times: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(cls, block: Block) -> Columns:
+        """Those of a block of a data set."""
+        return cls(block.name, block.columns, None if block.times is None else tuple(block.times.tolist()))
+
+    @property
+    def is_series(self) -> bool:
+        """Whether the columns are ordered in time."""
+        return self.times is not None
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """The blocks of both files, and the number of records in each piece.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> from tsveil.data.store import Memory
+    >>> data = tv.example("food-prices")
+    >>> store = Memory()
+    >>> files = Pieces.of(store, data.blocks, data.values, data.values[:5], np.arange(8) % 5)
+    >>> files.n, files.m, files.table(store, "released", 0).shape, files.own(store, np.array([6]))
+    (8, 5, (5, 11), array([1]))
+    """
+
+    blocks: tuple[Columns, ...]
+    original: tuple[int, ...]
+    released: tuple[int, ...]
+    #: whether row i of both files is the same record
+    aligned: bool = True
+    #: whether `records` says which record of the input each row is
+    numbered: bool = False
+
+    @classmethod
+    def of(
+        cls, store: Store, blocks: Sequence[Block], original: Array, released: Array, own: Indices | None = None
+    ) -> Pieces:
+        """Two tables of the columns of some blocks, as one piece each."""
+        store.put("original-0", original.T)
+        store.put("released-0", released.T)
+        aligned = own is None or (len(original) == len(released) and np.array_equal(own, np.arange(len(own))))
+        if own is not None and not aligned:
+            store.put("own", own)
+        return cls(tuple(map(Columns.of, blocks)), (len(original),), (len(released),), aligned=aligned)
+
+    # -- the schema ---------------------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """The number of original records."""
+        return sum(self.original)
+
+    @property
+    def m(self) -> int:
+        """The number of released records."""
+        return sum(self.released)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all blocks."""
+        return tuple(column for block in self.blocks for column in block.columns)
+
+    @property
+    def series(self) -> tuple[Columns, ...]:
+        """The blocks that are time series."""
+        return tuple(block for block in self.blocks if block.is_series)
+
+    def span(self, name: str) -> slice:
+        """The places of a block's columns among all columns."""
+        ends = list(accumulate(map(len, self.blocks), initial=0))
+        at = next(at for at, block in enumerate(self.blocks) if block.name == name)
+        return slice(ends[at], ends[at + 1])
+
+    def range(self, side: Side, at: int) -> tuple[int, int]:
+        """The first row of a piece, and one after the last."""
+        sizes = self.original if side == "original" else self.released
+        start = sum(sizes[:at])
+        return start, start + sizes[at]
+
+    # -- values -------------------------------------------------------------------------------------------------------
+
+    def table(self, store: Store, side: Side, at: int, columns: slice | Sequence[int] = slice(None)) -> Array:
+        """Records by columns of one piece."""
+        return np.ascontiguousarray(store.get(f"{side}-{at}")[columns].T)
+
+    def column(self, store: Store, side: Side, column: int) -> Array:
+        """A column of all records of a file."""
+        pieces = range(len(self.original if side == "original" else self.released))
+        if len(pieces) == 1:
+            return np.ascontiguousarray(store.get(f"{side}-0")[column])
+        return np.concatenate([store.get(f"{side}-{at}")[column] for at in pieces])
+
+    def rows(self, store: Store, side: Side, rows: Indices, columns: slice | Sequence[int] = slice(None)) -> Array:
+        """Some rows of a file, in the order that is asked for."""
+        sizes = self.original if side == "original" else self.released
+        found = np.empty((len(rows), len(store.get(f"{side}-0")[columns])))
+        for at in range(len(sizes)):
+            start, stop = self.range(side, at)
+            inside = np.flatnonzero((rows >= start) & (rows < stop))
+            if len(inside):
+                found[inside] = store.get(f"{side}-{at}")[:, rows[inside] - start][columns].T
+        return found
+
+    def own(self, store: Store, rows: Indices) -> Indices:
+        """The released rows of some original records; -1: not released."""
+        return rows if self.aligned else np.asarray(store.get("own")[rows])
+
+    def pair(self, store: Store, at: int) -> tuple[Array, Array, Indices]:
+        """The records of a piece of the original that were released, before and after, and their places in the piece."""
+        x = self.table(store, "original", at)
+        if self.aligned:
+            return x, self.table(store, "released", at), np.arange(len(x))
+        own = self.own(store, np.arange(*self.range("original", at)))
+        both = np.flatnonzero(own >= 0)
+        return x[both], self.rows(store, "released", own[both]), both
+
+    def numbers(self, store: Store, start: int = 0, stop: int | None = None) -> Indices:
+        """The numbers that rows have in the input."""
+        stop = self.n if stop is None else stop
+        return np.asarray(store.get("records")[start:stop]) if self.numbered else np.arange(start, stop)
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """The records that one task attacks."""
+
+    store: Store
+    files: Pieces
+    #: their rows in the original, and those of their own released records (-1: not released)
+    rows: Indices
+    own: Indices
+
+    @classmethod
+    def of(cls, task: Task) -> Targets:
+        """Those of the original pieces first..last that are in the sample."""
+        store, files = opened_files(task)
+        start, stop = files.range("original", int(task["first"]))[0], files.range("original", int(task["last"]) - 1)[1]
+        return cls.among(task, store, files, start, stop)
+
+    @classmethod
+    def among(cls, task: Task, store: Store, files: Pieces, start: int, stop: int) -> Targets:
+        """Those of some rows that are in the sample."""
+        rows = np.arange(start, stop)
+        if task["border"] is not None:
+            rows = rows[chosen_rows(int(task["border"]), files.numbers(store, start, stop))]
+        return cls(store, files, rows, files.own(store, rows))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def taken(self, chosen: Any) -> Targets:
+        """Some of them."""
+        return Targets(self.store, self.files, self.rows[chosen], self.own[chosen])
+
+    def values(self, columns: slice | Sequence[int] = slice(None)) -> Array:
+        """What the intruder knows of them."""
+        files = self.files
+        if len(files.original) == 1 and len(self.rows) == files.n:
+            return files.table(self.store, "original", 0, columns)
+        return files.rows(self.store, "original", self.rows, columns)
+
+
+def opened_files(task: Task) -> tuple[Store, Pieces]:
+    """The store of a task, and its files."""
+    store = opened(task["store"])
+    return store, store.get_plain("files", Pieces)
