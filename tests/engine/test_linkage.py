@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import tsveil as tv
 from engine_files import private, published, walks, write_files
 from tsveil.data.dataset import Dataset
 from tsveil.engine.threads import LocalEngine
-from tsveil.large import attacks, distinct, given_away, linkage, people
+from tsveil.large import attacks, distinct, linkage, people
 from tsveil.large.protect import LargeRelease
 from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.base import Method
@@ -167,7 +168,7 @@ def test_ranges_that_fit_into_no_worker_are_named(tmp_path: Path, monkeypatch: p
 
 
 def test_carried_values_that_groups_give_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(given_away, "GROUPS", 7)
+    monkeypatch.setattr(importlib.import_module("tsveil.attack.attribute"), "CLASSES", 7)
     rng = np.random.default_rng(4)
     values = np.sort(walks(N, 3), axis=0)
     carried = pl.DataFrame(

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from tsveil.attack._columns import DEEPEST
+from tsveil.attack.attribute import disclosure
 from tsveil.attack.fits import Run, fitting, made_for_series
 from tsveil.attack.probabilistic import CELLS, fellegi_sunter
 from tsveil.data.store import Store, opened
 from tsveil.engine.base import Engine, Result, Task
-from tsveil.large import attacks, given_away
+from tsveil.large import attacks
 from tsveil.large.columns import look_at_column
 from tsveil.large.distinct import collect, tell_apart
 from tsveil.large.job import Job, load
@@ -54,9 +55,8 @@ class Attacked:
     files: dict[str, tuple[str, int]] = field(default_factory=dict)
     #: attributes: number of values inside the intervals of all widths
     hits: int = 0
-    #: carried column -> number of records whose value is given away, and the number of files that say which
-    given_away: dict[str, int] = field(default_factory=dict)
-    merges: int = 0
+    #: carried column -> number of records whose value is disclosed
+    disclosed: dict[str, int] = field(default_factory=dict)
     #: what was left out, in words
     skipped: list[str] = field(default_factory=list)
     not_measured: list[str] = field(default_factory=list)
@@ -87,7 +87,7 @@ def work(task: Task) -> Result:
 
 
 def prepare(task: Task) -> Result:
-    """The distinct rows of one published file, what they carry, and squares of its originals around the means of the series, for their scale."""
+    """The distinct rows of one published file, and squares of its originals around the means of the series, for their scale."""
     store, at = opened(task["store"]), int(task["at"])
     job = load(store)
     collect(store, job, at)
@@ -96,7 +96,7 @@ def prepare(task: Task) -> Result:
     for role, ruler in zip(job.source.series, task["rulers"], strict=True):
         unit = Ruler(*ruler).measure(np.asarray(X[job.source.span(role.name)]))
         sums.append([int(half.item()) for half in exact_sums(np.square(unit), None)])
-    return {"squares": sums, "carried": given_away.in_file(store, job, at)}
+    return {"squares": sums}
 
 
 KINDS: dict[str, Callable[[Task], Result]] = {
@@ -108,7 +108,6 @@ KINDS: dict[str, Callable[[Task], Result]] = {
     "agreements": attacks.agreements,
     "by_agreement": attacks.by_agreement,
     "in_ranges": attacks.in_ranges,
-    "given_away": given_away.merged,
 }
 
 
@@ -139,16 +138,11 @@ class _Attacks:
             self._plan(run)
         keep = all(people == self.job.n for people in self.people.values())
         todo = [{**task, "keep": keep} for tasks in self.tasks.values() for task in tasks]
-        merges = [
-            {**task, "do": "given_away"} for task in given_away.tasks(self.store, self.job, self.distinct, self.carried)
-        ]
-        results = iter(self.engine.map(work, todo + merges, "Attacking the release"))
+        results = iter(self.engine.map(work, todo, "Attacking the release"))
         done = {figure: [next(results) for _ in tasks] for figure, tasks in self.tasks.items()}
-        counts = [one["records"] for one in results]
-        self.found.merges = len(merges)
-        self.found.given_away = {
-            name: sum(each) for name, each in zip(self.job.source.confidential, zip(*counts, strict=True), strict=True)
-        }
+        starts = [self.job.file_range(at)[0] for at in range(self.job.files)]
+        of_row = self.store.get("distinct.of_row", whole=True)
+        self.found.disclosed = disclosure(self.store, self.engine, of_row, starts, self.job.source.confidential).counts
         if "PLD" in done:
             done["PLD"] = self._weighed(done["PLD"], keep)
         for figure in self.people:
@@ -176,7 +170,6 @@ class _Attacks:
         if figures:
             todo += [{"do": "column", "at": at, "figures": figures, "window": window, **every} for at in self.columns]
         done = self.engine.map(work, todo, "Preparing the attacks")
-        self.carried = [one["carried"] for one in done[: job.files]]
         self.of_column = dict(zip(self.columns, done[job.files :], strict=False))
         self.found.hits = sum(int(one.get("hits", 0)) for one in done[job.files :])
         rulers = []

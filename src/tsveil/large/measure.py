@@ -23,14 +23,14 @@ from tsveil.measure.series import MEANINGS, with_meanings
 
 
 def scorecard(store: Store, job: Job, files: Sequence[Result], engine: Engine) -> tuple[Scorecard, dict[str, int]]:
-    """Loss and risk of the whole release, and for each carried column the number of records whose value is given away.
+    """Loss and risk of the whole release, and for each carried column the number of records whose value is disclosed.
 
     What was found of each record is written to the private folder.
     """
     found = attacked(store, job, files, engine)
     write_risks(store, job, found, engine)
     card = _of_series(job, files, found) if job.source.series else _of_attributes(store, job, found)
-    return card, found.given_away
+    return card, found.disclosed
 
 
 def _of_series(job: Job, files: Sequence[Result], found: Attacked) -> Scorecard:

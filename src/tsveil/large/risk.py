@@ -1,7 +1,7 @@
 """What the attacks found of each record, for the owner: a file for each published one, like private/id_map and in its order.
 
 private/risk has the risk of each record, with the columns of a small release's risk file. It is written when everybody was a person whom the intruder
-knows; the risk of a sample says nothing of the others. private/attribute_disclosure lists the records whose carried values are given away.
+knows; the risk of a sample says nothing of the others. private/attribute_disclosure lists the records whose carried values are disclosed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tsveil.attack.attribute import AttributeDisclosure
 from tsveil.data.store import Store, opened, put_file
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.large.columns import PERCENTS
-from tsveil.large.given_away import listed
 from tsveil.large.job import Job, load
 from tsveil.large.linkage import Attacked
 
@@ -23,11 +23,11 @@ from tsveil.large.linkage import Attacked
 def write_risks(store: Store, job: Job, found: Attacked, engine: Engine) -> None:
     """Write the files, if there is something to write."""
     everybody = all(people == job.n for people in found.people.values())
-    for folder, wanted in (("risk", everybody), ("attribute_disclosure", found.merges)):
+    for folder, wanted in (("risk", everybody), ("attribute_disclosure", found.disclosed)):
         if wanted:
             (Path(job.place) / "private" / folder).mkdir()
-    if everybody or found.merges:
-        more = {"chances": found.files if everybody else {}, "merges": found.merges}
+    if everybody or found.disclosed:
+        more = {"chances": found.files if everybody else {}}
         todo = [{"store": store.handle, "at": at, **more} for at in range(job.files)]
         engine.map(told_of_file, todo, "Writing the risk of each record")
 
@@ -38,8 +38,8 @@ def told_of_file(task: Task) -> Result:
     job = load(store)
     if task["chances"]:
         _write_risk(store, job, at, task["chances"])
-    if task["merges"]:
-        listed(store, job, at, int(task["merges"]))
+    if job.source.confidential:
+        _write_disclosed(store, job, at)
     return {}
 
 
@@ -69,3 +69,10 @@ def _write_risk(store: Store, job: Job, at: int, files: Mapping[str, tuple[str, 
         loss=np.array(store.get(f"lost-{at}")),
     )
     put_file(private / "risk" / name, lambda path: risks.write_parquet(path))
+
+
+def _write_disclosed(store: Store, job: Job, at: int) -> None:
+    name, private = f"part-{at:05d}.parquet", Path(job.place) / "private"
+    known = pl.read_parquet(private / "id_map" / name, columns=["original"], glob=False)["original"]
+    found = AttributeDisclosure.load(store, job.source.confidential).listed(known, job.file_range(at)[0])
+    put_file(private / "attribute_disclosure" / name, lambda path: found.write_parquet(path))

@@ -272,6 +272,8 @@ def assemble(task: Task) -> Result:
     carried = carried_of(store, job, at)
     place = Path(job.place)
     source = job.source
+    if source.confidential:
+        store.put_frame(f"confidential-{at}", carried.select(source.confidential))
     if job.intervals:
         return _assemble_intervals(store, job, at, X, Y, groups, carried)
     names = pl.Series([secret_name(int(name)) for name in store.get("names")[start:stop]])
