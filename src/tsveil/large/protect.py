@@ -41,13 +41,12 @@ from tsveil.large import measure, steps
 from tsveil.large.intervals import interval_readme, letters_of, made_width
 from tsveil.large.job import Job, Unit
 from tsveil.large.known_values import singled_out
-from tsveil.large.measure_intervals import interval_card
 from tsveil.large.parts import Tree, grown, joined
 from tsveil.large.people import checked_people
 from tsveil.large.source import MOST, SHARED, Source
 from tsveil.large.verify import class_words, verify_files
 from tsveil.large.ways import least_part, leaves_of, promise, sized, space, units_of, warnings_of
-from tsveil.measure.kp import IntervalCard
+from tsveil.measure.kp import IntervalCard, interval_card
 from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.base import RARE, Method, linking_warning
 from tsveil.protect.intervals import IntervalMethod, disclosed_warning
@@ -180,7 +179,20 @@ def protect_folder(
         card: Scorecard | IntervalCard
         given_away: dict[str, int]
         if isinstance(method, IntervalMethod):
-            card, given_away = interval_card(store, job, files, running, checked.homogeneous), {}
+            points = len(source.columns)
+            card, given_away = (
+                interval_card(
+                    store,
+                    running,
+                    job.files,
+                    source.n,
+                    points,
+                    words=letters_of(method, points) > 0,
+                    targets=job.people,
+                    homogeneous=checked.homogeneous,
+                ),
+                {},
+            )
             warnings += method.warnings(source.n - records) if isinstance(method, KP) else ()
             warnings += tuple(
                 disclosed_warning(name, class_words(guarantee), disclosed, records)

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import AnyArray, Array, Indices
+from tsveil.attack.kp import Piece
 from tsveil.data._trial import parsing_problems
 from tsveil.data.dataset import as_seen
 from tsveil.data.store import Store, opened, put_file
@@ -74,9 +75,7 @@ def read_columns(job: Job) -> list[str]:
 
 
 def look(task: Task) -> Result:
-    """Check one chunk, and write its moments, its share of the sample, what queries ask for and a mark for each identifier."""
-    from tsveil.large.measure_intervals import asked_records
-
+    """Check one chunk, and write its moments, its share of the sample and a mark for each identifier."""
     store, job, at = at_store(task)
     source = job.source
     start, stop = job.chunk_range(at)
@@ -97,8 +96,6 @@ def look(task: Task) -> Result:
         return {"problems": problems, "count": count}
     store.put(f"moments-{at}", moments(values))
     store.put(f"sample-{at}", values[sampled(start, stop, job.n, job.sample)])
-    if job.intervals:
-        store.put(f"asked-{at}", values[asked_records(job, start, stop) - start])
     decimals = [decimals_of(column) for column in values.T] if job.settings.get("rounding") == "input" else []
     return {"problems": [], "count": 0, "decimals": decimals}
 
@@ -299,8 +296,6 @@ def _assemble_intervals(
     store: Store, job: Job, at: int, X: Array, Y: Array, groups: Indices, carried: pl.DataFrame
 ) -> Result:
     """The same for envelopes: rows have no names, and suppressed records are in the private file only."""
-    from tsveil.large.measure_intervals import file_figures
-
     start, stop = job.file_range(at)
     source, place, stem = job.source, Path(job.place), f"part-{at:05d}.parquet"
     kept = Y[:, -1] > 0
@@ -312,7 +307,9 @@ def _assemble_intervals(
     row = pl.Series(np.cumsum(kept)).set(pl.Series(~kept), None)
     known = {"original": originals, "file": [stem] * len(X), "row": row, "group": groups[:, 0]}
     put_file(place / "private" / "id_map" / stem, lambda path: pl.DataFrame(known).write_parquet(path))
-    return file_figures(store, job, at, X, kept, table)
+    own = np.where(kept, np.cumsum(kept) - 1, -1)
+    Piece.of(X, table, own, np.array(store.get("records")[start:stop])).save(store, at)
+    return {"at": at, "records": table.n}
 
 
 def file_values(store: Store, job: Job, parts: Any, at: int) -> tuple[Array, Array, Indices]:
