@@ -16,7 +16,7 @@ import secrets
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil._types import AnyArray, Array, Indices
 
 
 def fresh_seed() -> int:
@@ -146,3 +146,17 @@ def secret_normals(rng: np.random.Generator, count: int) -> Array:
     # In the middle of each of 2^52 cells, never 0 or 1, and as many above a half as below.
     normals: Array = ndtri((secret_integers(rng, count, bits=52) + 0.5) * 2.0**-52)
     return normals
+
+
+def mixed(x: AnyArray) -> AnyArray:
+    """A number of 64 bits for each, that looks random (the finaliser of splitmix64).
+
+    Examples
+    --------
+    >>> mixed(np.array([0, 1], dtype=np.uint64)).tolist()
+    [16294208416658607535, 10451216379200822465]
+    """
+    z = x * np.uint64(1) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))

@@ -13,7 +13,6 @@ import pytest
 import naive_nlk as naive
 import tsveil as tv
 from engine_files import as_protected, assert_same, private, published, walks, write_files
-from tsveil._kernels.nlk_verify import narrow_down
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
@@ -22,11 +21,12 @@ from tsveil.engine.base import Engine
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity
-from tsveil.guarantee.nlk import NLKAnonymity, clusters_of, find_violation
-from tsveil.large import known_values, steps, verify_nlk, ways
+from tsveil.guarantee.nlk import NLKAnonymity, find_violation
+from tsveil.large import steps, verify_nlk, ways
 from tsveil.large.protect import LargeRelease
 from tsveil.large.verify import Verified, verify_files
 from tsveil.measure.kp import IntervalCard, evaluate_intervals
+from tsveil.measure.nlk import identification
 from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
 from tsveil.protect.nlk import NLK, sorted_points
@@ -152,30 +152,12 @@ def test_whom_random_and_chosen_values_single_out(tmp_path: Path) -> None:
         rows = published(release.folder)
         cubes = [rows.select(columns).to_numpy()[:, :, None] for columns in TWO.values()]
         for name, cube in zip(names, [np.concatenate(cubes, axis=2)] if grouping == "joint" else cubes, strict=True):
-            codes, sizes = clusters_of(cube)
-            known, left = np.empty(2, dtype=np.int64), np.empty(300, dtype=np.int64)
-            drawn = [
-                [
-                    (codes[points] == codes[points, person][:, None]).all(axis=0).sum() == 1
-                    for points in (known_values.known_points(5, 2, person, draw) for draw in range(known_values.DRAWS))
-                ]
-                for person in range(known_values.SINGLED)
-            ]
-            chosen = [
-                narrow_down(codes, sizes, person, 2, 0, known, left)[1] == 1 or any(drawn[person])
-                for person in range(known_values.SINGLED)
-            ]
-            assert 0 < release.facts[f"identified by random known values, {name}, %"] == round(100 * np.mean(drawn), 2)
-            assert release.facts[f"identified by chosen known values, {name}, %"] == round(100 * np.mean(chosen), 2)
-            assert np.mean(drawn) < np.mean(chosen) < 1
+            found = identification(cube, 2)
+            assert 0 < release.facts[f"identified by random known values, {name}, %"] == round(found.random, 2)
+            assert release.facts[f"identified by chosen known values, {name}, %"] == round(found.chosen, 2)
+            assert found.random < found.chosen < 100
+            assert found.warning(f"series {name!r}") in release.warnings
         assert sum("chosen ones at least" in warning for warning in release.warnings) == len(names)
-
-
-def test_of_too_many_ways_to_agree_the_intruder_loses_track(monkeypatch: pytest.MonkeyPatch) -> None:
-    bits, counts = np.packbits(np.array([[1, 1, 0], [1, 0, 1]]), axis=1), np.array([1, 3])
-    assert known_values.alone_after(bits, counts, 0, 2)
-    monkeypatch.setattr(known_values, "WAYS", 2)
-    assert not known_values.alone_after(bits, counts, 0, 2)
 
 
 # -- the verdict on (n,l,k) ---------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from tsveil._types import AnyArray, Array, Indices
 from tsveil.data.store import Store
 from tsveil.engine.base import Result
 from tsveil.large.job import Job
-from tsveil.large.parts import mixed
 from tsveil.large.source import as_values
+from tsveil.randomness import mixed
 
 #: values that a piece has at most, if a single file has no more
 PIECE = 2**24

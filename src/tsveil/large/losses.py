@@ -19,7 +19,6 @@ from tsveil.data.store import Store
 from tsveil.engine.base import Result
 from tsveil.large.distinct import marks
 from tsveil.large.job import Job
-from tsveil.large.known_values import SINGLED
 from tsveil.measure import microdata
 from tsveil.measure.disclosure_risk import interval_disclosure
 from tsveil.measure.forecast import fitting_models
@@ -35,12 +34,9 @@ ROWS = 4096
 def file_figures(store: Store, job: Job, at: int, X: Array, Y: Array, *, by_columns: bool) -> Result:
     """The sums of one published file; what the attacks need of it is kept for later steps, both sides of it if they go `by_columns`."""
     store.put(f"original-{at}", np.ascontiguousarray(X.T))
-    if by_columns:
+    if by_columns or job.method == "nlk":
         store.put(f"released-{at}", np.ascontiguousarray(Y.T))
     store.put(f"marks-{at}", marks(Y))
-    if job.method == "nlk":
-        # Published rows are in random order, so the first ones are a sample.
-        store.put(f"people-{at}.out", Y[:SINGLED])
     figures: Result = {"records": len(X), "sse": math.fsum(np.square(X - Y).sum(axis=1)), "series": {}, "units": []}
     disclosed, lost = [], []
     for role in job.source.series:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from tsveil._types import AnyArray, Array, Indices, Mask
+from tsveil._types import Array, Indices, Mask
 from tsveil.data.store import Store
+from tsveil.randomness import mixed
 from tsveil.transform.parts import SAMPLE, principal_direction
 
 #: decimals of a direction: what differs beyond them, between machines, is rounding
@@ -33,20 +34,6 @@ def sampled(start: int, stop: int, n: int, wanted: int, salt: int = 0) -> Mask:
     if wanted >= n:
         return np.ones(stop - start, dtype=np.bool_)
     return mixed(np.arange(start, stop, dtype=np.uint64) + np.uint64(salt << 40)) < np.uint64(int(2.0**64 * wanted / n))
-
-
-def mixed(x: AnyArray) -> AnyArray:
-    """A number of 64 bits for each, that looks random (the finaliser of splitmix64).
-
-    Examples
-    --------
-    >>> mixed(np.array([0, 1], dtype=np.uint64)).tolist()
-    [16294208416658607535, 10451216379200822465]
-    """
-    z = x * np.uint64(1) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from tsveil._types import AnyArray, Indices
 from tsveil.errors import ParameterError
 from tsveil.large.job import Job
-from tsveil.large.parts import mixed
+from tsveil.randomness import mixed
 
 #: pairs of a person and a released row that are always compared, and how many more for each record
 PAIRS, PER_RECORD = 10**10, 25_000

@@ -40,13 +40,13 @@ from tsveil.guarantee.base import Guarantee, Verdict
 from tsveil.large import measure, steps
 from tsveil.large.intervals import interval_readme, letters_of, made_width
 from tsveil.large.job import Job, Unit
-from tsveil.large.known_values import singled_out
 from tsveil.large.parts import Tree, grown, joined
 from tsveil.large.people import checked_people
 from tsveil.large.source import MOST, SHARED, Source
 from tsveil.large.verify import class_words, verify_files
 from tsveil.large.ways import least_part, leaves_of, promise, sized, space, units_of, warnings_of
 from tsveil.measure.kp import IntervalCard, interval_card
+from tsveil.measure.nlk import Identification, singled_out
 from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.base import RARE, Method, linking_warning
 from tsveil.protect.intervals import IntervalMethod, disclosed_warning
@@ -201,8 +201,8 @@ def protect_folder(
             )
         else:
             card, given_away = measure.scorecard(store, job, files, running)
-        alone = singled_out(store, job, running) if isinstance(method, NLK) else {}
-        warnings += tuple(found.warning(name, int(method.settings()["n"])) for name, found in alone.items())
+        alone = _identified(store, job, method.n, running) if isinstance(method, NLK) else {}
+        warnings += tuple(found.warning(f"series {name!r}") for name, found in alone.items())
         with progress.step("Writing the reports"):
             facts = _facts(job, done, files, running)
             for name, found in alone.items():
@@ -376,6 +376,19 @@ def _assembled(store: Store, job: Job, done: list[tuple[Unit, list[Result]]], en
     found = engine.map(steps.assemble, todo, "Writing and measuring")
     store.remove("part-")
     return found
+
+
+def _identified(store: Store, job: Job, n: int, engine: Engine) -> dict[str, Identification]:
+    """Who n known values single out: for each series, or for points of several dimensions."""
+    source = job.source
+    own = {role.name: [[at] for at in range(len(source.columns))[source.span(role.name)]] for role in source.series}
+    if job.settings.get("grouping") == "joint":
+        own = {
+            "all series together": [[at for one in point for at in one] for point in zip(*own.values(), strict=True)]
+        }
+    ranges = [job.file_range(at) for at in range(job.files)]
+    sizes, rows = [stop - start for start, stop in ranges], store.get("rows")
+    return {name: singled_out(store, engine, sizes, points, n, rows=rows) for name, points in own.items()}
 
 
 # -- what is told -----------------------------------------------------------------------------------------------------

@@ -178,7 +178,7 @@ class NLK(Method):
             )
         found = identification(chosen.published, self.n)
         remarks += self._remarks(chosen, what)
-        remarks.append(f"{what}: (n,l,k)-anonymity does not stop re-identification: {found}")
+        remarks.append(found.warning(what))
         facts = {
             "heuristic": chosen.heuristic,
             "loss": chosen.loss,
