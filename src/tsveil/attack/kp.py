@@ -110,6 +110,15 @@ class Piece:
         """The number of published records."""
         return len(self.lo)
 
+    def published(self) -> Piece:
+        """The series that are published, each with its own envelope and pattern."""
+        kept = np.flatnonzero(self.own >= 0)
+        own = self.own[kept]
+        letters, levels = (None if side is None else side[own] for side in (self.letters, self.levels))
+        return Piece(
+            self.x[kept], self.records[kept], np.arange(len(kept)), self.lo[own], self.hi[own], letters, levels
+        )
+
     def save(self, store: Store, at: int) -> None:
         """Keep it as the piece of this number."""
         for name, array in vars(self).items():

@@ -55,7 +55,7 @@ from tsveil.guarantee.kp import classes_of, homogeneous
 from tsveil.measure.queries import range_shares, shape_distances
 from tsveil.transform.exact import parts, total
 from tsveil.transform.normalise import exact_sums, exact_total
-from tsveil.transform.sax import as_symbols, patterns, read_back
+from tsveil.transform.sax import patterns, read_back
 
 Features = Literal["means", "differences", "signs"]
 
@@ -118,27 +118,18 @@ def pattern_loss(
     >>> pattern_loss(np.array([[1.0, 2.0], [2.0, 1.0]]), table).round(6)
     array([0., 2.])
     """
-    letters = None if table.words is None else as_symbols(table.words)
-    return _shape_loss(x, table.lo, table.hi, letters, table.levels, features, word_length)
+    return _shape_loss(Piece.of(x, table), features, word_length)
 
 
-def _shape_loss(
-    x: Array,
-    lo: Array,
-    hi: Array,
-    letters: AnyArray | None,
-    levels: Indices | None,
-    features: Features,
-    word_length: int | None = None,
-) -> Array:
+def _shape_loss(piece: Piece, features: Features, word_length: int | None = None) -> Array:
     if features not in get_args(Features):
         words = ", ".join(map(repr, get_args(Features)))
         raise ParameterError(f"The 'features' parameter of pattern_loss must be one of {words}. Got {features!r}.")
-    if letters is not None and levels is not None:
-        true, published = patterns(x, letters.shape[1]), read_back(letters, levels)
+    if piece.letters is not None and piece.levels is not None:
+        true, published = patterns(piece.x, piece.letters.shape[1]), read_back(piece.letters, piece.levels)
     else:
-        w = word_length or min(x.shape[1], 8)
-        true, published = patterns(x, w), patterns((lo + hi) / 2, w)
+        w = word_length or min(piece.x.shape[1], 8)
+        true, published = patterns(piece.x, w), patterns((piece.lo + piece.hi) / 2, w)
     return _cosine_loss(_features(true, features), _features(published, features))
 
 
@@ -337,25 +328,14 @@ def look(task: Task) -> Result:
     """Keep the losses of the records of one piece, the lowest and highest value of each time point, and the series that are asked for."""
     store, at = opened(task["store"]), int(task["at"])
     piece = Piece.load(store, at, words=task["words"])
-    lost = np.full((2, len(piece.x)), np.nan)
-    kept = np.flatnonzero(piece.own >= 0)
-    if len(kept):
-        own = piece.own[kept]
-        lo, hi = piece.lo[own], piece.hi[own]
-        letters = None if piece.letters is None else piece.letters[own]
-        levels = None if piece.levels is None else piece.levels[own]
-        lost[0, kept] = value_loss(lo, hi)
-        lost[1, kept] = _shape_loss(piece.x[kept], lo, hi, letters, levels, task["features"])
+    lost, published = np.full((2, len(piece.x)), np.nan), piece.published()
+    if published.n:
+        lost[:, piece.own >= 0] = value_loss(published.lo, published.hi), _shape_loss(published, task["features"])
     store.put(f"lost-{at}", lost)
     store.put(f"bounds-{at}", np.stack([piece.x.min(axis=0, initial=np.inf), piece.x.max(axis=0, initial=-np.inf)]))
     for name in ("asked", "targets"):
-        wanted = store.get(name)
-        if len(wanted) == int(task["n"]):
-            rows, x = np.arange(len(piece.x)), piece.x
-        else:
-            rows = np.flatnonzero(np.isin(piece.records, wanted))
-            x = piece.x[rows]
-        store.put(f"{name}-{at}", x)
+        rows = np.flatnonzero(np.isin(piece.records, store.get(name)))
+        store.put(f"{name}-{at}", piece.x[rows])
         store.put(f"{name}-{at}.rows", rows)
         store.put(f"{name}-{at}.records", piece.records[rows])
     return {"published": piece.n}
@@ -365,10 +345,8 @@ def compare(task: Task) -> Result:
     """Keep the relative widths of one piece, its answers to the queries, and how many of its records fit each target."""
     store, at = opened(task["store"]), int(task["at"])
     piece = Piece.load(store, at, words=task["words"])
-    kept = np.flatnonzero(piece.own >= 0)
-    penalty = np.full(len(piece.x), np.nan)
-    penalty[kept] = certainty_penalty(piece.lo, piece.hi, store.get("ranges", whole=True))[piece.own[kept]]
-    store.put(f"penalty-{at}", penalty)
+    penalty = np.append(certainty_penalty(piece.lo, piece.hi, store.get("ranges", whole=True)), np.nan)
+    store.put(f"penalty-{at}", penalty[piece.own])  # the last one for own = -1
     queries = asked(int(task["n"]), piece.x.shape[1], seed=int(task["seed"]))
     values = store.get("asked.x", whole=True)
     store.put(f"answers-{at}", _range_answers(piece, queries, values))
@@ -405,13 +383,9 @@ def _keep_nearest(store: Store, at: int, piece: Piece, curves: Array, n: int) ->
     z, wanted = patterns(piece.x, points), patterns(curves, points)
     near = [_nearest(((z - curve) ** 2).sum(axis=1), piece.records) for curve in wanted]
     numbers = n + np.arange(piece.n)  # of records that are none of the original
-    kept = np.flatnonzero(piece.own >= 0)
-    numbers[piece.own[kept]] = piece.records[kept]
-    if piece.n:
-        stands_for, means = read_back(piece.letters, piece.levels), patterns(curves, piece.letters.shape[1])
-        found = [_nearest(shape_distances(stands_for, mean, points), numbers) for mean in means]
-    else:
-        found = [(np.zeros(0), np.zeros(0)) for _ in curves]
+    numbers[piece.own[piece.own >= 0]] = piece.records[piece.own >= 0]
+    stands_for, means = read_back(piece.letters, piece.levels), patterns(curves, piece.letters.shape[1])
+    found = [_nearest(shape_distances(stands_for, mean, points), numbers) for mean in means]
     store.put(f"near-{at}", np.array(near))
     store.put(f"found-{at}", np.array(found))
 
