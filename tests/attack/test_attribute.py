@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 import tsveil as tv
-from tsveil.attack.attribute import attribute
+from tsveil.attack.attribute import SHARE, AttributeDisclosure, attribute, disclosure
 from tsveil.data.intervals import IntervalTable
+from tsveil.data.store import Folder, Memory, Store
+from tsveil.engine.here import Here
+from tsveil.engine.threads import LocalEngine
 from tsveil.errors import InputError, ParameterError
 
 
@@ -141,3 +147,94 @@ def test_a_gap_or_an_infinite_value_makes_no_group_near(strange: float | None) -
     assert (
         tv.attack.attribute(released, share=0.1).disclosed["income"].tolist() == [False] * 2 + [True] * 2 + [False] * 2
     )
+
+
+# -- in pieces ----------------------------------------------------------------------------------------------------------
+
+
+def odd_columns(n: int, seed: int = 3) -> pl.DataFrame:
+    """Ties, gaps, NaN, infinities, both zeros, texts, and names that code might use for itself."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "len": rng.choice(["a", "b"], n, p=[0.9, 0.1]),
+            "group": [["x", "y", None][at] for at in rng.choice(3, n, p=[0.8, 0.1, 0.1])],
+            "class": np.round(np.arange(n) / 7) + 1e9,
+            "value": rng.choice([0.0, -0.0, 1e-3], n, p=[0.5, 0.45, 0.05]),
+            "row": rng.choice([np.nan, 1.0], n, p=[0.8, 0.2]),
+            "records": pl.Series(rng.normal(size=n)).set(pl.Series(rng.random(n) < 0.2), None),
+            "low": rng.choice([1.0, np.inf, 3.0], n, p=[0.9, 0.05, 0.05]),
+            "small": pl.Series(rng.choice([-128, 127], n, p=[0.1, 0.9]), dtype=pl.Int8),
+            "word": pl.Series(rng.choice(["p", "q"], n, p=[0.95, 0.05]), dtype=pl.Categorical),
+            "nothing": pl.Series([None] * n, dtype=pl.Float64),
+            "yes": rng.random(n) < 0.9,
+            "huge": rng.choice([1e200, -1e200, 3.0], n),
+            "flat": np.full(n, 0.1),
+        }
+    )
+
+
+def in_pieces(
+    carried: pl.DataFrame, of_row: Any, ends: list[int], store: Store, engine: Any, **options: Any
+) -> AttributeDisclosure:
+    for at, (start, stop) in enumerate(zip([0, *ends], [*ends, len(carried)], strict=True)):
+        store.put_frame(f"confidential-{at}", carried[start:stop])
+    return disclosure(store, engine, of_row, [0, *ends], carried.columns, **options)
+
+
+@pytest.mark.parametrize("ends", [[1], [0, 100, 101, 250]])
+@pytest.mark.parametrize("options", [{}, {"share": 0.0, "smallest": 1}, {"share": 0.7, "smallest": 4}])
+def test_pieces_change_nothing(ends: list[int], options: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 300
+    carried, groups = odd_columns(n), np.random.default_rng(1).integers(0, 70, n)
+    data = tv.Dataset.from_arrays({"x": groups[:, None].astype(float)}, confidential=carried)
+    whole = attribute(data, **options)
+    assert sum(whole.counts.values()) > 0
+    ids = pl.Series(range(n))
+    for store, engine, classes in ((Memory(), Here(), 2**20), (Folder(tmp_path), LocalEngine(), 11)):
+        monkeypatch.setattr(importlib.import_module("tsveil.attack.attribute"), "CLASSES", classes)
+        found = in_pieces(carried, whole.of_row, ends, store, engine, **options)
+        assert found.counts == whole.counts
+        assert {name: mask.tolist() for name, mask in found.disclosed.items()} == {
+            name: mask.tolist() for name, mask in whole.disclosed.items()
+        }
+        assert_frame_equal(found.groups, whole.groups, check_exact=True)
+        bounds = [0, *ends, n]
+        listed = [
+            AttributeDisclosure.load(store, carried.columns).listed(ids[start:stop], start)
+            for start, stop in pairwise(bounds)
+        ]
+        assert_frame_equal(pl.concat(listed), whole.listed(ids), check_exact=True)
+
+
+def test_what_is_seen_is_what_the_definition_says() -> None:
+    n = 300
+    carried, groups = odd_columns(n), np.random.default_rng(1).integers(0, 70, n).tolist()
+    found = attribute(tv.Dataset.from_arrays({"x": np.array(groups, dtype=float)[:, None]}, confidential=carried))
+    for name in set(carried.columns) - {"huge"}:
+        values = (
+            carried[name].cast(pl.String if carried[name].dtype == pl.Categorical else carried[name].dtype).to_list()
+        )
+        numeric = carried[name].dtype.is_numeric()
+        numbers = [v for v in values if numeric and v is not None and np.isfinite(v)]
+        limit = SHARE * float(np.std(numbers, ddof=1)) if len(numbers) > 1 else 0.0
+        for row, group in enumerate(groups):
+            own = [v for v, other in zip(values, groups, strict=True) if other == group]
+            constant = len({"nan" if v != v else v for v in own}) == 1
+            near = numeric and all(v is not None and np.isfinite(v) for v in own) and max(own) - min(own) <= limit
+            assert found.disclosed[name][row] == (len(own) >= 2 and (constant or near)), (name, row)
+
+
+def test_the_deviation_does_not_depend_on_the_order() -> None:
+    """Values near each other far from zero, where the order of a sum decides its last digits."""
+    values = 1e8 + np.random.default_rng(0).normal(size=1001)
+    data = [
+        tv.Dataset.from_arrays({"x": np.zeros((1001, 1))}, confidential={"s": column.tolist()})
+        for column in (values, values[::-1])
+    ]
+    assert attribute(data[0], share=6.5).counts == attribute(data[1], share=6.5).counts
+    from tsveil.attack.attribute import _moments, deviation
+
+    whole = deviation([_moments(pl.Series(values))])
+    assert whole == deviation([_moments(pl.Series(values[:7])), _moments(pl.Series(values[:6:-1]))])
+    assert whole == pytest.approx(np.std(values - 1e8, ddof=1), rel=1e-12)

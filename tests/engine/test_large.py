@@ -15,9 +15,10 @@ from engine_files import as_protected, assert_same, private, protect_files, publ
 from tsveil.data.intervals import IntervalTable
 from tsveil.engine.base import Engine
 from tsveil.engine.threads import LocalEngine
-from tsveil.large import known_values, ways
+from tsveil.large import ways
 from tsveil.large.protect import LargeRelease
 from tsveil.measure.kp import pattern_loss, value_loss
+from tsveil.measure.nlk import identification
 from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
 from tsveil.transform.sax import sax
@@ -258,14 +259,8 @@ def test_allowances_of_all_pieces_of_time_add_up(monkeypatch: pytest.MonkeyPatch
 def test_who_is_singled_out_is_counted_over_all_files(references: dict[str, LargeRelease]) -> None:
     release = references["(n,l,k)"]
     rows = published(release.folder).select(release.source.columns).to_numpy()
-    # Up to 100,000 records everybody is a person whom the intruder may know; the first 200 are asked about.
-    alone = [
-        (rows[:, points] == rows[person, points]).all(axis=1).sum() == 1
-        for person in range(known_values.SINGLED)
-        for points in (known_values.known_points(6, 1, person, draw) for draw in range(known_values.DRAWS))
-    ]
-    share = release.facts["identified by random known values, series, %"]
-    assert 0 < share == round(100 * float(np.mean(alone)), 2)
+    found = identification(rows, 1)
+    assert 0 < release.facts["identified by random known values, series, %"] == round(found.random, 2)
     assert any("does not stop re-identification" in warning for warning in release.warnings)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,11 +17,24 @@ from hypothesis.extra.numpy import arrays
 import naive_kp
 import tsveil as tv
 from tsveil._types import Array, Indices
-from tsveil.attack.kp import envelope_linkages
+from tsveil.attack.kp import Piece, envelope_linkages, targets_of
 from tsveil.data.intervals import IntervalTable
+from tsveil.data.store import Folder, Memory, Store
+from tsveil.engine.base import Engine
+from tsveil.engine.here import Here
+from tsveil.engine.threads import LocalEngine
 from tsveil.errors import InputError, ParameterError
 from tsveil.interval_release import IntervalRelease
-from tsveil.measure.kp import MEANINGS, certainty_penalty, pattern_loss, query_error, value_loss
+from tsveil.measure.kp import (
+    MEANINGS,
+    IntervalCard,
+    asked,
+    certainty_penalty,
+    evaluate_intervals,
+    interval_card,
+    pattern_loss,
+    value_loss,
+)
 from tsveil.measure.queries import Queries, RangeCount
 from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.kp import KP
@@ -192,20 +206,18 @@ def test_wrong_queries_are_told() -> None:
 
 
 def test_query_errors() -> None:
-    x = walks(100)
+    x, ids, own = walks(100), pl.Series(range(100)), np.arange(100)
     exact = bare(x, x, tuple(sax(x, 12, 26)), np.full(100, 26))
-    error = query_error(x, exact, np.arange(100))
-    assert error.range_error == 0
-    assert error.range_gap == 0
-    assert error.similar_found is not None
-    assert error.similar_found > 80
-    coarse = query_error(x, released(x).table, released(x).own)
-    assert coarse.range_error > 0
-    assert coarse.range_gap > 0
-    assert coarse.similar_found is not None
-    assert coarse.similar_found < error.similar_found
-    assert query_error(x, bare(x, x), np.arange(100)).similar_found is None
-    assert query_error(x, exact, np.arange(100), seed=1) != error
+    fine = evaluate_intervals(x, exact, own, ids)
+    assert fine["range_error"] == 0
+    assert fine["range_gap"] == 0
+    assert fine["similar_found"] > 80
+    coarse = evaluate_intervals(x, released(x).table, released(x).own, ids)
+    assert coarse["range_error"] > 0
+    assert coarse["range_gap"] > 0
+    assert coarse["similar_found"] < fine["similar_found"]
+    assert "similar_found" not in evaluate_intervals(x, bare(x, x), own, ids)
+    assert evaluate_intervals(x, exact, own, ids, seed=1)["similar_found"] != fine["similar_found"]
 
 
 # -- attacks ----------------------------------------------------------------------------------------------------------
@@ -315,3 +327,104 @@ def test_homogeneous_classes_are_counted() -> None:
     card = release.evaluate()
     classes = pl.DataFrame({"g": release.groups, "w": release.words, "l": release.levels}).n_unique()
     assert card.homogeneous == {"tariff": (classes, release.n), "odd": (0, 0)}
+
+
+# -- in pieces ----------------------------------------------------------------------------------------------------------
+
+
+def nasty(name: str, n: int = 120) -> Array:
+    rng = np.random.default_rng(7)
+    if name == "ties":
+        return rng.integers(0, 3, (n, 5)).astype(float)
+    if name == "constants":
+        return np.vstack([np.full((n // 3, 5), 0.1), np.full((n // 3, 5), 1e9), rng.normal(size=(n - 2 * (n // 3), 5))])
+    if name == "duplicates":
+        return np.repeat(walks(n // 4, 5), 4, axis=0) * 1e-3
+    return walks(n, 9)
+
+
+def in_pieces(
+    release: IntervalRelease, order: Indices, ends: list[int], store: Store, engine: Engine, **options: Any
+) -> IntervalCard:
+    """The records in some order, cut into pieces."""
+    x, own = release.original.block(release.block.name), release.own
+    for at, rows in enumerate(np.split(order, ends)):
+        kept = own[rows] >= 0
+        here = np.where(kept, np.cumsum(kept) - 1, -1)
+        Piece.of(x[rows], release.table.take(own[rows][kept]), here, rows).save(store, at)
+    shape = release.original.n, x.shape[1]
+    return interval_card(store, engine, len(ends) + 1, *shape, words=release.words is not None, **options)
+
+
+@pytest.mark.parametrize("name", ["ties", "constants", "duplicates", "walks"])
+@pytest.mark.parametrize("ends", [[50], [0, 1, 40, 119]])
+@pytest.mark.parametrize(
+    "method",
+    [KP(k=7, P=4, word_length=4), KAnonymousEnvelopes(k=5), KAnonymousEnvelopes(k=5, words="unprotected")],
+    ids=str,
+)
+def test_pieces_change_nothing(name: str, ends: list[int], method: Any, tmp_path: Path) -> None:
+    x = nasty(name)
+    release = method.protect(tv.Dataset.from_arrays({"load": x}), seed=1)
+    # In a secret order, the suppressed records first: the first pieces publish nothing.
+    order = np.random.default_rng(2).permutation(len(x))
+    order = order[np.argsort(release.own[order] >= 0, kind="stable")]
+    every: tuple[dict[str, Any], ...] = ({}, {"features": "differences", "seed": 5, "targets": 17})
+    for options in every:
+        whole = evaluate_intervals(x, release.table, release.own, release.original.ids, **options)
+        one = in_pieces(release, order, [], Memory(), Here(), **options)
+        assert list(one) == list(whole)
+        assert one.options == whole.options
+        for at, (store, engine) in enumerate(((Memory(), Here()), (Folder(tmp_path), LocalEngine()))):
+            found = in_pieces(release, order, ends, store, engine, **options)
+            for other in (whole, one):
+                assert found.to_dict() == other.to_dict()
+            assert found.per_record.equals(whole.per_record.drop("original"))
+            assert list(found.links) == list(whole.links)
+            for attack, links in found.links.items():
+                for what in ("candidates", "link", "hit", "certain", "own", "probability", "released"):
+                    assert np.array_equal(getattr(links, what), getattr(one.links[attack], what)), (at, attack, what)
+                    if what not in ("link", "own"):  # rows of another order
+                        assert np.array_equal(getattr(links, what), getattr(whole.links[attack], what))
+
+
+def test_some_records_are_suppressed_in_these_tests() -> None:
+    assert len(KP(k=7, P=4, word_length=4).protect(tv.Dataset.from_arrays({"load": nasty("walks")})).suppressed) > 1
+
+
+def test_a_sample_is_attacked_like_all() -> None:
+    x = walks(90)
+    release = released(x)
+    every = release.evaluate()
+    some = evaluate_intervals(x, release.table, release.own, release.original.ids, targets=20)
+    chosen = targets_of(90, 20)
+    assert len(set(chosen.tolist())) == 20
+    assert some.options["targets"].startswith("a random sample of 20 of 90 records")
+    for attack, links in some.links.items():
+        assert np.array_equal(links.candidates, every.links[attack].candidates[chosen])
+        assert some[f"breach_{attack}_mean"] == pytest.approx(100 * links.probability.mean())
+    assert some.per_record["linked_by_both"].is_nan().sum() == 70
+    assert every.options == {"targets": "all records"}
+
+
+def test_similar_records_found_are_those_of_the_definition() -> None:
+    """Ties are broken by the place in the original, truly and in what is published."""
+    x = nasty("ties", 60)
+    release = KP(k=6, P=3, word_length=3).protect(tv.Dataset.from_arrays({"load": x}), seed=1)
+    assert release.words is not None
+    assert release.levels is not None
+    queries = asked(*x.shape)
+    z = patterns(x, 5)
+    stands_for = [
+        cell_means(int(level))[[ord(c) - 97 for c in word]]
+        for word, level in zip(release.words, release.levels, strict=True)
+    ]
+    shares = []
+    for record in queries.curves.tolist():
+        near = sorted(range(60), key=lambda i: (((z[i] - z[record]) ** 2).sum(), i))[:20]
+        means = patterns(x[[record]], 3)[0]
+        rows = sorted(
+            range(release.n), key=lambda row: (np.sqrt(((stands_for[row] - means) ** 2).sum()) * np.sqrt(5 / 3), row)
+        )[:20]
+        shares.append(len(set(near) & set(release.rows[rows].tolist())) / 20)
+    assert release.evaluate()["similar_found"] == pytest.approx(100 * np.mean(shares))

@@ -12,11 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_nlk as naive
+from tsveil._kernels.nlk_verify import narrow_down
 from tsveil._types import Array
+from tsveil.data.store import Folder, Memory
 from tsveil.data.synthetic import random_series, sine_series
+from tsveil.engine.here import Here
+from tsveil.engine.threads import LocalEngine
 from tsveil.errors import InputError, ParameterError
+from tsveil.guarantee.nlk import clusters_of
 from tsveil.measure import nlk as module
 from tsveil.measure.nlk import (
+    Identification,
     clusters_per_point,
     divergence_classes,
     divergence_histogram,
@@ -24,6 +30,7 @@ from tsveil.measure.nlk import (
     identification,
     nlk_figures,
     normalised_divergence,
+    singled_out,
     std_shift,
 )
 from tsveil.protect.nlk import NLK, sorted_points
@@ -100,6 +107,70 @@ def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     found = identification(random_series(60, 10).values, 1)
     assert found.draws == module.FEWEST
     assert found.chosen == 100.0
+
+
+def assert_same(found: Identification, other: Identification) -> None:
+    assert (found.random, found.chosen, found.draws, found.series) == (
+        other.random, other.chosen, other.draws, other.series,
+    )  # fmt: skip
+    assert np.array_equal(found.per_series, other.per_series)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2])
+@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("ends", [[30], [0, 1, 40, 40, 149]])
+@pytest.mark.parametrize("sample", [20, 150])
+def test_pieces_change_nothing(
+    dimensions: int, n: int, ends: list[int], sample: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SAMPLE", sample)
+    monkeypatch.setattr(module, "DRAWS", 60)
+    rng = np.random.default_rng(n)
+    Y = rng.integers(0, 4, (150, 6, dimensions)).astype(float)
+    Y[:10], Y[:, 2] = Y[0], 7.0  # equal series, a point that says nothing
+    Y[20, 3] = -0.0
+    whole = identification(Y, n)
+    assert len(whole.per_series) == sample
+    assert ("of a sample of 20" in str(whole)) == (sample == 20)
+    order = rng.permutation(150)
+    rows = np.argsort(order)
+    points = np.arange(6 * dimensions).reshape(6, -1).tolist()
+    for store, engine in ((Memory(), Here()), (Folder(tmp_path), LocalEngine())):
+        pieces = np.split(Y[order].reshape(150, -1), ends)
+        for at, piece in enumerate(pieces):
+            store.put(f"released-{at}", np.ascontiguousarray(piece.T))
+        assert_same(singled_out(store, engine, [len(piece) for piece in pieces], points, n, rows=rows), whole)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_who_is_singled_out_is_counted_as_defined(seed: int, n: int) -> None:
+    """Random points as they are drawn, and the choice of the greedy intruder that searches for attacks."""
+    Y = np.random.default_rng(seed).integers(0, 3, (25, 7)).astype(float)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "DRAWS", 3)
+        patch.setattr(module, "FEWEST", 3)
+        found = identification(Y, n, seed=seed)
+    rng = np.random.default_rng(seed)
+    drawn = [tuple(rng.choice(7, size=n, replace=False).tolist()) for _ in range(3)]
+    alone = np.array([[naive.singled_out(Y, f, known) for known in drawn] for f in range(25)])
+    assert found.per_series == pytest.approx(100 * alone.mean(axis=1))
+    codes, sizes = clusters_of(Y)
+    known, left = np.empty(n, dtype=np.int64), np.empty(25, dtype=np.int64)
+    chosen = [narrow_down(codes, sizes, f, n, 0, known, left)[1] == 1 or alone[f].any() for f in range(25)]
+    assert found.chosen == pytest.approx(100 * np.mean(chosen))
+
+
+def test_of_too_many_suspects_the_intruder_loses_track(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second point leaves the first series alone; the others have equals."""
+    Y = np.array([[0.0, 1], [0, 2], [0, 2], [1, 1], [1, 1]])
+    monkeypatch.setattr(module, "DRAWS", 1)
+    monkeypatch.setattr(module, "FEWEST", 1)
+    monkeypatch.setattr(np.random, "default_rng", lambda _: np.random.Generator(np.random.PCG64(1)))
+    drawn = identification(np.column_stack([np.zeros((5, 20)), Y]), 2)
+    assert drawn.random == 0
+    assert drawn.chosen == 20
+    monkeypatch.setattr(module, "AGREEMENTS", 22)
+    assert identification(np.column_stack([np.zeros((5, 20)), Y]), 2).chosen == 0
 
 
 @pytest.mark.parametrize(("households", "k", "share"), [(180, 10, 82), (526, 10, 93), (180, 20, 43), (526, 20, 80)])

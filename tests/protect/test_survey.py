@@ -39,7 +39,7 @@ def nasty(rng: np.random.Generator, n: int) -> Array:
     if kind == 1:
         return np.full(n, rng.choice([0.1, 0.0, -1e300]))
     if kind == 2:
-        return rng.integers(0, 9, n) + np.full(n, 1e15)
+        return rng.integers(10**15, 10**15 + 9, n).astype(float)
     if kind == 3:
         x[rng.integers(n)] = 1e12
         return x

@@ -1,13 +1,17 @@
-"""Attribute disclosure: groups of equal records that share their secret.
+"""Attribute disclosure: classes of equal records that share their secret.
 
 In a k-anonymous release nobody can tell which of k equal records is whose. But if all of them have the same confidential value,
-nobody needs to. A group (identical protected rows) discloses a confidential column
+nobody needs to. A class (identical protected rows) discloses a confidential column
 
-    exactly         if the column is constant in the group
-    approximately   if it is numeric and  max - min <= share * sd  of the whole column in the group.
+    exactly         if the column is constant in the class
+    approximately   if it is numeric and  max - min <= share * sd  of the whole column in the class.
 
-In a table of envelopes a group is what shares envelope and pattern. Records that stand alone are a matter of
+In a table of envelopes a class is what shares envelope and pattern. Records that stand alone are a matter of
 re-identification and not counted here (`smallest=2`).
+
+A release in many pieces is gone through twice: each piece says what its records of each class have in common (`seen_in`), and
+for some classes at a time what all pieces have seen is merged and judged (`judged`). The standard deviation follows from
+exact sums, so the figures do not depend on the pieces.
 
 References
 ----------
@@ -32,59 +36,115 @@ AttributeDisclosure: illness: 2 of 4 records; income: 2 of 4 records
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from tsveil._types import Mask
+from tsveil._types import Array, Indices, Mask
 from tsveil.attack._files import HasData, released_data
 from tsveil.attack._nearest import distinct_rows
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
+from tsveil.data.store import Memory, Store, opened
+from tsveil.engine.base import Engine, Result, Task
+from tsveil.engine.here import Here
 from tsveil.errors import InputError, ParameterError, some
 from tsveil.guarantee.kp import classes_of
+from tsveil.transform.exact import parts
 
-#: how near numbers must be, of the standard deviation of their column, and how many records are a group
+#: how near numbers must be, of the standard deviation of their column, and how many records are a class
 SHARE, SMALLEST = 0.05, 2
+#: classes that are judged at a time
+CLASSES = 2**20
+#: squares of larger numbers leave the range: their deviation counts as larger than any number
+LARGEST = 1e150
+
+#: what is listed of a record beside its id and the column -> what a class calls it
+COPIED = {"group_size": "records", "low": "low", "high": "high", "exactly": "constant"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttributeDisclosure:
-    """The groups that give a confidential value away."""
+    """The classes that disclose a confidential value."""
 
-    #: column -> whether each released record's value is given away
-    disclosed: Mapping[str, Mask]
-    #: a row per column and group: column, records (their number), rows (from 0), low, high, constant; private
-    groups: pl.DataFrame
+    #: the class of each released record
+    of_row: Indices
+    #: column -> a row per class that discloses it: class, records (their number), low, high, constant
+    classes: Mapping[str, pl.DataFrame]
 
-    def listed(self, ids: pl.Series) -> pl.DataFrame:
-        """A row per column and record whose value is given away, for the owner; `ids` are the original ids of the rows.
+    @classmethod
+    def load(cls, store: Store, columns: Sequence[str]) -> AttributeDisclosure:
+        """What `disclosure` found and left in the store."""
+        return cls(store.get("classes"), {name: store.get_frame(f"disclosing-{at}") for at, name in enumerate(columns)})
 
-        Columns: original, column, group_size, low, high (the range that its group gives away), exactly.
-        """
-        if not len(self.groups):
-            empty = dict.fromkeys(("column", "low", "high"), pl.String) | {
-                "group_size": pl.Int64,
-                "exactly": pl.Boolean,
-            }
-            frame = pl.DataFrame(schema={"original": ids.dtype, **empty})
-        else:
-            every = self.groups.explode("rows")
-            frame = every.with_columns(original=ids[every["rows"].to_list()]).rename(
-                {"records": "group_size", "constant": "exactly"}
+    @cached_property
+    def disclosed(self) -> Mapping[str, Mask]:
+        """Whether each released record's value is disclosed, for each column."""
+        return {name: _among(own, self.of_row)[0] for name, own in self.classes.items()}
+
+    @cached_property
+    def groups(self) -> pl.DataFrame:
+        """A row per column and class: column, records (their number), rows (from 0), low, high, constant; private."""
+        row = pl.col("row").cast(pl.Int64)
+        rows = pl.DataFrame({"class": self.of_row}).with_row_index("row").group_by("class").agg(row.alias("rows"))
+        found = [
+            own.join(rows, on="class", how="left", maintain_order="left").select(
+                pl.lit(name).alias("column"), "records", "rows", "low", "high", "constant"
             )
-        return frame.select("original", "column", "group_size", "low", "high", "exactly")
+            for name, own in self.classes.items()
+        ]
+        return pl.concat(found) if found else pl.DataFrame()
+
+    def listed(self, ids: pl.Series, start: int = 0) -> pl.DataFrame:
+        """A row per record and column whose value is disclosed, for the owner.
+
+        `ids` are the original ids of the rows from `start` on. Columns: original, column, group_size, low, high (the range that its class
+        discloses), exactly.
+        """
+        of_row = np.asarray(self.of_row[start : start + len(ids)])
+        kinds = {
+            "column": pl.String,
+            "group_size": pl.Int64,
+            "low": pl.String,
+            "high": pl.String,
+            "exactly": pl.Boolean,
+        }
+        rows, found = [np.zeros(0, dtype=np.int64)], [pl.DataFrame(schema=kinds)]
+        for column, own in self.classes.items():
+            inside, place = _among(own, of_row)
+            rows.append(np.flatnonzero(inside))
+            names = pl.Series("column", [column]).new_from_index(0, len(rows[-1]))
+            found.append(
+                pl.DataFrame([names, *(own[what].gather(place[inside]).alias(name) for name, what in COPIED.items())])
+            )
+        every = np.concatenate(rows)
+        order = np.argsort(every, kind="stable")
+        columns = pl.concat(found)[order]
+        return columns.insert_column(0, ids.gather(every[order]).alias("original"))
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of records whose value is given away, for each confidential column."""
-        return {name: int(mask.sum()) for name, mask in self.disclosed.items()}
+        """The number of records whose value is disclosed, for each confidential column."""
+        return {name: int(own["records"].sum()) for name, own in self.classes.items()}
 
     def __repr__(self) -> str:
-        told = (f"{name}: {mask.sum()} of {len(mask)} records" for name, mask in self.disclosed.items())
+        told = (f"{name}: {count} of {len(self.of_row)} records" for name, count in self.counts.items())
         return "AttributeDisclosure: " + ("; ".join(told) or "no confidential columns")
+
+
+def _among(classes: pl.DataFrame, of_row: Indices) -> tuple[Mask, Indices]:
+    """Which rows belong to one of these classes, and to which of them."""
+    numbers = classes["class"].to_numpy()
+    place = np.full(int(numbers.max(initial=-1)) + 2, -1)
+    place[numbers] = np.arange(len(numbers))
+    mine = place[np.minimum(of_row, len(place) - 1)]
+    return mine >= 0, mine
 
 
 def attribute(
@@ -94,12 +154,12 @@ def attribute(
     share: float = SHARE,
     smallest: int = SMALLEST,
 ) -> AttributeDisclosure:
-    """Find the groups of equal protected records, of at least `smallest`, that give a confidential column away.
+    """Find the classes of equal protected records, of at least `smallest`, that disclose a confidential column.
 
     All confidential columns are looked at unless some are named; `share` of a numeric column's standard deviation is how
     near values may be to count as known.
     """
-    group, carried = _carried(released)
+    of_row, carried = _carried(released)
     names = carried.columns if columns is None else list(columns)
     strange = [name for name in names if name not in carried.columns]
     if strange:
@@ -110,46 +170,161 @@ def attribute(
         )
     if smallest < 1:
         raise ParameterError(f"The 'smallest' parameter of the attribute attack must be at least 1. Got {smallest}.")
-    parts, disclosed = [], {}
-    for name in names:
-        found = _groups(group, carried[name], share, smallest)
-        parts.append(found.select(pl.lit(name).alias("column"), "records", "rows", "low", "high", "constant"))
-        disclosed[name] = group.is_in(found["group"].implode()).to_numpy()
-    return AttributeDisclosure(disclosed, pl.concat(parts) if parts else pl.DataFrame())
+    store = Memory()
+    store.put_frame("confidential-0", carried)
+    return disclosure(store, Here(), of_row, [0], names, share=share, smallest=smallest)
 
 
-def _carried(released: Dataset | HasData | IntervalTable) -> tuple[pl.Series, pl.DataFrame]:
-    """The group of each released record, and the confidential columns."""
+def _carried(released: Dataset | HasData | IntervalTable) -> tuple[Indices, pl.DataFrame]:
+    """The class of each released record, numbered by first appearance, and the confidential columns."""
     if isinstance(released, IntervalTable):
-        return pl.Series("group", classes_of(released)[1]), released.others
+        return distinct_rows(classes_of(released)[1][:, None])[2], released.others
     data = released_data(released)
-    return pl.Series("group", distinct_rows(data.values + 0.0)[2]), data.others.select(list(data.confidential))
+    return distinct_rows(data.values + 0.0)[2], data.others.select(list(data.confidential))
 
 
-def missing(value: pl.Expr) -> pl.Expr:
-    """Where a column of numbers has none, or none that can be near another."""
-    return value.cast(pl.Float64).is_finite().not_().fill_null(True)
+def disclosure(
+    store: Store,
+    engine: Engine,
+    of_row: Indices,
+    starts: Sequence[int],
+    columns: Sequence[str],
+    *,
+    share: float = SHARE,
+    smallest: int = SMALLEST,
+) -> AttributeDisclosure:
+    """The same for a release in pieces.
+
+    `of_row` is the class of each released record, numbered by first appearance. The store has the confidential columns of each
+    piece as the frame "confidential-0", "confidential-1", ...; `starts` are the rows at which the pieces begin.
+    """
+    sizes = np.bincount(of_row)
+    store.put("classes", of_row)
+    store.put("classes.sizes", sizes)
+    every = {"store": store.handle, "columns": list(columns), "smallest": smallest, "pieces": len(starts)}
+    pieces = [{**every, "at": at, "start": int(start)} for at, start in enumerate(starts)]
+    seen = engine.map(seen_in, pieces if columns else [], "Comparing carried values")
+    deviations = [deviation(of_pieces) for of_pieces in zip(*(one["moments"] for one in seen), strict=True)]
+    every["near"] = [None if one is None else share * one for one in deviations]
+    ranges = [{**every, "at": at, "of": -(-len(sizes) // CLASSES)} for at in range(-(-len(sizes) // CLASSES))]
+    engine.map(judged, ranges if columns else [], "Judging the classes")
+    for number in range(len(columns)):
+        found = [store.get_frame(f"disclosing-{number}-{one['at']}") for one in ranges]
+        store.put_frame(f"disclosing-{number}", found[0] if len(found) == 1 else pl.concat(found))
+    return AttributeDisclosure.load(store, columns)
 
 
-def _groups(group: pl.Series, column: pl.Series, share: float, smallest: int) -> pl.DataFrame:
-    """The groups that give a column away, in the order of their first records."""
-    table = pl.DataFrame([group, column.alias("value")]).with_row_index("row")
-    near = pl.lit(False)
-    if column.dtype.is_numeric():
-        numbers = column.cast(pl.Float64)
-        deviation = numbers.filter(numbers.is_finite()).std() or 0.0
-        # A group with a gap is not known to be near; NaN is a gap, and polars takes it for the largest number.
-        width = (pl.col("value").max() - pl.col("value").min()).cast(pl.Float64)
-        near = ~missing(pl.col("value")).any() & (width <= share * float(str(deviation)))
+# -- one piece --------------------------------------------------------------------------------------------------------
+
+
+def seen_in(task: Task) -> Result:
+    """Keep what the records of each class have in common in one piece; gives the moments of each column."""
+    store, at, start = opened(task["store"]), int(task["at"]), int(task["start"])
+    carried = store.get_frame(f"confidential-{at}").select(task["columns"])
+    found = [_moments(column) for column in carried]
+    of_row = np.asarray(store.get("classes")[start : start + len(carried)])
+    large = store.get("classes.sizes")[of_row] >= int(task["smallest"])
+    if not large.all():
+        carried, of_row = carried.filter(large), of_row[large]
+    for number, column in enumerate(carried):
+        store.put_frame(f"seen-{number}-{at}", _seen(of_row, column))
+    return {"moments": found}
+
+
+def _seen(of_row: Indices, column: pl.Series) -> pl.DataFrame:
+    """For each class: records, lowest and highest value, and how many are missing or NaN."""
+    value, no_number = pl.col("value"), pl.lit(0, pl.Int64)
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype.is_float():
+        column = column.set(column == 0.0, 0.0)  # -0.0 is equal, but would be written differently
+        value, no_number = value.fill_nan(None), value.is_nan().sum().cast(pl.Int64)
     return (
-        table.group_by("group", maintain_order=True)
+        pl.DataFrame([pl.Series("class", of_row), column.alias("value")])
+        .group_by("class")
         .agg(
             pl.len().cast(pl.Int64).alias("records"),
-            pl.col("row").cast(pl.Int64).alias("rows"),
-            pl.col("value").min().cast(pl.String).alias("low"),
-            pl.col("value").max().cast(pl.String).alias("high"),
-            (pl.col("value").n_unique() == 1).alias("constant"),
-            near.alias("near"),
+            value.min().alias("low"),
+            value.max().alias("high"),
+            pl.col("value").null_count().cast(pl.Int64).alias("missing"),
+            no_number.alias("nan"),
         )
-        .filter((pl.col("records") >= smallest) & (pl.col("constant") | pl.col("near")))
     )
+
+
+def _moments(column: pl.Series) -> list[list[float]]:
+    """Count, sum and sum of squares of the finite numbers, exactly, as parts; nothing for other columns."""
+    if not column.dtype.is_numeric():
+        return []
+    numbers = column.cast(pl.Float64).drop_nulls().to_numpy()
+    numbers = numbers[np.isfinite(numbers)]
+    if np.abs(numbers).max(initial=0.0) > LARGEST:
+        return [[float(len(numbers))], [], [math.inf]]
+    return [[float(len(numbers))], parts(numbers), [part for square in _squares(numbers) for part in parts(square)]]
+
+
+def _squares(x: Array) -> tuple[Array, Array]:
+    """The squares rounded, and what rounding has taken off (Dekker 1971): their sum is exact."""
+    wide = 134217729.0 * x  # 2^27 + 1
+    high = wide - (wide - x)
+    low = x - high
+    square = x * x
+    return square, ((high * high - square) + 2.0 * high * low) + low * low
+
+
+def deviation(moments: Sequence[Sequence[Sequence[float]]]) -> float | None:
+    """The standard deviation of a column from the moments of its pieces; None for a column that is not numeric.
+
+    Examples
+    --------
+    >>> deviation([_moments(pl.Series([1.0, 2.0])), _moments(pl.Series([6.0]))])
+    2.6457513110645907
+    """
+    if not moments[0]:
+        return None
+    values = [[part for one in moments for part in one[power]] for power in range(3)]
+    if math.inf in values[2]:
+        return sys.float_info.max
+    count, total, squares = (sum(map(Fraction, each), Fraction(0)) for each in values)
+    if count < 2:
+        return 0.0
+    return math.sqrt(max(count * squares - total**2, Fraction(0)) / (count * (count - 1)))
+
+
+# -- all pieces -------------------------------------------------------------------------------------------------------
+
+
+def judged(task: Task) -> Result:
+    """Keep which of some classes disclose a value, for each column."""
+    store, at = opened(task["store"]), int(task["at"])
+    for number, near in enumerate(task["near"]):
+        seen = [store.get_frame(f"seen-{number}-{piece}") for piece in range(int(task["pieces"]))]
+        if task["of"] > 1:
+            seen = [frame.filter(frame["class"].is_between(at * CLASSES, (at + 1) * CLASSES - 1)) for frame in seen]
+        store.put_frame(f"disclosing-{number}-{at}", _judged(_merged(seen), near))
+    return {}
+
+
+def _merged(seen: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    if len(seen) == 1:
+        return seen[0]
+    counts = pl.col("records", "missing", "nan").sum()
+    return pl.concat(seen).group_by("class").agg(pl.col("low").min(), pl.col("high").max(), counts)
+
+
+def _judged(seen: pl.DataFrame, near: float | None) -> pl.DataFrame:
+    """The classes that disclose a column: constant, or numbers no farther apart than `near`."""
+    records, missing, nan = (seen[count].to_numpy() for count in ("records", "missing", "nan"))
+    low, high = seen["low"], seen["high"]
+    complete = missing + nan == 0
+    constant = (missing == records) | (nan == records) | (complete & (low == high).fill_null(False).to_numpy())
+    found = constant
+    if near is not None:
+        width = (high.cast(pl.Float64) - low.cast(pl.Float64)).to_numpy()
+        found = constant | (complete & np.isfinite(width) & (width <= near))
+    rows = np.flatnonzero(found)
+    rows = rows[np.argsort(seen["class"].to_numpy()[rows])]
+    no_number = pl.Series(nan[rows] == records[rows])
+    low, high = (bound.gather(rows).cast(pl.String).set(no_number, "NaN") for bound in (low, high))
+    kept = [seen[name].gather(rows) for name in ("class", "records")]
+    return pl.DataFrame([*kept, low, high, pl.Series("constant", constant[rows])])

@@ -1,14 +1,17 @@
 """Linkage to published envelopes and patterns: by values, by pattern, and by both.
 
-The intruder knows a person's series and looks for the published records that may be the person's:
+The intruder knows a target's series and looks for the published records that may be the target's:
 
     values    the record's envelope holds all known values; the pattern column is ignored
     pattern   the record's word is the word of the known series at the record's level
     both      the two together; who knows all values can compute the words, so this is the attack of whoever knows them
 
-Nothing distinguishes the records that fit, so he picks one of them: the breach probability of a person is 1 / (records
-that fit), and 0 for a person whose record was suppressed. These are the three attacks of [1]_, with the whole pattern
+Nothing distinguishes the records that fit, so he picks one of them: the breach probability of a target is 1 / (records
+that fit), and 0 for a target whose record was suppressed. These are the three attacks of [1]_, with the whole pattern
 known. A (k,P)-anonymous table keeps all of them at 1/P or below, and the attack by values at 1/k.
+
+A table in pieces is attacked piece by piece: the numbers of records that fit add up (`Fitting`, `merged_fits`). The targets are all records
+as long as that is affordable, or a sample (`targets_of`).
 
 References
 ----------
@@ -31,19 +34,102 @@ Links: linkage by values and pattern: 2.0 of 3 records re-identified (66.7 %), 1
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tsveil._types import Array, Indices, Mask
+from tsveil._types import AnyArray, Array, Indices
 from tsveil.attack.links import Links
 from tsveil.data.intervals import IntervalTable
+from tsveil.data.store import Store
 from tsveil.engine.local import map_chunks
 from tsveil.errors import InputError, some
-from tsveil.transform.sax import as_words, patterns, symbols
+from tsveil.transform.sax import as_symbols, patterns, symbols
 
-#: records per piece of work
+#: targets per piece of work
 CHUNK = 1000
+#: comparisons of a target with a record that are always affordable, and targets that are
+PAIRS, FEWEST = 10**10, 10_000
+
+#: the attacks, as they are called in words
+ATTACKS = {"values": "values", "pattern": "pattern", "both": "values and pattern"}
+
+
+def targets_of(n: int, asked: int | None = None) -> Indices:
+    """The numbers of the records, of n, that the attacks are tried on; nothing else decides which.
+
+    All up to 100,000 records; above, as many as make 10^10 pairs with all records, and at least 10,000. `asked` asks for another number (0: all).
+
+    Examples
+    --------
+    >>> len(targets_of(100_000)), len(targets_of(200_000)), len(targets_of(10**7)), len(targets_of(10**6, asked=5))
+    (100000, 50000, 10000, 5)
+    """
+    wanted = max(FEWEST, PAIRS // max(n, 1)) if asked is None else asked or n
+    if wanted >= n:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(n).choice(n, wanted, replace=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some original series, and some published records: all of both, or those of one published file."""
+
+    #: (series, points)
+    x: Array
+    #: the numbers of the series in the original, and the published record here that belongs to each (-1: none)
+    records: Indices
+    own: Indices
+    #: (published records, points)
+    lo: Array
+    hi: Array
+    #: the pattern of each published record as numbers of letters, and its level; none in a table of envelopes alone
+    letters: AnyArray | None = None
+    levels: Indices | None = None
+
+    @classmethod
+    def of(cls, x: Array, table: IntervalTable, own: Indices | None = None, records: Indices | None = None) -> Piece:
+        """The series `x` and a table; row i belongs to row i, and the series are all there are, when left out."""
+        _check(x, table, own)
+        words = table.words
+        letters = None if words is None else as_symbols(words) if words else np.zeros((0, 1), dtype=np.uint8)
+        return cls(
+            np.ascontiguousarray(x, dtype=np.float64),
+            np.arange(len(x)) if records is None else records,
+            np.arange(len(x)) if own is None else np.asarray(own, dtype=np.int64),
+            np.ascontiguousarray(table.lo),
+            np.ascontiguousarray(table.hi),
+            letters,
+            table.levels,
+        )
+
+    @property
+    def n(self) -> int:
+        """The number of published records."""
+        return len(self.lo)
+
+    def published(self) -> Piece:
+        """The series that are published, each with its own envelope and pattern."""
+        kept = np.flatnonzero(self.own >= 0)
+        own = self.own[kept]
+        letters, levels = (None if side is None else side[own] for side in (self.letters, self.levels))
+        return Piece(
+            self.x[kept], self.records[kept], np.arange(len(kept)), self.lo[own], self.hi[own], letters, levels
+        )
+
+    def save(self, store: Store, at: int) -> None:
+        """Keep it as the piece of this number."""
+        for name, array in vars(self).items():
+            if array is not None:
+                store.put(f"piece-{at}.{name}", array)
+
+    @classmethod
+    def load(cls, store: Store, at: int, *, words: bool) -> Piece:
+        """The piece of this number; `words` says whether its records have patterns."""
+        names = ("x", "records", "own", "lo", "hi", *(("letters", "levels") if words else ()))
+        return cls(**{name: store.get(f"piece-{at}.{name}", whole=True) for name in names})
 
 
 def envelope_linkages(
@@ -55,46 +141,49 @@ def envelope_linkages(
     i when left out); `known` are the time points whose values the intruder knows, all when left out. The pattern is
     known as a whole.
     """
-    x = np.ascontiguousarray(x, dtype=np.float64)
-    _check(x, table, own)
-    own = np.arange(len(x)) if own is None else np.asarray(own, dtype=np.int64)
-    points = _points(table, known)
-    mine, kind, number = _own_patterns(x, table)
-    fits, held = _by_envelope(x, table, points, mine, kind, number, own)
-    links = {"values": _links("linkage by values", fits[:, 0], fits[:, 1], held, own, table.n)}
-    if table.words is None:
-        return links
-    count = np.bincount(number)
-    first = np.unique(number, return_index=True)[1]
-    fit = mine >= 0
-    candidates = np.where(fit, count[mine], 0).sum(axis=1)
-    lowest = np.where(fit, first[mine], table.n).min(axis=1)
-    alike = (own >= 0) & (mine[np.arange(len(x)), kind[own]] == number[own])
-    links["pattern"] = _links(
-        "linkage by pattern", candidates, np.where(lowest < table.n, lowest, -1), alike, own, table.n
-    )
-    links["both"] = _links("linkage by values and pattern", fits[:, 2], fits[:, 3], held & alike, own, table.n)
+    if not table.n:
+        raise InputError("the published table has no records; there is nothing to link to")
+    piece = Piece.of(x, table, own)
+    return links_of(Fitting(piece, _points(table, known)).of(piece.x, piece.own), piece.own, table.n)
+
+
+def links_of(found: Indices, own: Indices, released: int) -> dict[str, Links]:
+    """What the intruder concludes from all records that fit; `own` are the published rows of the targets, of `released`."""
+    links = {}
+    for name, (candidates, link, hit) in zip(ATTACKS, found, strict=False):
+        links[name] = Links(
+            f"linkage by {ATTACKS[name]}",
+            candidates=candidates,
+            link=link,
+            hit=hit > 0,
+            certain=(hit > 0) & (candidates == 1),
+            own=own,
+            released=released,
+        )
     return links
 
 
-def _links(attack: str, candidates: Indices, link: Indices, hit: Mask, own: Indices, released: int) -> Links:
-    return Links(
-        attack,
-        candidates=candidates.astype(np.int64),
-        link=link.astype(np.int64),
-        hit=hit,
-        certain=hit & (candidates == 1),
-        own=own,
-        released=released,
-    )
+def merged_fits(of_pieces: Iterable[Indices], before: Iterable[int]) -> Indices:
+    """What fits in all pieces; `before` are the numbers of published records before each."""
+    found: Any = None
+    for part, start in zip(of_pieces, before, strict=True):
+        moved = part.copy()
+        moved[:, 1] += np.where(part[:, 1] >= 0, start, 0)
+        if found is None:
+            found = moved
+            continue
+        lower = (moved[:, 1] >= 0) & ((found[:, 1] < 0) | (moved[:, 1] < found[:, 1]))
+        found[:, 1] = np.where(lower, moved[:, 1], found[:, 1])
+        found[:, [0, 2]] += moved[:, [0, 2]]
+    result: Indices = found
+    return result
 
 
 def _check(x: Array, table: IntervalTable, own: Indices | None) -> None:
-    if not table.n:
-        raise InputError("the published table has no records; there is nothing to link to")
-    if x.ndim != 2 or x.shape[1] != len(table.labels):
+    shape = np.shape(x)
+    if len(shape) != 2 or shape[1] != len(table.labels):
         raise InputError(
-            f"the original must be a table of series with {len(table.labels)} points, as the published one. Got the shape {x.shape}."
+            f"the original must be a table of series with {len(table.labels)} points, as the published one. Got the shape {shape}."
         )
     if own is None and len(x) != table.n:
         raise InputError(
@@ -104,58 +193,87 @@ def _check(x: Array, table: IntervalTable, own: Indices | None) -> None:
         raise InputError("own= must name a row of the published table for each original record, or -1")
 
 
-def _points(table: IntervalTable, known: Sequence[str] | None) -> Indices:
+def _points(table: IntervalTable, known: Sequence[str] | None) -> Indices | None:
     if known is None:
-        return np.arange(len(table.labels))
+        return None
     unknown = [label for label in known if str(label) not in table.labels]
     if unknown or not len(known):
         raise InputError(f"no such time point: {some(unknown)}\n  time points: {some(table.labels, 20)}")
     return np.array(sorted({table.labels.index(str(label)) for label in known}), dtype=np.int64)
 
 
-def _own_patterns(x: Array, table: IntervalTable) -> tuple[Indices, Indices, Indices]:
-    """Patterns as numbers: of each record at each published level (-1: not published), then of each row.
-
-    The second is the place of the row's level, the third the number of its pattern.
-    """
-    if table.words is None or table.levels is None:
-        return (
-            np.zeros((len(x), 1), dtype=np.int64),
-            np.zeros(table.n, dtype=np.int64),
-            np.zeros(table.n, dtype=np.int64),
-        )
-    numbers: dict[tuple[str, int], int] = {}
-    number = np.array(
-        [numbers.setdefault(pair, len(numbers)) for pair in zip(table.words, table.levels.tolist(), strict=True)],
-        dtype=np.int64,
-    )
-    means = patterns(x, len(table.words[0]))
-    levels, kind = np.unique(table.levels, return_inverse=True)
-    mine = np.empty((len(x), len(levels)), dtype=np.int64)
-    for at, level in enumerate(levels.tolist()):
-        mine[:, at] = [numbers.get((word, level), -1) for word in as_words(symbols(means, level))]
-    return mine, kind.astype(np.int64), number
+# -- one piece --------------------------------------------------------------------------------------------------------
 
 
-def _by_envelope(
-    x: Array, table: IntervalTable, points: Indices, mine: Indices, kind: Indices, number: Indices, own: Indices
-) -> tuple[Indices, Mask]:
-    """What fits by values and by both (see the kernel), and whether a person's own record fits by values."""
-    from tsveil._kernels.kp import fitting_records
+class Fitting:
+    """The published records of a piece, with equal envelopes put together, ready to be compared with targets."""
 
-    bounds = np.ascontiguousarray(np.hstack([table.lo[:, points], table.hi[:, points]]))
-    packed = bounds.view(np.dtype((np.void, bounds.itemsize * bounds.shape[1]))).ravel()
-    _, first_row, envelope = np.unique(packed, return_index=True, return_inverse=True)
-    envelope = envelope.ravel()
-    keys, first, count = np.unique(np.column_stack([envelope, number]), axis=0, return_index=True, return_counts=True)
-    start = np.searchsorted(keys[:, 0], np.arange(len(first_row) + 1)).astype(np.int64)
-    lo, hi = (np.ascontiguousarray(side[first_row][:, points]) for side in (table.lo, table.hi))
-    values = np.ascontiguousarray(x[:, points])
-    classes = (start, kind[first], keys[:, 1].astype(np.int64), count.astype(np.int64), first.astype(np.int64))
+    def __init__(self, piece: Piece, points: Indices | None = None) -> None:
+        self.piece, self.points = piece, slice(None) if points is None else points
+        self.known: AnyArray = np.zeros(0, dtype=np.bytes_)
+        self.levels, self.kind, self.number = np.zeros(1, np.int64), *np.zeros((2, piece.n), np.int64)
+        if piece.letters is not None and piece.levels is not None:
+            self.levels, kind = np.unique(piece.levels, return_inverse=True)
+            self.known, number = np.unique(_keys(piece.letters, kind), return_inverse=True)
+            self.kind, self.number = kind.astype(np.int64), number.astype(np.int64)
+        self.count, self.first = np.bincount(self.number), np.unique(self.number, return_index=True)[1]
+        self.lo, self.hi = (np.ascontiguousarray(side[:, self.points]) for side in (piece.lo, piece.hi))
+        bounds = np.hstack([self.lo, self.hi])
+        packed = bounds.view(np.dtype((np.void, bounds.itemsize * bounds.shape[1]))).ravel()
+        _, self.rows, envelope = np.unique(packed, return_index=True, return_inverse=True)
+        # The classes of records of one envelope and pattern, those of an envelope one after the other.
+        width = max(piece.n, 1)
+        keys, first, count = np.unique(envelope.ravel() * width + self.number, return_index=True, return_counts=True)
+        start = np.searchsorted(keys, np.arange(len(self.rows) + 1) * width)
+        self.classes = (start, self.kind[first], self.number[first], count, first)
 
-    def work(begin: int, end: int) -> Indices:
-        return fitting_records(values[begin:end], lo, hi, *classes, mine[begin:end])
+    def of(self, x: Array, own: Indices) -> Indices:
+        """For each attack: how many records fit each target, the first of them (-1: none), and whether the own one does.
 
-    fits = np.concatenate(map_chunks(work, len(x), CHUNK))
-    inside = ((table.lo[own][:, points] <= values) & (values <= table.hi[own][:, points])).all(axis=1)
-    return fits, (own >= 0) & inside
+        `x` are the series of the targets, and `own` their records in the piece (-1: suppressed, or elsewhere).
+        """
+        piece, attacks = self.piece, 1 if self.piece.letters is None else 3
+        if not piece.n or not len(x):
+            return np.stack([np.full((attacks, len(x)), value) for value in (0, -1, 0)], axis=1)
+        mine = self._own_patterns(x)
+        values = np.array(x[:, self.points])  # writable: to the compiler others are another type
+        by_values = self._by_envelope(values, mine)
+        held = (own >= 0) & ((self.lo[own] <= values) & (values <= self.hi[own])).all(axis=1)
+        found = [np.stack([by_values[:, 0], by_values[:, 1], held])]
+        if attacks > 1:
+            fit = mine >= 0
+            lowest = np.where(fit, self.first[mine], piece.n).min(axis=1)
+            alike = (own >= 0) & (mine[np.arange(len(x)), self.kind[own]] == self.number[own])
+            candidates = np.where(fit, self.count[mine], 0).sum(axis=1)
+            found.append(np.stack([candidates, np.where(lowest < piece.n, lowest, -1), alike]))
+            found.append(np.stack([by_values[:, 2], by_values[:, 3], held & alike]))
+        return np.stack(found)
+
+    def _own_patterns(self, x: Array) -> Indices:
+        """The numbers of the targets' own patterns at each published level; -1: not published."""
+        if self.piece.letters is None:
+            return np.zeros((len(x), 1), np.int64)
+        means = patterns(x, self.piece.letters.shape[1])
+        mine = np.empty((len(x), len(self.levels)), dtype=np.int64)
+        for at, level in enumerate(self.levels.tolist()):
+            keys = _keys(symbols(means, level), np.full(len(x), at))
+            place = np.searchsorted(self.known, keys).clip(max=len(self.known) - 1)
+            mine[:, at] = np.where(self.known[place] == keys, place, -1)
+        return mine
+
+    def _by_envelope(self, values: Array, mine: Indices) -> Indices:
+        """What fits by values and by both: see the kernel."""
+        from tsveil._kernels.kp import fitting_records
+
+        lo, hi = self.lo[self.rows], self.hi[self.rows]
+
+        def work(begin: int, end: int) -> Indices:
+            return fitting_records(values[begin:end], lo, hi, *self.classes, mine[begin:end])
+
+        return np.concatenate(map_chunks(work, len(values), CHUNK))
+
+
+def _keys(letters: AnyArray, kind: Indices) -> AnyArray:
+    """Words and levels as texts, equal for equal ones; numbers begin with 1, because numpy cuts zeros off the end of a text."""
+    both = np.ascontiguousarray(np.column_stack([kind, letters]).astype(np.uint8) + np.uint8(1))
+    return both.view(f"S{both.shape[1]}").ravel()

@@ -14,6 +14,11 @@ pattern of its midlines (lo + hi) / 2.
 curve a similarity query finds. **Risk**: the breach probabilities of `tsveil.attack.kp`, worst and mean, and the
 carried values that a class of records has in common.
 
+A release in pieces (`tsveil.attack.kp.Piece`) is gone through twice: `look` measures the losses, and finds the range of each time
+point and the series that queries and attacks ask for; `compare` asks and attacks. Losses and chances are those of single records and
+are summed exactly, counts add up, and of the records nearest to a curve the nearest of all pieces are taken, where two are equally near the one that comes
+first in the original. So no figure depends on the pieces.
+
 References
 ----------
 .. [1] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series
@@ -31,21 +36,26 @@ array([2.58199])
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from tsveil import progress
-from tsveil._types import Array, Indices
-from tsveil.attack.kp import envelope_linkages
+from tsveil._types import AnyArray, Array, Indices
+from tsveil.attack.kp import Fitting, Piece, links_of, merged_fits, targets_of
 from tsveil.attack.links import Links
 from tsveil.data.intervals import IntervalTable
+from tsveil.data.store import Memory, Store, opened
+from tsveil.engine.base import Engine, Result, Task
+from tsveil.engine.here import Here
 from tsveil.errors import ParameterError
 from tsveil.guarantee.kp import classes_of, homogeneous
-from tsveil.measure.queries import Queries
-from tsveil.transform.sax import as_symbols, patterns, read_back
+from tsveil.measure.queries import range_shares, shape_distances
+from tsveil.transform.exact import parts, total
+from tsveil.transform.normalise import exact_sums, exact_total
+from tsveil.transform.sax import patterns, read_back
 
 Features = Literal["means", "differences", "signs"]
 
@@ -108,15 +118,18 @@ def pattern_loss(
     >>> pattern_loss(np.array([[1.0, 2.0], [2.0, 1.0]]), table).round(6)
     array([0., 2.])
     """
+    return _shape_loss(Piece.of(x, table), features, word_length)
+
+
+def _shape_loss(piece: Piece, features: Features, word_length: int | None = None) -> Array:
     if features not in get_args(Features):
         words = ", ".join(map(repr, get_args(Features)))
         raise ParameterError(f"The 'features' parameter of pattern_loss must be one of {words}. Got {features!r}.")
-    if table.words is not None and table.levels is not None:
-        letters = as_symbols(table.words)
-        true, published = patterns(x, letters.shape[1]), read_back(letters, table.levels)
+    if piece.letters is not None and piece.levels is not None:
+        true, published = patterns(piece.x, piece.letters.shape[1]), read_back(piece.letters, piece.levels)
     else:
-        w = word_length or min(x.shape[1], 8)
-        true, published = patterns(x, w), patterns((table.lo + table.hi) / 2, w)
+        w = word_length or min(piece.x.shape[1], 8)
+        true, published = patterns(piece.x, w), patterns((piece.lo + piece.hi) / 2, w)
     return _cosine_loss(_features(true, features), _features(published, features))
 
 
@@ -140,24 +153,6 @@ def _cosine_loss(p: Array, q: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class QueryError:
-    """How well a published table answers queries, in percent."""
-
-    #: |estimate - truth| / max(truth, 1 % of the records), mean over random range queries
-    range_error: float
-    #: (most - least) / records, mean over the same
-    range_gap: float
-    #: share of the records truly nearest to a curve that are found; None without patterns
-    similar_found: float | None
-
-    @property
-    def figures(self) -> dict[str, float]:
-        """By the names of the score card."""
-        found = {} if self.similar_found is None else {"similar_found": self.similar_found}
-        return {"range_error": self.range_error, "range_gap": self.range_gap, **found}
-
-
-@dataclass(frozen=True)
 class Asked:
     """Random queries by numbers of records and time points, so that they can be asked of data in many files as well."""
 
@@ -168,11 +163,13 @@ class Asked:
     #: the records whose curves are looked for
     curves: Indices
 
-    def ranges(self, values: Array) -> tuple[Array, Array]:
-        """Lower and upper ends of the ranges, (queries, named); `values` are those of `ends` at `points`."""
-        return values.min(axis=1), values.max(axis=1)
+    @cached_property
+    def records(self) -> Indices:
+        """All records that the queries name, ascending."""
+        return np.unique(np.concatenate([self.ends.ravel(), self.curves]))
 
 
+@lru_cache(maxsize=4)
 def asked(n: int, T: int, *, seed: int = 0) -> Asked:
     """The queries that are asked of n series of T points.
 
@@ -187,59 +184,6 @@ def asked(n: int, T: int, *, seed: int = 0) -> Asked:
     return Asked(np.array([at for at, _ in drawn]), np.array([ends for _, ends in drawn]), curves)
 
 
-def range_answers(x: Array, table: IntervalTable, points: Indices, low: Array, high: Array) -> Array:
-    """For each range query (a row each) the true count, the certain bounds and the estimate; these add up over files."""
-    query = Queries(table)
-    answers = np.empty((len(points), 4))
-    for row, (at, a, b) in enumerate(zip(points, low, high, strict=True)):
-        truth = ((x[:, at] >= a) & (x[:, at] <= b)).all(axis=1).sum()
-        count = query.range_count({table.labels[t]: ends for t, *ends in zip(at.tolist(), a, b, strict=True)})
-        answers[row] = truth, count.least, count.most, count.estimate
-    return answers
-
-
-def range_figures(answers: Array, n: int) -> tuple[float, float]:
-    """Error and gap of range queries on n records, in percent."""
-    truth, least, most, estimate = answers.T
-    error = np.abs(estimate - truth) / np.maximum(truth, n / 100)
-    return 100 * float(error.mean()), 100 * float(((most - least) / n).mean())
-
-
-def nearest_series(x: Array, curves: Array) -> tuple[Array, Indices]:
-    """The squared distances of the series nearest to each curve (a row each), all z-normalised, and which they are; ties in their order."""
-    z, wanted = (
-        patterns(side, x.shape[1]) for side in (x, curves)
-    )  # segments of one point: the z-normalised series itself
-    rows, distances = [], []
-    for curve in wanted:
-        distance = ((z - curve) ** 2).sum(axis=1)
-        rows.append(np.argsort(distance, kind="stable")[:NEAREST])
-        distances.append(distance[rows[-1]])
-    return np.array(distances), np.array(rows)
-
-
-def similar_series(table: IntervalTable, curves: Array) -> tuple[Array, Indices]:
-    """The same by what the published words say: distances and rows of the table."""
-    found = [Queries(table).similar(curve, top=NEAREST) for curve in curves]
-    return np.array([one["distance"] for one in found]), np.array([one["row"] for one in found]) - 1
-
-
-def query_error(x: Array, table: IntervalTable, own: Indices, *, seed: int = 0) -> QueryError:
-    """Ask random queries (`asked`) whose answers are known.
-
-    `own` is the published row of each original record, -1 where it was suppressed; suppressed records count in the truth.
-    """
-    queries = asked(*x.shape, seed=seed)
-    low, high = queries.ranges(x[queries.ends, queries.points[:, None, :]])
-    error, gap = range_figures(range_answers(x, table, queries.points, low, high), len(x))
-    found = None
-    if table.words is not None:
-        curves = x[queries.curves]
-        near, got = nearest_series(x, curves)[1], similar_series(table, curves)[1]
-        found = 100 * float(np.mean([np.isin(own[a], b).mean() for a, b in zip(near, got, strict=True)]))
-    return QueryError(error, gap, found)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class IntervalCard(Mapping[str, float]):
     """The figures of a release of envelopes by name; `MEANINGS` says what they mean and in which unit they are."""
@@ -249,7 +193,7 @@ class IntervalCard(Mapping[str, float]):
     per_record: pl.DataFrame
     #: carried column -> (classes with one value only, the records in them)
     homogeneous: Mapping[str, tuple[int, int]]
-    #: attack -> what it concludes for each record
+    #: attack -> what it concludes for each target: all records, or a sample (`options` says so), in the order of the original
     links: Mapping[str, Links] = field(default_factory=dict)
     #: how it was measured, where that needs saying
     options: Mapping[str, str] = field(default_factory=dict)
@@ -281,51 +225,217 @@ class IntervalCard(Mapping[str, float]):
 
 
 def evaluate_intervals(
-    x: Array, table: IntervalTable, own: Indices, ids: pl.Series, *, features: Features = "means", seed: int = 0
+    x: Array,
+    table: IntervalTable,
+    own: Indices,
+    ids: pl.Series,
+    *,
+    features: Features = "means",
+    seed: int = 0,
+    targets: int | None = None,
 ) -> IntervalCard:
     """Measure a published table of envelopes against the original series `x`.
 
     `own` is the published row of each of them, -1 if it was suppressed. The seed chooses the random queries; it is no
-    secret.
+    secret. `targets` is the number of records that are attacked, 0 for all (`targets_of`).
     """
-    published = np.flatnonzero(own >= 0)
-    place = own[published]
-    with progress.step("Measuring losses"):
-        values, shapes, penalties = (np.full(len(x), np.nan) for _ in range(3))
-        values[published] = value_loss(table.lo, table.hi)[place]
-        penalties[published] = certainty_penalty(table.lo, table.hi, np.ptp(x, axis=0))[place]
-        if len(published):
-            shapes[published] = pattern_loss(x[published], table.take(place), features=features)
-    figures = {
-        "value_loss": float(values[published].sum()),
-        "value_loss_mean": float(values[published].mean()) if len(published) else 0.0,
-        "ncp": float(penalties[published].mean()) if len(published) else 0.0,
-        "pattern_loss": float(shapes[published].sum()),
-        "pattern_loss_mean": float(shapes[published].mean()) if len(published) else 0.0,
-        "suppressed": float((own < 0).sum()),
-    }
-    links: dict[str, Links] = {}
-    if table.n:
-        with progress.step("Asking queries"):
-            error = query_error(x, table, own, seed=seed)
-        figures |= error.figures
-        with progress.step("Linking by values and patterns"):
-            links = envelope_linkages(x, table, own)
-    figures |= breach_figures({name: found.probability for name, found in links.items()})
-    per_record = pl.DataFrame(
-        {
-            "original": ids,
-            "suppressed": own < 0,
-            **{f"linked_by_{name}": 100 * found.probability for name, found in links.items()},
-            "value_loss": values,
-            "pattern_loss": shapes,
-        }
+    store = Memory()
+    Piece.of(x, table, own).save(store, 0)
+    card = interval_card(
+        store, Here(), 1, *np.shape(x), words=table.words is not None, features=features, seed=seed, targets=targets
     )
-    return IntervalCard(figures, per_record, _homogeneous(table), links)
+    per_record = card.per_record.insert_column(0, ids.alias("original"))
+    return replace(card, per_record=per_record, homogeneous=_homogeneous(table))
+
+
+def interval_card(
+    store: Store,
+    engine: Engine,
+    pieces: int,
+    n: int,
+    points: int,
+    *,
+    words: bool,
+    features: Features = "means",
+    seed: int = 0,
+    targets: int | None = None,
+    homogeneous: Mapping[str, tuple[int, int]] | None = None,
+) -> IntervalCard:
+    """The same for a release in pieces (`Piece.save`) of n series of so many points; the table of single records has no ids.
+
+    `words` says whether records are published with patterns, `homogeneous` which carried values classes have in common.
+    """
+    queries, attacked = asked(n, points, seed=seed), targets_of(n, targets)
+    store.put("targets", attacked)
+    store.put("asked", queries.records)
+    todo = [
+        {"store": store.handle, "at": at, "pieces": pieces, "words": words, "features": features, "seed": seed, "n": n}
+        for at in range(pieces)
+    ]
+    published = [int(one["published"]) for one in engine.map(look, todo, "Measuring losses")]
+    records = _joined(store, "piece-{}.records", pieces)
+    bounds = np.stack([store.get(f"bounds-{at}") for at in range(pieces)])
+    store.put("ranges", bounds[:, 1].max(axis=0) - bounds[:, 0].min(axis=0))
+    links: dict[str, Links] = {}
+    found: dict[str, float] = {}
+    options = {}
+    if sum(published):
+        store.put("asked.x", _joined(store, "asked-{}", pieces)[np.argsort(_joined(store, "asked-{}.records", pieces))])
+        engine.map(compare, todo, "Asking queries, linking by values and patterns")
+        found = _query_figures(store, queries, pieces, n, words=words)
+        links = _linked(store, pieces, published)
+        options = {"targets": _in_words(len(attacked), n)}
+    values, shapes, penalties = (np.full(n, np.nan) for _ in range(3))
+    values[records], shapes[records] = _joined(store, "lost-{}", pieces, axis=1)
+    if links:
+        penalties[records] = _joined(store, "penalty-{}", pieces)
+    kept = ~np.isnan(values)
+    totals = [total(parts(loss[kept])) for loss in (values, shapes, penalties)]
+    means = [each / max(int(kept.sum()), 1) for each in totals]
+    figures = {
+        "value_loss": totals[0],
+        "value_loss_mean": means[0],
+        "ncp": means[2],
+        "pattern_loss": totals[1],
+        "pattern_loss_mean": means[1],
+        "suppressed": float(n - kept.sum()),
+        **found,
+        **breach_figures({name: link.probability for name, link in links.items()}),
+    }
+    chances = {f"linked_by_{name}": np.full(n, np.nan) for name in links}
+    for chance, link in zip(chances.values(), links.values(), strict=True):
+        chance[attacked] = 100 * link.probability
+    per_record = pl.DataFrame({"suppressed": ~kept, **chances, "value_loss": values, "pattern_loss": shapes})
+    return IntervalCard(figures, per_record, homogeneous or {}, links, options)
+
+
+def _in_words(targets: int, n: int) -> str:
+    if targets == n:
+        return "all records"
+    return f"a random sample of {targets:,} of {n:,} records, each linked against the whole release; the worst is the worst of these"
+
+
+def _joined(store: Store, name: str, pieces: int, axis: int = 0) -> AnyArray:
+    """An array of all pieces."""
+    found = [store.get(name.format(at), whole=True) for at in range(pieces)]
+    return found[0] if pieces == 1 else np.concatenate(found, axis=axis)
+
+
+# -- one piece --------------------------------------------------------------------------------------------------------
+
+
+def look(task: Task) -> Result:
+    """Keep the losses of the records of one piece, the lowest and highest value of each time point, and the series that are asked for."""
+    store, at = opened(task["store"]), int(task["at"])
+    piece = Piece.load(store, at, words=task["words"])
+    lost, published = np.full((2, len(piece.x)), np.nan), piece.published()
+    if published.n:
+        lost[:, piece.own >= 0] = value_loss(published.lo, published.hi), _shape_loss(published, task["features"])
+    store.put(f"lost-{at}", lost)
+    store.put(f"bounds-{at}", np.stack([piece.x.min(axis=0, initial=np.inf), piece.x.max(axis=0, initial=-np.inf)]))
+    for name in ("asked", "targets"):
+        rows = np.flatnonzero(np.isin(piece.records, store.get(name)))
+        store.put(f"{name}-{at}", piece.x[rows])
+        store.put(f"{name}-{at}.rows", rows)
+        store.put(f"{name}-{at}.records", piece.records[rows])
+    return {"published": piece.n}
+
+
+def compare(task: Task) -> Result:
+    """Keep the relative widths of one piece, its answers to the queries, and how many of its records fit each target."""
+    store, at = opened(task["store"]), int(task["at"])
+    piece = Piece.load(store, at, words=task["words"])
+    penalty = np.append(certainty_penalty(piece.lo, piece.hi, store.get("ranges", whole=True)), np.nan)
+    store.put(f"penalty-{at}", penalty[piece.own])  # the last one for own = -1
+    queries = asked(int(task["n"]), piece.x.shape[1], seed=int(task["seed"]))
+    values = store.get("asked.x", whole=True)
+    store.put(f"answers-{at}", _range_answers(piece, queries, values))
+    if piece.letters is not None:
+        curves = values[np.searchsorted(queries.records, queries.curves)]
+        _keep_nearest(store, at, piece, curves, int(task["n"]))
+    fitting = Fitting(piece)
+    for other in range(int(task["pieces"])):
+        rows = store.get(f"targets-{other}.rows", whole=True)
+        own = piece.own[rows] if other == at else np.full(len(rows), -1)
+        store.put(f"fits-{at}-{other}", fitting.of(store.get(f"targets-{other}", whole=True), own))
+    return {}
+
+
+def _range_answers(piece: Piece, queries: Asked, values: Array) -> Indices:
+    """For each range query: the true count, the certain bounds, and the estimate as two whole numbers (`exact_sums`)."""
+    ends = values[np.searchsorted(queries.records, queries.ends), queries.points[:, None, :]]
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    x, lo, hi = (np.ascontiguousarray(side.T) for side in (piece.x, piece.lo, piece.hi))
+    answers = np.empty((len(queries.points), 5), dtype=np.int64)
+    for row, (at, a, b) in enumerate(zip(queries.points, low, high, strict=True)):
+        true = ((x[at] >= a[:, None]) & (x[at] <= b[:, None])).all(axis=0)
+        inside, meets, share = range_shares(lo[at], hi[at], a, b)
+        answers[row] = true.sum(), inside.sum(), meets.sum(), *(half.item() for half in exact_sums(share, None))
+    return answers
+
+
+def _keep_nearest(store: Store, at: int, piece: Piece, curves: Array, n: int) -> None:
+    """Keep the records of one piece nearest to each curve, truly (z-normalised) and by what the published words stand for."""
+    assert piece.letters is not None
+    assert piece.levels is not None
+    points = piece.x.shape[1]
+    # Segments of one point: the z-normalised series itself.
+    z, wanted = patterns(piece.x, points), patterns(curves, points)
+    near = [_nearest(((z - curve) ** 2).sum(axis=1), piece.records) for curve in wanted]
+    numbers = n + np.arange(piece.n)  # of records that are none of the original
+    numbers[piece.own[piece.own >= 0]] = piece.records[piece.own >= 0]
+    stands_for, means = read_back(piece.letters, piece.levels), patterns(curves, piece.letters.shape[1])
+    found = [_nearest(shape_distances(stands_for, mean, points), numbers) for mean in means]
+    store.put(f"near-{at}", np.array(near))
+    store.put(f"found-{at}", np.array(found))
+
+
+def _nearest(distance: Array, numbers: Array | Indices) -> tuple[Array, Array]:
+    """Distances and numbers of the nearest records, the lower number first where two are equally near."""
+    rows = np.arange(len(distance))
+    if len(distance) > NEAREST:
+        rows = np.flatnonzero(distance <= np.partition(distance, NEAREST - 1)[NEAREST - 1])
+    order = rows[np.lexsort((numbers[rows], distance[rows]))[:NEAREST]]
+    return distance[order], numbers[order].astype(np.float64)
+
+
+# -- all pieces -------------------------------------------------------------------------------------------------------
+
+
+def _query_figures(store: Store, queries: Asked, pieces: int, n: int, *, words: bool) -> dict[str, float]:
+    """How well the release answers queries, in percent.
+
+    range_error     |estimate - truth| / max(truth, 1 % of the records), mean over range queries
+    range_gap       (most - least) / records, mean over the same
+    similar_found   share of the records truly nearest to a curve that are found
+    """
+    truth, least, most, *halves = np.sum([store.get(f"answers-{at}") for at in range(pieces)], axis=0).T
+    error = np.abs(exact_total(*halves) - truth) / np.maximum(truth, n / 100)
+    figures = {"range_error": 100 * float(error.mean()), "range_gap": 100 * float(((most - least) / n).mean())}
+    if words:
+        near, found = (_joined(store, name + "-{}", pieces, axis=2) for name in ("near", "found"))
+        shares = [
+            np.isin(_nearest(*near[curve])[1], _nearest(*found[curve])[1]).mean()
+            for curve in range(len(queries.curves))
+        ]
+        figures["similar_found"] = 100 * float(np.mean(shares))
+    return figures
+
+
+def _linked(store: Store, pieces: int, published: list[int]) -> dict[str, Links]:
+    """What the attacks conclude for each target, in the order of the original."""
+    before = np.cumsum([0, *published[:-1]])
+    found, own = [], []
+    for other in range(pieces):
+        found.append(merged_fits((store.get(f"fits-{at}-{other}") for at in range(pieces)), before.tolist()))
+        row = store.get(f"piece-{other}.own")[store.get(f"targets-{other}.rows")]
+        own.append(np.where(row >= 0, row + before[other], -1))
+    order = np.argsort(_joined(store, "targets-{}.records", pieces))
+    return links_of(np.concatenate(found, axis=2)[:, :, order], np.concatenate(own)[order], sum(published))
 
 
 def breach_figures(chances: Mapping[str, Array]) -> dict[str, float]:
-    """Of each attack the highest chance of finding a person's record, and the mean over all persons, in percent.
+    """Of each attack the highest chance of finding a target's record, and the mean over all targets, in percent.
 
     Examples
     --------
@@ -335,7 +445,7 @@ def breach_figures(chances: Mapping[str, Array]) -> dict[str, float]:
     figures = {}
     for name, chance in chances.items():
         figures[f"breach_{name}"] = 100 * float(chance.max())
-        figures[f"breach_{name}_mean"] = 100 * float(chance.mean())
+        figures[f"breach_{name}_mean"] = 100 * total(parts(chance)) / len(chance)
     return figures
 
 

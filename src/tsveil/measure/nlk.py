@@ -9,7 +9,14 @@ and the pointwise divergence 100 |x - y| / |x| in classes up to 2, 5, 10, 20, 30
 **Identification.** (n,l,k)-anonymity bounds what can be inferred, not who can be found: a published series is a combination of
 clusters, and few combinations occur twice. `identification` measures the share of series that n known values single out: n
 random ones, averaged over many draws, and n chosen by an intruder who always takes the point that leaves the fewest series. The
-greedy choice is a lower bound of the worst case; the true worst case is a set cover problem.
+greedy choice is a lower bound of the worst case; the true worst case is a set cover problem. Of many series a sample is looked for among all.
+
+A release in pieces is gone through three times. Every published value of a time point is marked with 64 random bits, and a combination of
+values with the sum of its marks, so that equal sums are equal combinations (but for a chance of 2^-64).
+
+    mark       the marks of the targets
+    count      how many series share the values that were drawn, and each single value, with each target
+    suspect    the series that share the first value that an intruder would choose, and where else they agree with the target
 
 References
 ----------
@@ -26,13 +33,19 @@ Examples
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from tsveil._types import Array, ArrayLike, Indices, Mask
+from tsveil._types import AnyArray, Array, ArrayLike, Indices, Mask
+from tsveil.data.store import Memory, Store, opened
+from tsveil.engine.base import Engine, Result, Task
+from tsveil.engine.here import Here
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.nlk import clusters_of
+from tsveil.randomness import mixed
 
 #: upper ends of the classes of divergence, in percent; the last class is open
 CLASSES = (2, 5, 10, 20, 30, 50)
@@ -42,8 +55,12 @@ DRAWS = 1000
 #: for larger tables there are fewer draws, so that draws times series stay below this, and no fewer than FEWEST
 DRAWN_SERIES = 20_000_000
 FEWEST = 50
-#: the greedy intruder is tried on a random sample of this many series when there are more
+#: series that are looked for, when there are more
 SAMPLE = 2000
+#: sums of marks that are compared at a time
+CELLS = 2**16
+#: agreements of suspects with their targets that are looked through; beyond, a target counts as not found by choice
+AGREEMENTS = 2**28
 
 
 def _both(X: ArrayLike, Y: ArrayLike) -> tuple[Array, Array]:
@@ -151,59 +168,204 @@ class Identification:
     """How many series n known values single out, in percent."""
 
     n: int
-    #: by n random points, averaged over draws and series
+    #: by n random points, averaged over draws and targets
     random: float
-    #: by n points chosen for the series, greedily or among the draws: a lower bound of the worst case
+    #: by n points chosen for the target, greedily or among the draws: a lower bound of the worst case
     chosen: float
-    #: for each series the share of draws that single it out
+    #: for each target the share of draws that single it out: of all series, or of a sample
     per_series: Array
     draws: int
+    #: the number of published series
+    series: int
 
     def __str__(self) -> str:
-        return f"{self.n} random known values single out {self.random:.1f} % of the series, {self.n} chosen ones at least {self.chosen:.1f} %"
+        targets = len(self.per_series)
+        sample = f" (of a sample of {targets:,})" if targets < self.series else ""
+        return (
+            f"{self.n} random known values single out {self.random:.1f} % of the series, "
+            f"{self.n} chosen ones at least {self.chosen:.1f} %{sample}"
+        )
+
+    def warning(self, what: str) -> str:
+        """What the owner of a release should know of some series."""
+        return f"{what}: (n,l,k)-anonymity does not stop re-identification: {self}"
 
 
 def identification(Y: ArrayLike, n: int, *, seed: int = 0) -> Identification:
     """The share of published series that n known values single out.
 
-    The same random points are drawn for all series. `seed` makes the draws repeatable; nothing secret depends on it.
+    `Y` are series by time points, or by time points and dimensions. The same random points are drawn for all series. `seed` makes the
+    draws repeatable; nothing secret depends on it.
 
     Examples
     --------
     >>> print(identification([[1.0, 5.0], [1.0, 6.0], [2.0, 5.0], [2.0, 5.0]], n=2))
     2 random known values single out 50.0 % of the series, 2 chosen ones at least 50.0 %
     """
-    codes, sizes = clusters_of(np.asarray(Y, dtype=np.float64))
-    T, N = codes.shape
+    y = np.asarray(Y, dtype=np.float64)
+    columns = np.arange(y[0].size).reshape(y.shape[1], -1)
+    store = Memory()
+    store.put("released-0", y.reshape(len(y), -1).T)
+    return singled_out(store, Here(), [len(y)], columns.tolist(), n, seed=seed)
+
+
+def singled_out(
+    store: Store,
+    engine: Engine,
+    sizes: Sequence[int],
+    points: Sequence[Sequence[int]],
+    n: int,
+    *,
+    seed: int = 0,
+    rows: Indices | None = None,
+) -> Identification:
+    """The same for a release in pieces of these sizes, whose values are in the store as "released-0", ...: columns by records.
+
+    `points` are the columns of each time point, several where series are protected together. `rows` is the released row of each
+    record of the input, if records are released in another order: a sample is one of the input.
+    """
+    T, N = len(points), sum(sizes)
     if not 1 <= n <= T:
         raise ParameterError(
             f"The 'n' parameter of identification must be at least 1 and at most the number of time points ({T}). Got {n}."
         )
     rng = np.random.default_rng(seed)
-    draws = int(np.clip(DRAWN_SERIES // N, FEWEST, DRAWS))
-    # Every cluster gets a random word of 64 bits and a combination of clusters the sum of its words: two combinations have the
-    # same sum with a probability of 2^-64 only, and a sum that occurs once is a series that is singled out.
-    words = np.take_along_axis(rng.integers(0, 2**64, size=(T, N), dtype=np.uint64), codes.astype(np.int64), axis=1)
-    alone = np.zeros(N, dtype=np.int64)
-    for _ in range(draws):
-        sums = words[rng.choice(T, size=n, replace=False)].sum(axis=0)
-        order = np.argsort(sums)
-        differs = np.concatenate([[True], np.diff(sums[order]) != 0, [True]])
-        alone[order] += differs[1:] & differs[:-1]
-
-    who = np.arange(N) if N <= SAMPLE else np.sort(rng.choice(N, size=SAMPLE, replace=False))
+    targets = np.arange(N) if N <= SAMPLE else np.sort(rng.choice(N, SAMPLE, replace=False))
+    targets = targets if rows is None else np.asarray(rows)[targets]
+    draws = int(np.clip(DRAWN_SERIES // max(N, 1), FEWEST, DRAWS))
+    store.put("known.drawn", np.array([rng.choice(T, size=n, replace=False) for _ in range(draws)]))
+    starts = np.cumsum([0, *sizes])
+    inside = [np.flatnonzero((targets >= a) & (targets < b)) for a, b in pairwise(starts)]
+    every = {"store": store.handle, "points": [list(point) for point in points]}
+    todo = [{**every, "at": at, "rows": (targets[own] - starts[at]).tolist()} for at, own in enumerate(inside)]
+    engine.map(mark, todo, "Marking known values")
+    mine = np.empty((T, len(targets)), dtype=np.uint64)
+    for at, own in enumerate(inside):
+        mine[:, own] = store.get(f"known-{at}")
+    store.put("known", mine)
+    engine.map(count, todo, "Counting who is singled out")
+    drawn, shared = (
+        np.sum([store.get(f"{name}-{at}") for at in range(len(sizes))], axis=0) for name in ("drawn", "shared")
+    )
+    alone = (drawn == 1).sum(axis=0)
     # A set of points that was drawn and worked is a choice, too.
-    chosen = float(np.mean(_singled_out(codes, sizes, n, who) | (alone[who] > 0)))
-    share = 100 * alone / draws
-    return Identification(n, float(share.mean()), 100 * chosen, share, draws)
+    chosen = (alone > 0) | (shared.min(axis=0) == 1)
+    if n > 1:
+        chosen |= _narrowed_down(store, engine, todo, shared, np.flatnonzero(~chosen), n)
+    return Identification(
+        n, 100 * int(alone.sum()) / drawn.size, 100 * int(chosen.sum()) / len(targets), 100 * alone / draws, draws, N
+    )
 
 
-def _singled_out(codes: Indices, sizes: Indices, n: int, who: Indices) -> Mask:
-    """Whether an intruder who always takes the point that leaves the fewest series is left with one."""
-    from tsveil._kernels.nlk_verify import narrow_down
+def _narrowed_down(store: Store, engine: Engine, todo: Sequence[Task], shared: Indices, who: Indices, n: int) -> Mask:
+    """Which of some targets an intruder singles out who always takes the point that leaves the fewest series."""
+    found = np.zeros(shared.shape[1], dtype=np.bool_)
+    first = shared.argmin(axis=0)
+    # Those with the fewest suspects, as many as can be looked through.
+    fewest = np.argsort(shared.min(axis=0)[who], kind="stable")
+    who = who[fewest[np.cumsum(shared.min(axis=0)[who][fewest]) * len(shared) <= AGREEMENTS]]
+    if not len(who):
+        return found
+    more = {"who": who.tolist(), "first": first[who].tolist()}
+    engine.map(suspect, [{**task, **more} for task in todo], "Choosing values that single out")
+    suspects = [store.get(f"suspects-{task['at']}", whole=True) for task in todo]
+    ends = [store.get(f"suspects-{task['at']}.ends") for task in todo]
+    for at, target in enumerate(who.tolist()):
+        agree = np.concatenate([part[end[at] : end[at + 1]] for part, end in zip(suspects, ends, strict=True)])
+        found[target] = alone_after(agree, n - 1)
+    return found
 
-    known, left = np.empty(n, dtype=np.int64), np.empty(codes.shape[1], dtype=np.int64)
-    return np.array([narrow_down(codes, sizes, f, n, 0, known, left)[1] == 1 for f in who.tolist()])
+
+def alone_after(agree: Mask, n: int) -> bool:
+    """Whether n more points, each the one that leaves the fewest suspects, single a target out.
+
+    `agree` says which suspects (the target among them) have the target's values at which points.
+
+    Examples
+    --------
+    >>> agree = np.array([[True, True, True], [True, False, True], [True, True, False]])
+    >>> alone_after(agree, 1), alone_after(agree, 2)
+    (False, True)
+    """
+    for _ in range(n):
+        left = agree.sum(axis=0)
+        if left.min() == len(agree):
+            break
+        agree = agree[agree[:, left.argmin()]]
+    return len(agree) == 1
+
+
+# -- one piece --------------------------------------------------------------------------------------------------------
+
+
+def _marks(task: Task) -> AnyArray:
+    """A number of 64 bits for each time point and series of a piece, equal for equal values of one point."""
+    values = opened(task["store"]).get(f"released-{task['at']}")
+    found = mixed(np.arange(len(task["points"]), dtype=np.uint64))[:, None]
+    for columns in zip(*task["points"], strict=True):
+        found = mixed(found ^ np.ascontiguousarray(values[list(columns)]).view(np.uint64))
+    return found
+
+
+def mark(task: Task) -> Result:
+    """Keep the marks of the targets of one piece."""
+    opened(task["store"]).put(f"known-{task['at']}", _marks(task)[:, task["rows"]])
+    return {}
+
+
+def count(task: Task) -> Result:
+    """Keep how many series of one piece share the drawn values with each target (2: more than one), and each single value."""
+    store = opened(task["store"])
+    marks, mine, drawn = _marks(task), store.get("known", whole=True), store.get("known.drawn")
+    rows = np.array(task["rows"], dtype=np.int64)
+    found = np.empty((len(drawn), mine.shape[1]), dtype=np.int8)
+    together = max(1, CELLS // max(marks.shape[1], 1))
+    for start in range(0, len(drawn), together):
+        some = slice(start, start + together)
+        sums = marks[drawn[some]].sum(axis=1)
+        if len(rows) == mine.shape[1] and marks.shape[1] <= 4 * len(rows):  # all targets are here, and most series are
+            found[some] = _repeated(sums)[:, rows]
+        else:
+            own = mine[drawn[some]].sum(axis=1)
+            found[some] = [_agreeing(*both).clip(max=2) for both in zip(sums, own, strict=True)]
+    store.put(f"drawn-{task['at']}", found)
+    store.put(f"shared-{task['at']}", np.array([_agreeing(*both) for both in zip(marks, mine, strict=True)]))
+    return {}
+
+
+def _repeated(marks: AnyArray) -> AnyArray:
+    """In each row 1 for every mark that occurs once, and 2 for the others."""
+    order = np.argsort(marks, axis=1)
+    ordered = np.take_along_axis(marks, order, axis=1)
+    differs = np.ones((len(marks), marks.shape[1] + 1), dtype=np.bool_)
+    differs[:, 1:-1] = ordered[:, 1:] != ordered[:, :-1]
+    found = np.empty(marks.shape, dtype=np.int8)
+    np.put_along_axis(found, order, 2 - (differs[:, 1:] & differs[:, :-1]), axis=1)
+    return found
+
+
+def _agreeing(marks: AnyArray, mine: AnyArray) -> Indices:
+    """How many of some marks are equal to each of the targets'."""
+    # Of many marks only those are sorted that agree with one of the targets' in a few bits.
+    mask = np.uint64((1 << (16 * len(mine)).bit_length()) - 1)
+    seen = np.zeros(int(mask) + 1, dtype=np.bool_)
+    seen[mine & mask] = True
+    near = np.sort(marks[seen[marks & mask]])
+    return np.searchsorted(near, mine, side="right") - np.searchsorted(near, mine)
+
+
+def suspect(task: Task) -> Result:
+    """Keep at which points the series of one piece agree with a target whose first value they share, for some targets."""
+    store = opened(task["store"])
+    marks, mine = _marks(task), store.get("known", whole=True)
+    found, ends = [np.zeros((0, len(marks)), dtype=np.bool_)], [0]
+    for target, first in zip(task["who"], task["first"], strict=True):
+        near = np.flatnonzero(marks[first] == mine[first, target])
+        found.append((marks[:, near] == mine[:, target, None]).T)
+        ends.append(ends[-1] + len(near))
+    store.put(f"suspects-{task['at']}", np.concatenate(found))
+    store.put(f"suspects-{task['at']}.ends", np.array(ends))
+    return {}
 
 
 def nlk_figures(X: ArrayLike, Y: ArrayLike, n: int, *, seed: int = 0) -> dict[str, float]:

@@ -43,12 +43,44 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, ArrayLike
+from tsveil._types import Array, ArrayLike, Mask
 from tsveil.data.intervals import LEVEL, WORD, IntervalTable, read_table
 from tsveil.errors import InputError, ParameterError, Problems, some
+from tsveil.transform.exact import parts, total
 from tsveil.transform.sax import ROUNDING, as_symbols, mindist, patterns, read_back
 
 Range = tuple[float | None, float | None]
+
+
+def range_shares(lo: Array, hi: Array, low: Array, high: Array) -> tuple[Mask, Mask, Array]:
+    """Which records lie in some ranges for certain, which may, and the estimated share of each; the first axis is that of the time points.
+
+    Examples
+    --------
+    >>> range_shares(np.array([[1.0, 5.0]]), np.array([[3.0, 6.0]]), np.array([2.0]), np.array([4.0]))
+    (array([False, False]), array([ True, False]), array([0.5, 0. ]))
+    """
+    inside, meets, estimate = np.ones(lo.shape[1:], np.bool_), np.ones(lo.shape[1:], np.bool_), np.ones(lo.shape[1:])
+    for bottom, top, a, b in zip(lo, hi, low, high, strict=True):
+        inside &= (bottom >= a) & (top <= b)
+        meets &= (bottom <= b) & (top >= a)
+        width = top - bottom
+        overlap = np.minimum(top, b) - np.maximum(bottom, a)
+        # A point inside the range counts whole; where the envelope misses the range nothing counts.
+        estimate *= np.divide(overlap, width, out=np.ones_like(width), where=width > 0)
+    return inside, meets, np.where(meets, estimate, 0.0)
+
+
+def shape_distances(stands_for: Array, means: Array, points: int) -> Array:
+    """How far what the words of some records stand for is from a curve, given by the means of its segments.
+
+    Examples
+    --------
+    >>> shape_distances(np.array([[-1.0, 1.0], [1.0, 2.0]]), np.array([-1.0, 1.0]), points=8).round(3)
+    array([0.   , 4.472])
+    """
+    distance: Array = np.sqrt(points / len(means)) * np.sqrt(((stands_for - means) ** 2).sum(axis=1))
+    return distance
 
 
 @dataclass(frozen=True)
@@ -77,18 +109,8 @@ class Queries:
         A range is given by its time point: time point -> (from, to), both included; None leaves a side open.
         """
         at, low, high = self._ranges(ranges)
-        return self._count(self.table.lo[:, at], self.table.hi[:, at], low, high)
-
-    @staticmethod
-    def _count(lo: Array, hi: Array, low: Array, high: Array) -> RangeCount:
-        inside = ((lo >= low) & (hi <= high)).all(axis=1)
-        meets = ((lo <= high) & (hi >= low)).all(axis=1)
-        width = hi - lo
-        overlap = np.minimum(hi, high) - np.maximum(lo, low)
-        # A point inside the range counts whole; where the envelope misses the range nothing counts.
-        share = np.divide(overlap, width, out=np.ones_like(width), where=width > 0)
-        estimate = np.where(meets, share.prod(axis=1), 0.0).sum()
-        return RangeCount(int(inside.sum()), int(meets.sum()), float(estimate))
+        inside, meets, share = range_shares(self.table.lo.T[at], self.table.hi.T[at], low, high)
+        return RangeCount(int(inside.sum()), int(meets.sum()), total(parts(share)))
 
     def _ranges(self, ranges: Mapping[Any, Any]) -> tuple[list[int], Array, Array]:
         problems = Problems("the range query cannot be answered", ParameterError)
@@ -135,8 +157,7 @@ class Queries:
             raise ParameterError(f"The 'within' parameter of similar must be a number of at least 0. Got {within!r}.")
         letters = as_symbols(table.words)
         points = len(table.labels)
-        scale = np.sqrt(points / len(means))
-        distance = scale * np.sqrt(((read_back(letters, table.levels) - means) ** 2).sum(axis=1))
+        distance = shape_distances(read_back(letters, table.levels), means, points)
         bound = mindist(means, letters, table.levels, points)
         order = np.argsort(distance, kind="stable")
         if within is None:

@@ -272,7 +272,7 @@ class NLK(ValueMethod):
                 "identified by chosen known values, %": round(found.chosen, 2),
             }
             what = "points" if home == TOGETHER else f"series {home!r}"
-            warnings.append(f"{what}: (n,l,k)-anonymity does not stop re-identification: {found}")
+            warnings.append(found.warning(what))
         return replace(release, facts=facts, warnings=tuple(warnings))
 
     def _holds(self, made: Made) -> bool:

@@ -84,7 +84,7 @@ def _of_intervals(data: Dataset, release: Release, options: Mapping[str, Any]) -
     share = release.n / data.n
     # An attack on the published records alone finds none of the others.
     risks = {name: share * rate for name, rate in lines.items() if name in lines.by_known}
-    risks |= {f"breach_{name}_mean": links.rate for name, links in card.links.items()}
+    risks |= {f"breach_{name}_mean": card[f"breach_{name}_mean"] for name in card.links}
     attack = max(risks, key=risks.__getitem__)
     loss = share * min(lines["IL"], 100.0) + (1 - share) * 100.0
     # The combined figures of the midlines know nothing of the linkages to envelopes: they would show too little risk.
