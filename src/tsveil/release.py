@@ -84,6 +84,8 @@ class Release:
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: where work on the records is done
     engine: Engine = field(default_factory=Here)
+    #: records, and published records, of the whole release of which this is a sample
+    sample_of: tuple[int, int] | None = None
 
     # -- what was made ------------------------------------------------------------------------------------------------
 
@@ -109,6 +111,11 @@ class Release:
             np.concatenate([one.groups for one in found])[order],
             pl.concat([one.others for one in found])[order.tolist()] if self.contents.source.others else pl.DataFrame(),
         )
+
+    @property
+    def made(self) -> Array:
+        """What the method made of each record, in the order of the original."""
+        return self._whole.made
 
     @property
     def data(self) -> Dataset:
@@ -156,6 +163,16 @@ class Release:
     def n(self) -> int:
         """The number of published records."""
         return len(self.rows)
+
+    @property
+    def records(self) -> int:
+        """The number of records that were protected, of the whole release if this is a sample."""
+        return self.contents.n if self.sample_of is None else self.sample_of[0]
+
+    @property
+    def released(self) -> int:
+        """The number of records that are published, of the whole release if this is a sample."""
+        return self.n if self.sample_of is None else self.sample_of[1]
 
     @property
     def block(self) -> Block:

@@ -40,13 +40,17 @@ def marks(values: Array) -> AnyArray:
     return row_marks(bits if bits.flags.writeable else bits.copy())
 
 
-def tell_apart(store: Store, files: Pieces, ties: Ties) -> int:
-    """Number the distinct rows of the release, and keep the number of each released row; gives how many there are."""
-    pieces = [store.get(f"marks-{at}", whole=True) for at in range(len(files.released))]
-    every = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-    # Equal marks come together, the lowest record first; where ties are shared, that is any of them.
-    keys = (every[:, 1], every[:, 0])
-    order = np.lexsort((files.numbers(store), *keys) if files.numbered and ties == "first" else keys)
+def numbered(every: AnyArray, *last: Indices) -> tuple[Indices, Indices]:
+    """The number of each row's mark, in the order in which marks first occur, and where each occurs first.
+
+    Which of equal marks counts as the first is decided by `last`, where it is given.
+
+    Examples
+    --------
+    >>> numbered(marks(np.array([[5.0], [2.0], [5.0]])))
+    (array([0, 1, 0]), array([0, 1]))
+    """
+    order = np.lexsort((*last, every[:, 1], every[:, 0]))
     every = every[order]
     begins = np.ones(len(order), dtype=np.bool_)
     begins[1:] = (every[1:] != every[:-1]).any(axis=1)
@@ -56,8 +60,22 @@ def tell_apart(store: Store, files: Pieces, ties: Ties) -> int:
     number[by_row] = np.arange(len(first))
     of_row = np.empty(len(order), dtype=np.int64)
     of_row[order] = number[np.cumsum(begins) - 1]
+    return of_row, first[by_row]
+
+
+def joined_marks(store: Store, name: str, pieces: int) -> AnyArray:
+    """The marks of all pieces."""
+    found = [store.get(f"{name}-{at}", whole=True) for at in range(pieces)]
+    return found[0] if pieces == 1 else np.concatenate(found)
+
+
+def tell_apart(store: Store, files: Pieces, ties: Ties) -> int:
+    """Number the distinct rows of the release, and keep the number of each released row; gives how many there are."""
+    # Where a tie goes to the first record, the lowest record of equal rows counts; where ties are shared, any of them.
+    last = (files.numbers(store),) if files.numbered and ties == "first" else ()
+    of_row, first = numbered(joined_marks(store, "marks", len(files.released)), *last)
     store.put("distinct.of_row", of_row)
-    store.put("distinct.first", first[by_row])
+    store.put("distinct.first", first)
     store.put("distinct.copies", np.bincount(of_row))
     return len(first)
 

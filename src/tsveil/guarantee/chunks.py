@@ -7,6 +7,7 @@ the description of a file. Nothing else in this package knows where published re
 from __future__ import annotations
 
 import hashlib
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -209,8 +210,12 @@ def _lost(frame: pl.DataFrame) -> Lost | None:
 
 
 def opened_chunk(place: Any) -> Chunk:
-    """The chunk that a task speaks of: itself in memory, or the description of a file."""
-    return place if isinstance(place, Chunk) else read_chunk(place)
+    """The chunk that a task speaks of: itself in memory, or what the reader reads that the description of a file names."""
+    if isinstance(place, Chunk):
+        return place
+    module, _, name = place["reader"].partition(":")
+    found: Chunk = getattr(importlib.import_module(module), name)(place)
+    return found
 
 
 # -- cells ------------------------------------------------------------------------------------------------------------
@@ -315,6 +320,7 @@ def in_files(
 def describe(file: Path, schema: Schema) -> dict[str, Any]:
     """A file of a release in plain values, for `read_chunk`."""
     return {
+        "reader": "tsveil.guarantee.chunks:read_chunk",
         "path": str(file),
         "numbers": list(schema.numbers),
         "carried": list(schema.carried),

@@ -36,13 +36,14 @@ import numpy as np
 import polars as pl
 
 import tsveil
-from tsveil._types import Indices
+from tsveil._types import AnyArray, Indices
 from tsveil.attack.attribute import AttributeDisclosure
+from tsveil.attack.candidates import marks, numbered
 from tsveil.data.dataset import Dataset
 from tsveil.errors import some
 from tsveil.guarantee.base import Guarantee, Status, Verdict
 from tsveil.params import Parameters
-from tsveil.release import AppliedMethod
+from tsveil.release import AppliedMethod, Release
 from tsveil.report.context import Context
 from tsveil.report.pages import percent
 from tsveil.technique import named
@@ -113,13 +114,54 @@ class Answer:
     answer: str
 
 
-def groups_with(groups: Indices, others: pl.DataFrame) -> Indices:
-    """Finer groups: records that share their group and all the values of other columns."""
-    if not others.width or not len(groups):
-        return groups
-    frame = others.with_columns(pl.Series("\0group", groups))
-    numbers = frame.select(pl.struct(pl.all()).rank("dense").alias("number"))["number"]
-    return numbers.to_numpy().astype(np.int64) - 1
+@dataclass(frozen=True)
+class Found:
+    """What was counted over all records of a release."""
+
+    #: who shares what is published: each block where there are several, all protected columns, everything with the carried columns
+    crowds: Sequence[Crowd]
+    #: the carried columns whose values classes of equal records have in common, the worst first; private
+    disclosures: Sequence[GivenAway]
+
+    @classmethod
+    def of(cls, release: Release) -> Found:
+        """Of a release in memory."""
+        labels = {name: numbered(found)[0] for name, found in scopes(release).items()}
+        return cls(
+            [Crowd.of(name, labels_of) for name, labels_of in labels.items()],
+            given_away(release.attribute_disclosure()),
+        )
+
+
+def scopes(release: Release) -> dict[str, AnyArray]:
+    """What is published in words -> marks of the published rows of one piece, equal where rows are equal in it."""
+    kept, rows = release.contents, release.rows
+    made = np.ascontiguousarray(release.made[rows])
+    found: dict[str, AnyArray] = {}
+    if kept.envelopes:
+        points = len(release.original.columns)
+        found["the envelope"] = marks(made[:, : 2 * points])
+        if made.shape[1] > 2 * points + 2:
+            found["envelope and pattern"] = marks(made[:, :-1])
+    else:
+        blocks = release.original.blocks
+        for block in blocks[:LISTED] if len(blocks) > 1 else ():
+            found[f"{block.name} alone"] = marks(np.ascontiguousarray(made[:, release.original.span(block.name)]))
+        found["all protected columns" if len(blocks) > 1 else blocks[0].name] = marks(made)
+    last = next(reversed(found.values()))
+    if release.confidential.width:
+        carried = [column.cast(pl.String).hash(seed=0).to_numpy() for column in release.confidential]
+        found["with the carried columns"] = marks(np.column_stack([last, *carried]).view(np.float64))
+    elif not kept.envelopes:
+        found["everything published"] = last
+    return found
+
+
+def sampled(release: Release) -> list[str]:
+    """A sentence about what is shown of a sample only."""
+    if release.sample_of is None:
+        return []
+    return [f"Pictures of records are drawn from the first published file: {release.n:,} records, a random sample."]
 
 
 def roles(data: Dataset, method: AppliedMethod, *, public: bool, identified: bool) -> list[tuple[str, str, str, str]]:

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from tsveil._types import Array
-from tsveil.attack._nearest import distinct_rows
 from tsveil.data.dataset import Dataset
 from tsveil.errors import some
 from tsveil.guarantee.base import Status, Verdict
@@ -31,7 +30,7 @@ from tsveil.guarantee.nlk import NLKAnonymity
 from tsveil.measure.scorecard import Scorecard
 from tsveil.release import Release
 from tsveil.report import assessment, figures
-from tsveil.report.assessment import Crowd, Linkage
+from tsveil.report.assessment import Found, Linkage
 from tsveil.report.context import Context
 from tsveil.report.nlk import model_section
 from tsveil.report.pages import page, percent
@@ -102,10 +101,11 @@ def report(
     source: str = "",
     digest: str = "",
     context: Context | None = None,
+    found: Found | None = None,
 ) -> str:
     """The report as the text of an HTML page.
 
-    `source` names the input and `digest` is its SHA-256; both are shown to its owner only. `context` is what only a person
+    `found` is what was counted over all records, if the release is a sample of them; `source` names the input and `digest` is its SHA-256; both are shown to its owner only. `context` is what only a person
     knows of the release.
     """
     context = context or Context()
@@ -121,7 +121,7 @@ def report(
         digest=digest,
         identified=True,
     )
-    shown |= _for_all(release, card, verdict, context, public)
+    shown |= _for_all(release, card, verdict, context, public, found or Found.of(release))
     shown |= _for_the_public(release) if public else _for_the_owner(release, card)
     return page("report.html.j2", shown)
 
@@ -129,28 +129,30 @@ def report(
 # -- what both versions show ------------------------------------------------------------------------------------------
 
 
-def _for_all(release: Release, card: Scorecard, verdict: Verdict, context: Context, public: bool) -> dict[str, Any]:
+def _for_all(
+    release: Release, card: Scorecard, verdict: Verdict, context: Context, public: bool, found: Found
+) -> dict[str, Any]:
     data = release.data
     charts = figures.curves(release, public=public)
-    alone, values, everything = _crowds(release)
+    *alone, values, everything = found.crowds
     linkages = _linkages(card)
-    given_away = [] if public else assessment.given_away(release.attribute_disclosure())
+    given_away = [] if public else found.disclosures
     near = f"{percent(card['ID'])} of the true values lie so near to the published ones that publishing gives them away"
     inferred = assessment.with_given_away(near, given_away)
     return {
-        "n": data.n,
+        "n": release.records,
         "summary": _summary(release, card),
         "tiles": _tiles(release, card, verdict),
-        "three": assessment.three_answers(values, everything, linkages, data.n, inferred),
+        "three": assessment.three_answers(values, everything, linkages, release.records, inferred),
         "attacker": assessment.attacker(context, _known(data), [way.title for way in linkages], public=public),
         "crowds": [*alone, *dict.fromkeys([values, everything])],
         "more_blocks": max(len(data.blocks) - SERIES_LISTED, 0),
         "identification": _identification(release),
         "linkages": linkages,
-        "guess": assessment.guessing(data.n),
+        "guess": assessment.guessing(release.records),
         "by_known": _by_known(card),
         "given_away": given_away,
-        "residual": assessment.residual(verdict, linkages, data.n, inferred, context, public=public),
+        "residual": assessment.residual(verdict, linkages, release.records, inferred, context, public=public),
         "parts": _parts(card),
         "per_series": _per_series(card),
         "more_series": max(len(card.per_series) - SERIES_LISTED, 0),
@@ -166,6 +168,7 @@ def _for_all(release: Release, card: Scorecard, verdict: Verdict, context: Conte
         "options": [
             *(OPTIONS[name][value] for name, value in card.options.items() if value in OPTIONS.get(name, {})),
             *(f"{words}: {card.options[name]}." for name, words in NOTES.items() if name in card.options),
+            *assessment.sampled(release),
         ],
         "model": model_section(release),
         "untested": _untested(release),
@@ -186,7 +189,7 @@ def _summary(release: Release, card: Scorecard) -> list[str]:
     if len(series) > 1:
         holding = [f"{len(series)} time series: {', '.join(series[:3])}{' and others' if len(series) > 3 else ''}"]
     holding += [f"{attributes:,} attributes"] if attributes else []
-    protected = f"{data.n:,} records were protected, each with {' and '.join(holding)}."
+    protected = f"{release.records:,} records were protected, each with {' and '.join(holding)}."
     right = f"picks the right published record in {percent(_best(card)[1])} of the cases"
     if series:
         known = f", on average over 1 to {len(series)} known series" if len(series) > 1 else ""
@@ -211,8 +214,8 @@ def _best(card: Scorecard) -> tuple[str, float]:
 def _tiles(release: Release, card: Scorecard, verdict: Verdict) -> list[Tile]:
     data = release.data
     attack, rate = _best(card)
-    right = rate * data.n / 100
-    tiles = [Tile("Records", f"{data.n:,}", _size(release))]
+    right = rate * release.records / 100
+    tiles = [Tile("Records", f"{release.records:,}", _size(release))]
     if "k" in (settings := release.method.settings()):
         kept = {Status.HOLDS: "verified", Status.NONE_CLAIMED: "nothing is promised"}.get(
             verdict.status, "NOT VERIFIED"
@@ -230,7 +233,7 @@ def _tiles(release: Release, card: Scorecard, verdict: Verdict) -> list[Tile]:
         Tile("Information loss", percent(card["IL"]), "0 % is no loss", "loss"),
         Tile("Disclosure risk", percent(card["DR"]), "0 % is no leak", "risk"),
         Tile("Score", f"{card['score']:.1f}", "lower is better; raw data: 50"),
-        Tile("Re-identified", f"{few} of {data.n:,}", f"by the best attack, {attack}{average}", "risk"),
+        Tile("Re-identified", f"{few} of {release.records:,}", f"by the best attack, {attack}{average}", "risk"),
     ]
 
 
@@ -248,19 +251,6 @@ def _known(data: Dataset) -> str:
     if data.series:
         return "The whole true curve of a person."
     return "True values of a person, of one attribute up to all of them; rates are averaged over how many are known."
-
-
-def _crowds(release: Release) -> tuple[list[Crowd], Crowd, Crowd]:
-    """Each block where there are several; all protected columns; and everything that is published."""
-    data = release.data
-    together = distinct_rows(data.values)[2]
-    several = data.blocks[:SERIES_LISTED] if len(data.blocks) > 1 else ()
-    alone = [Crowd.of(f"{block.name} alone", distinct_rows(data.block(block.name))[2]) for block in several]
-    values = Crowd.of("all protected columns" if several else data.blocks[0].name, together)
-    if not data.confidential:
-        return alone, values, values
-    finer = assessment.groups_with(together, data.others.select(list(data.confidential)))
-    return alone, values, Crowd.of("with the carried columns", finer)
 
 
 def _identification(release: Release) -> list[tuple[str, str, float]]:

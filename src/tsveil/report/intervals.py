@@ -24,11 +24,10 @@ import numpy as np
 
 from tsveil._types import Array, Indices
 from tsveil.guarantee.base import Verdict
-from tsveil.guarantee.kp import classes_of
 from tsveil.measure.kp import MEANINGS, IntervalCard, value_loss
 from tsveil.release import Release
 from tsveil.report import assessment, figures
-from tsveil.report.assessment import Crowd, Linkage
+from tsveil.report.assessment import Found, Linkage
 from tsveil.report.context import Context
 from tsveil.report.pages import page, percent
 from tsveil.transform.sax import as_symbols, patterns, read_back
@@ -47,6 +46,7 @@ def interval_report(
     source: str = "",
     digest: str = "",
     context: Context | None = None,
+    found: Found | None = None,
 ) -> str:
     """The report as the text of an HTML page; the arguments are those of `tsveil.report.html.report`."""
     context = context or Context()
@@ -62,9 +62,10 @@ def interval_report(
         digest=digest,
         identified=False,
     )
-    crowds = _crowds(release)
+    found = found or Found.of(release)
+    crowds = list(found.crowds)
     linkages = _linkages(card)
-    given_away = [] if public else assessment.given_away(release.attribute_disclosure())
+    given_away = [] if public else found.disclosures
     narrow = (
         f"an envelope confines the values of a person to {percent(card['ncp'])} of the range of all values, on average"
     )
@@ -72,35 +73,24 @@ def interval_report(
     known = "The whole true curve of a person, and so its shape."
     shown |= {
         "summary": _summary(release, card),
-        "three": assessment.three_answers(crowds[release.words is not None], crowds[-1], linkages, release.n, inferred),
+        "three": assessment.three_answers(crowds[release.words is not None], crowds[-1], linkages, release.released, inferred),
         "attacker": assessment.attacker(context, known, [way.title for way in linkages], public=public),
         "crowds": crowds,
         "linkages": linkages,
-        "guess": assessment.guessing(release.n),
+        "guess": assessment.guessing(release.released),
         "given_away": given_away,
-        "residual": assessment.residual(verdict, linkages, release.n, inferred, context, public=public),
+        "residual": assessment.residual(verdict, linkages, release.released, inferred, context, public=public),
         "figures": _figures(card, public),
         "pictures": list(pictures(release, public)),
         "risk_figure": _risk_figure(card, public),
         "patterns": release.words is not None,
         # Warnings and notes may name records; they are for the owner.
         "warnings": [] if public else list(release.warnings),
-        "notes": [] if public else list(release.original.notes),
+        "notes": [*([] if public else release.original.notes), *assessment.sampled(release)],
         "riskiest": [] if public else _riskiest(card),
         "untested": _untested(release),
     }
     return page("intervals.html.j2", shown)
-
-
-def _crowds(release: Release) -> list[Crowd]:
-    """Who shares an envelope, a pattern with it, and the carried columns."""
-    envelopes, classes = classes_of(release.table)
-    crowds = [Crowd.of("the envelope", envelopes)]
-    if release.words is not None:
-        crowds.append(Crowd.of("envelope and pattern", classes))
-    if release.confidential.width:
-        crowds.append(Crowd.of("with the carried columns", assessment.groups_with(classes, release.confidential)))
-    return crowds
 
 
 def _linkages(card: IntervalCard) -> list[Linkage]:
@@ -128,7 +118,7 @@ def _untested(release: Release) -> list[str]:
 def _summary(release: Release, card: IntervalCard) -> list[str]:
     what = "an envelope" if release.words is None else "an envelope and a pattern"
     sentences = [
-        f"{release.n:,} time series of {len(release.block):,} points were published, each as {what} that it has in common with others.",
+        f"{release.released:,} time series of {len(release.block):,} points were published, each as {what} that it has in common with others.",
     ]
     if (worst := _worst(card)) is not None:
         sentences.append(
