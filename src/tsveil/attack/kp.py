@@ -50,8 +50,8 @@ from tsveil.transform.sax import as_symbols, patterns, symbols
 
 #: targets per piece of work
 CHUNK = 1000
-#: comparisons of a target with a record that are always affordable, and targets that are
-PAIRS, FEWEST = 10**10, 10_000
+#: up to this many records all are targets; above, as many as make this many pairs with all records, and no fewer than that
+EVERYBODY, PAIRS, FEWEST = 200_000, 10**10, 10_000
 
 #: the attacks, as they are called in words
 ATTACKS = {"values": "values", "pattern": "pattern", "both": "values and pattern"}
@@ -60,14 +60,14 @@ ATTACKS = {"values": "values", "pattern": "pattern", "both": "values and pattern
 def targets_of(n: int, asked: int | None = None) -> Indices:
     """The numbers of the records, of n, that the attacks are tried on; nothing else decides which.
 
-    All up to 100,000 records; above, as many as make 10^10 pairs with all records, and at least 10,000. `asked` asks for another number (0: all).
+    All up to 200,000 records: the highest chance of a sample may miss that of all. `asked` asks for another number (0: all).
 
     Examples
     --------
-    >>> len(targets_of(100_000)), len(targets_of(200_000)), len(targets_of(10**7)), len(targets_of(10**6, asked=5))
-    (100000, 50000, 10000, 5)
+    >>> len(targets_of(200_000)), len(targets_of(400_000)), len(targets_of(10**7)), len(targets_of(10**6, asked=5))
+    (200000, 25000, 10000, 5)
     """
-    wanted = max(FEWEST, PAIRS // max(n, 1)) if asked is None else asked or n
+    wanted = (n if n <= EVERYBODY else max(FEWEST, PAIRS // n)) if asked is None else asked or n
     if wanted >= n:
         return np.arange(n)
     return np.sort(np.random.default_rng(n).choice(n, wanted, replace=False))
