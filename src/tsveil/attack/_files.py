@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -18,18 +18,6 @@ from tsveil.transform.normalise import Scaling, ruler_of
 Ties = Literal["expected", "first"]
 
 
-class HasName(Protocol):
-    """A block: columns with a name."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Its columns."""
-
-
 class HasColumns(Protocol):
     """Data in columns, which blocks hold."""
 
@@ -38,8 +26,8 @@ class HasColumns(Protocol):
         """All columns."""
 
     @property
-    def blocks(self) -> Sequence[HasName]:
-        """The blocks."""
+    def blocks(self) -> Sequence[Any]:
+        """The blocks, which have names and columns."""
 
 
 class HasData(Protocol):

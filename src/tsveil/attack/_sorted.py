@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsveil._types import AnyArray, Array
+from tsveil._types import AnyArray
 
 
 class Sorted:
@@ -17,7 +17,7 @@ class Sorted:
     (array([2., 5., 9.]), array([1, 0, 2]))
     """
 
-    def __init__(self, values: Array) -> None:
+    def __init__(self, values: AnyArray) -> None:
         self.values = values
         self.order = np.argsort(values, kind="stable")
         self.ordered = values[self.order]

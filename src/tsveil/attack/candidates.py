@@ -160,7 +160,7 @@ class Best:
         return chances(self.tied.T, self.link.T, self.hit.T, targets, ties)
 
 
-def chances(tied: Indices, link: Indices, hit: Indices, targets: Targets, ties: Ties) -> Array:
+def chances(tied: Indices, link: Indices, hit: AnyArray, targets: Targets, ties: Ties) -> Array:
     """The chance of a right link: a tie among t records counts 1/t, or the lowest one is taken; the last axis is that of the targets."""
     if ties == "first":
         files = targets.files

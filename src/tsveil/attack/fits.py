@@ -14,7 +14,7 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -113,22 +113,16 @@ FIGURES: dict[str, tuple[str, str]] = {
 By = Literal["distance", "projection", "agreement", "ranks", "most ranks", "alignment"]
 
 
-class SizedBlock(Protocol):
-    """A block with a number of columns."""
-
-    def __len__(self) -> int: ...
-
-
-class Sized(Protocol):
-    """Data with a number of records, in blocks."""
+class HasBlocks(Protocol):
+    """Data with a number of records, in blocks of columns."""
 
     @property
     def n(self) -> int:
         """The number of records."""
 
     @property
-    def blocks(self) -> Sequence[SizedBlock]:
-        """Groups of columns."""
+    def blocks(self) -> Sequence[Sized]:
+        """The blocks."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +142,7 @@ class Run:
     window: int | None = None
 
 
-def fitting(method: str | None, settings: Mapping[str, Any], data: Sized) -> list[Run]:
+def fitting(method: str | None, settings: Mapping[str, Any], data: HasBlocks) -> list[Run]:
     """The attacks to run on a release of this method with these parameters; all of them when it is None or nothing is known of it."""
     method = method if method in KNOWN else None
     runs = [
@@ -166,7 +160,7 @@ def fitting(method: str | None, settings: Mapping[str, Any], data: Sized) -> lis
     return runs
 
 
-def made_for_series(method: str | None, settings: Mapping[str, Any], data: Sized) -> list[Run]:
+def made_for_series(method: str | None, settings: Mapping[str, Any], data: HasBlocks) -> list[Run]:
     """The attacks of `fitting` that are made for what this method does to columns, for releases of time series.
 
     The linkages of series by values and by shape are run on every release; a method that swaps ranks or averages single columns leaves

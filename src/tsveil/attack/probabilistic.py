@@ -41,23 +41,23 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from tsveil import progress
 from tsveil._types import AnyArray, Array, Indices, Mask
 from tsveil.attack._files import Files, HasData, Ties, files, on_one_scale
-from tsveil.attack._nearest import distinct_rows
 from tsveil.attack._sorted import Sorted
-from tsveil.attack.candidates import chances
+from tsveil.attack.candidates import chances, marks, tell_apart
 from tsveil.attack.distance import checked_counts
 from tsveil.attack.links import Links
-from tsveil.attack.pieces import Targets
+from tsveil.attack.pieces import Pieces, Side, Targets
 from tsveil.data.align import Truth
-from tsveil.data.dataset import Dataset
+from tsveil.data.dataset import Block, Dataset
+from tsveil.data.store import Memory, Store
 from tsveil.engine.base import Result, Task
 from tsveil.errors import ParameterError, Problems
 
@@ -67,6 +67,8 @@ Agree = Literal["nearest", "within"]
 MOST = 12
 #: cells of a table of records by patterns that is held at a time, and that are looked through at a time
 CELLS, PIECE = 2**24, 2**20
+#: agreements that are kept between the two passes over the targets: 4 bytes each; and distinct rows whose agreements are counted at a time
+KEPT, ROWS = 2**28, 2**20
 #: probabilities are kept this far from 0 and 1
 EDGE = 1e-6
 
@@ -206,48 +208,49 @@ def probabilistic_rounds(
     """The linkage with the first so many columns of two files."""
     _check(counts, agree, tolerance, false_matches, false_non_matches, ties)
     most = max(counts)
-    n, released = len(pair.a), len(pair.b)
-    table = _Nearest(pair, most) if agree == "nearest" else _Within(pair, most, tolerance)
-    total = np.zeros(1 << most, dtype=np.int64)
-    for _, _, part in table.parts():
-        total += part.sum(axis=0, dtype=np.int64)
-    models = {}
-    for count in counts:
-        known = total.reshape(-1, 1 << count).sum(axis=0)
-        models[count] = fellegi_sunter(known, 1 / math.sqrt(n * released))
-    own = table.own_patterns()
-    found = {count: _Found.empty(n) for count in counts}
-    step = max(1, PIECE >> most)
-    for begin, end, part in table.parts():
-        for low in range(begin, end, step):
-            piece = part[low - begin : low - begin + step]
-            for count in counts:
-                _find(piece, low, count, models[count].weights, table, found[count])
+    table = _Labels.of_pair(pair, most) if agree == "nearest" else _Within(pair, most, tolerance)
+    models = models_by_count(table.total(), counts, len(pair.a) * len(pair.b))
+    found = heaviest_pairs(table, {count: model.weights for count, model in models.items()}, lowest=True)
     return [
-        _links(pair, count, models[count], found[count], own, false_matches, false_non_matches, ties)
-        for count in counts
+        _links(pair, count, models[count], best, tied, link, hit, false_matches, false_non_matches, ties)
+        for count, best, tied, link, hit in zip(counts, *found, strict=True)
     ]
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """For each original record the largest weight, how many released records have it, and the lowest of them."""
+def models_by_count(total: Indices, counts: Sequence[int], pairs: int) -> dict[int, FellegiSunter]:
+    """The models of the first so many columns, from the number of pairs with each pattern of all columns."""
+    return {count: fellegi_sunter(total.reshape(-1, 1 << count).sum(axis=0), 1 / math.sqrt(pairs)) for count in counts}
+
+
+class Found(NamedTuple):
+    """For each number of known columns, and each target: largest weight, released records that have it, the lowest of them, the own one has it."""
 
     best: Array
     tied: Indices
     link: Indices
-
-    @classmethod
-    def empty(cls, n: int) -> _Found:
-        return cls(np.empty(n), np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64))
+    hit: Mask
 
 
-def _find(piece: AnyArray, low: int, count: int, weights: Array, table: _Table, into: _Found) -> None:
-    """The best pairs of some original records, from `low` on, with the first so many columns known."""
-    high = low + len(piece)
-    into.best[low:high], into.tied[low:high], at_best = heaviest(piece, count, weights)
-    for pattern in np.flatnonzero(at_best.any(axis=0)).tolist():
-        table.first_rows(pattern, count, low + np.flatnonzero(at_best[:, pattern]), into.link)
+def heaviest_pairs(table: _Table, weights: Mapping[int, Array], *, lowest: bool) -> Found:
+    """The pairs of the largest weight for each target; the `lowest` of equal records is looked for if asked for."""
+    shape = len(weights), table.n
+    found = Found(np.empty(shape), np.empty(shape, np.int64), np.full(shape, -1, np.int64), np.empty(shape, np.bool_))
+    # Some at a time: a pattern more takes a float more for each of them.
+    step = max(1, PIECE >> table.columns)
+    for low, high, part in table.parts():
+        own = table.own_patterns(low, high)
+        for at, (count, weight) in enumerate(weights.items()):
+            best, tied = found.best[at, low:high], found.tied[at, low:high]
+            at_best = np.empty((high - low if lowest else 0, len(weight)), dtype=np.bool_)
+            for begin in range(0, high - low, step):
+                some = slice(begin, begin + step)
+                best[some], tied[some], these = heaviest(part[some], count, weight)
+                if lowest:
+                    at_best[some] = these
+            found.hit[at, low:high] = (own >= 0) & (weight[own & ((1 << count) - 1)] == best)
+            if lowest:
+                table.lower_links(low, high, at_best, count, found.link[at, low:high])
+    return found
 
 
 def heaviest(table: AnyArray, count: int, weights: Array) -> tuple[Array, Indices, Mask]:
@@ -262,12 +265,9 @@ def heaviest(table: AnyArray, count: int, weights: Array) -> tuple[Array, Indice
 
 
 def _links(
-    pair: Files, count: int, model: FellegiSunter, found: _Found, own: Indices,
+    pair: Files, count: int, model: FellegiSunter, best: Array, tied: Indices, link: Indices, hit: Mask,
     false_matches: float | None, false_non_matches: float | None, ties: Ties,
 ) -> Links:  # fmt: skip
-    weights = model.weights
-    hit = (own >= 0) & (weights[own & ((1 << count) - 1)] == found.best)
-    tied, link = found.tied, found.link
     names = pair.names[:count]
     facts = {
         "m": dict(zip(names, model.m.tolist(), strict=True)),
@@ -277,9 +277,9 @@ def _links(
     }
     if false_matches is not None:
         upper, lower = model.thresholds(false_matches, false_non_matches or 0.0)
-        linked = found.best >= upper
+        linked = best >= upper
         hit, tied, link = hit & linked, np.where(linked, tied, 0), np.where(linked, link, -1)
-        facts |= {"upper": upper, "lower": lower, "undecided": int(((found.best < upper) & (found.best > lower)).sum())}
+        facts |= {"upper": upper, "lower": lower, "undecided": int(((best < upper) & (best > lower)).sum())}
     return Links(
         attack=pair.told("probabilistic linkage", count),
         candidates=tied,
@@ -292,94 +292,145 @@ def _links(
     )
 
 
-class _Table(ABC):
-    """How many released records agree with each original one in each pattern, some originals at a time."""
+# -- who agrees with whom ---------------------------------------------------------------------------------------------
 
-    def __init__(self, pair: Files, columns: int) -> None:
-        self.pair = pair
-        self.columns = columns
-        #: kept when all records fit at once, for they are gone through twice
-        self.whole: AnyArray | None = None
+
+class _Table(ABC):
+    """How many released records agree with each target in each pattern, some targets at a time."""
+
+    def __init__(
+        self, n: int, columns: int, store: Store | None = None, name: str = "agreements", counted: bool = False
+    ) -> None:
+        self.n, self.columns = n, columns
+        #: tables are kept between the two passes if there is a store for them; whether they are there
+        self.store, self.name, self.kept = store, name, counted and store is not None
 
     def parts(self) -> Iterator[tuple[int, int, AnyArray]]:
-        """First and last original record, and their table."""
-        n = len(self.pair.a)
+        """First and last target, and their table."""
         step = max(1, CELLS >> self.columns)
-        with progress.step("Comparing records", total=n) as counter:
-            for low in range(0, n, step):
-                high = min(low + step, n)
-                part = self.counted(low, high) if self.whole is None else self.whole
-                if n <= step:
-                    self.whole = part
-                yield low, high, part
+        with progress.step("Comparing records", total=self.n) as counter:
+            for low in range(0, self.n, step):
+                high = min(low + step, self.n)
+                kept = (
+                    self.store.get(f"{self.name}-{low}", whole=True) if self.store is not None and self.kept else None
+                )
+                yield low, high, self.counted(low, high) if kept is None else kept
                 counter[0] = high
+
+    def total(self) -> Indices:
+        """How many pairs agree in each pattern."""
+        total = np.zeros(1 << self.columns, dtype=np.int64)
+        for low, _, part in self.parts():
+            total += part.sum(axis=0, dtype=np.int64)
+            if self.store is not None:
+                self.store.put(f"{self.name}-{low}", part)
+        self.kept = self.store is not None
+        return total
 
     @abstractmethod
     def counted(self, low: int, high: int) -> AnyArray:
-        """The table of the original records low..high."""
+        """The table of the targets low..high."""
 
     @abstractmethod
-    def own_patterns(self) -> Indices:
-        """The pattern of each original with the person's own released record; -1: not released."""
+    def own_patterns(self, low: int, high: int) -> Indices:
+        """The pattern of each target with its own released record; -1: not released."""
 
     @abstractmethod
-    def first_rows(self, pattern: int, columns: int, chosen: Indices, link: Indices) -> None:
-        """Lower the links of some originals to the first released row with a pattern over the first columns."""
+    def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
+        """Lower the links of some targets to the first released record with one of some patterns over the first columns."""
 
-    def _numbers(self, agrees: Mask) -> Indices:
-        numbers = (agrees << np.arange(self.columns)).sum(axis=1)
-        return np.where(self.pair.own >= 0, numbers, -1)
+    def _numbers(self, agrees: Mask, own: Indices) -> Indices:
+        return np.where(own >= 0, (agrees << np.arange(self.columns)).sum(axis=1), -1)
 
 
-class _Nearest(_Table):
-    """Attributes agree where the released value is the nearest one."""
+class _Labels(_Table):
+    """Attributes agree where the released value is the nearest one: where labels are equal, which are in the store for every column."""
 
-    def __init__(self, pair: Files, columns: int) -> None:
-        super().__init__(pair, columns)
-        self.labels = np.empty((len(pair.a), columns), dtype=np.int64)
-        self.released = np.empty((len(pair.b), columns), dtype=np.int64)
-        values = []
-        for j in range(columns):
-            self.labels[:, j], self.released[:, j], size = labels_of(Sorted(pair.a[:, j]), Sorted(pair.b[:, j]))
-            values.append(size)
-        self.sizes = np.array(values, dtype=np.int64)
-        self.distinct, _, _, self.copies = distinct_rows(self.released)
-        self.order, self.starts = by_label(self.released, self.sizes)
+    def __init__(self, targets: Targets, columns: Sequence[int], sizes: Sequence[int], **kept: Any) -> None:
+        super().__init__(len(targets), len(columns), **kept)
+        self.targets, self.places, self.sizes = targets, columns, np.array(sizes, dtype=np.int64)
+        self.first, self.copies = (targets.store.get(f"distinct.{what}", whole=True) for what in ("first", "copies"))
+
+    @classmethod
+    def of_pair(cls, pair: Files, columns: int) -> _Labels:
+        """Those of two files in memory."""
+        store = Memory()
+        released = np.ascontiguousarray(pair.b[:, :columns])
+        files = Pieces.of(store, [Block("known", pair.names[:columns])], pair.a[:, :columns], released, pair.own)
+        store.put("marks-0", marks(released))
+        tell_apart(store, files, "first")
+        sizes = [keep_labels(store, at, Sorted(pair.a[:, at]), Sorted(pair.b[:, at])) for at in range(columns)]
+        targets = Targets(store, files, np.arange(len(pair.a)), pair.own)
+        return cls(targets, range(columns), sizes, store=_kept(pair, columns))
+
+    def labels(self, side: Side, rows: Indices) -> Indices:
+        """The labels of some rows of a file."""
+        each = [self.targets.store.get(f"labels-{side}-{column}")[rows] for column in self.places]
+        return np.stack(each, axis=1).astype(np.int64)
 
     def counted(self, low: int, high: int) -> AnyArray:
         from tsveil._kernels.agreement import pattern_counts
 
-        return pattern_counts(self.labels[low:high], self.distinct, self.copies, self.sizes)
+        ours = self.labels("original", self.targets.rows[low:high])
+        table: AnyArray = np.zeros((high - low, 1 << self.columns), dtype=np.int32)
+        for begin in range(0, len(self.first), ROWS):
+            theirs = self.labels("released", self.first[begin : begin + ROWS])
+            table += pattern_counts(ours, theirs, self.copies[begin : begin + ROWS], self.sizes)
+        return table
 
-    def own_patterns(self) -> Indices:
-        return self._numbers(self.labels == self.released[self.pair.own])
+    def own_patterns(self, low: int, high: int) -> Indices:
+        some = self.targets.taken(slice(low, high))
+        return self._numbers(self.labels("original", some.rows) == self.labels("released", some.own), some.own)
 
-    def first_rows(self, pattern: int, columns: int, chosen: Indices, link: Indices) -> None:
+    def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
         from tsveil._kernels.agreement import first_with_pattern
 
-        first_with_pattern(self.labels, self.released, self.order, self.starts, pattern, columns, chosen, link)
+        ours = self.labels("original", self.targets.rows[low:high])
+        files = self.targets.files
+        numbers = files.numbers(self.targets.store)[self.first] if files.numbered else self.first
+        in_order = np.argsort(numbers)
+        for begin in range(0, len(in_order), ROWS):
+            part = in_order[begin : begin + ROWS]
+            theirs = self.labels("released", self.first[part])
+            order, starts = by_label(theirs, self.sizes)
+            missing = np.flatnonzero(link < 0)
+            place = np.full(len(link), -1, dtype=np.int64)
+            for pattern in np.flatnonzero(at_best[missing].any(axis=0)).tolist():
+                chosen = missing[at_best[missing, pattern]]
+                first_with_pattern(ours, theirs, order, starts, pattern, columns, chosen, place)
+            link[place >= 0] = numbers[part][place[place >= 0]]
 
 
 class _Within(_Table):
     """Attributes agree where the values differ by at most some standard deviations."""
 
     def __init__(self, pair: Files, columns: int, tolerance: float) -> None:
-        super().__init__(pair, columns)
+        super().__init__(len(pair.a), columns, _kept(pair, columns))
         self.a, self.b, self.factor = on_one_scale(pair.a[:, :columns], pair.b[:, :columns])
-        self.tolerance = float(tolerance)
+        self.own, self.tolerance = pair.own, float(tolerance)
 
     def counted(self, low: int, high: int) -> AnyArray:
         from tsveil._kernels.agreement import pattern_counts_within
 
         return pattern_counts_within(self.a[low:high], self.b, self.factor, self.tolerance)
 
-    def own_patterns(self) -> Indices:
-        return self._numbers(np.abs(self.a - self.b[self.pair.own]) * self.factor <= self.tolerance)
+    def own_patterns(self, low: int, high: int) -> Indices:
+        own = self.own[low:high]
+        return self._numbers(np.abs(self.a[low:high] - self.b[own]) * self.factor <= self.tolerance, own)
 
-    def first_rows(self, pattern: int, columns: int, chosen: Indices, link: Indices) -> None:
+    def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
         from tsveil._kernels.agreement import first_with_pattern_within
 
-        first_with_pattern_within(self.a, self.b, self.factor, self.tolerance, pattern, columns, chosen, link)
+        for pattern in np.flatnonzero(at_best.any(axis=0)).tolist():
+            chosen = np.flatnonzero(at_best[:, pattern])
+            first_with_pattern_within(
+                self.a[low:high], self.b, self.factor, self.tolerance, pattern, columns, chosen, link
+            )
+
+
+def _kept(pair: Files, columns: int) -> Store | None:
+    """A place for the agreements of two files in memory, if they are not too many."""
+    return Memory() if len(pair.a) << columns <= CELLS else None
 
 
 def by_label(released: Indices, sizes: Indices) -> tuple[Indices, Indices]:
@@ -391,11 +442,13 @@ def by_label(released: Indices, sizes: Indices) -> tuple[Indices, Indices]:
     return order, starts
 
 
-def labels_of(x: Sorted, y: Sorted) -> tuple[AnyArray, AnyArray, int]:
-    """The labels of an original and of a released column, and their number: values agree where their labels are equal."""
+def keep_labels(store: Store, column: int, x: Sorted, y: Sorted) -> int:
+    """Keep the labels of an original and of a released column, which are equal where values agree; gives their number."""
     values = np.unique(y.ordered)
     ours, theirs = nearest_values(values, x.ordered), np.searchsorted(values, y.ordered)
-    return x.back(ours.astype(np.int32)), y.back(theirs.astype(np.int32)), len(values)
+    store.put(f"labels-original-{column}", x.back(ours.astype(np.int32)))
+    store.put(f"labels-released-{column}", y.back(theirs.astype(np.int32)))
+    return len(values)
 
 
 def nearest_values(distinct: Array, x: Array) -> Indices:
@@ -433,107 +486,21 @@ def _check(
     problems.raise_if_any()
 
 
-# -- files in pieces --------------------------------------------------------------------------------------------------
-#
-# The labels of all columns are in the store. Targets are gone through twice: agreements are counted, and weighed by how often they occur.
-
-#: agreements that are kept between the two passes: 4 bytes each
-KEPT = 2**28
-#: distinct rows whose agreements are counted at a time
-ROWS = 2**20
+# -- files in pieces: targets are gone through twice; agreements are counted, and then weighed by how often they occur -----------------
 
 
 def count_agreements(targets: Targets, task: Task) -> Result:
     """How many pairs of the targets and released records agree in each pattern of columns."""
-    total = np.zeros(1 << max(task["counts"]), dtype=np.int64)
-    for low, _, table in _agreements(targets, task, stored=False):
-        total += table.sum(axis=0, dtype=np.int64)
-        if task["stored"]:
-            targets.store.put(_name(task, low), table)
-    return {"total": total.tolist()}
-
-
-def weights_by_count(total: Indices, counts: Sequence[int], pairs: int) -> dict[int, Array]:
-    """The weights of the patterns of the first so many columns, from the number of pairs with each pattern of all columns."""
-    return {
-        count: fellegi_sunter(total.reshape(-1, 1 << count).sum(axis=0), 1 / math.sqrt(pairs)).weights
-        for count in counts
-    }
+    return {"total": _of_task(targets, task).total().tolist()}
 
 
 def link_by_agreement(targets: Targets, task: Task) -> Array:
     """The chances that the targets are linked right to the released records of the largest weight."""
-    counts = task["counts"]
-    weights = {count: targets.store.get(f"weights-{count}", whole=True) for count in counts}
-    found = np.zeros((len(counts), len(targets)))
-    for low, high, table in _agreements(targets, task, stored=task["stored"]):
-        some = targets.taken(slice(low, high))
-        ours, theirs = (
-            _labels(some, task, side, rows) for side, rows in (("original", some.rows), ("released", some.own))
-        )
-        own = np.where(some.own >= 0, ((ours == theirs) << np.arange(ours.shape[1])).sum(axis=1), -1)
-        # Some at a time: a pattern more takes a float more for each of them.
-        step = max(1, PIECE >> max(counts))
-        for begin in range(0, high - low, step):
-            part = slice(begin, min(begin + step, high - low))
-            for at, count in enumerate(counts):
-                best, tied, at_best = heaviest(table[part], count, weights[count])
-                link = np.full(len(tied), -1, dtype=np.int64)
-                if task["ties"] == "first":
-                    _lower_links(some.taken(part), ours[part], at_best, count, task, link)
-                hit = (own[part] >= 0) & (weights[count][own[part] & ((1 << count) - 1)] == best)
-                found[at, low:high][part] = chances(tied, link, hit, some.taken(part), task["ties"])
-    return found
+    weights = {count: targets.store.get(f"weights-{count}", whole=True) for count in task["counts"]}
+    found = heaviest_pairs(_of_task(targets, task), weights, lowest=task["ties"] == "first")
+    return chances(found.tied, found.link, found.hit, targets, task["ties"])
 
 
-def _name(task: Task, low: int) -> str:
-    return f"agreements-{task['at']}-{low}"
-
-
-def _labels(targets: Targets, task: Task, side: str, rows: Indices) -> Indices:
-    """The labels of some rows of a file, by the columns that the intruder knows at most."""
-    columns = task["columns"][: max(task["counts"])]
-    return np.stack([targets.store.get(f"labels-{side}-{column}")[rows] for column in columns], axis=1).astype(np.int64)
-
-
-def _agreements(targets: Targets, task: Task, *, stored: bool) -> Iterator[tuple[int, int, AnyArray]]:
-    """First and last of some targets, and how many released records agree with each in each pattern."""
-    from tsveil._kernels.agreement import pattern_counts
-
-    columns = max(task["counts"])
-    sizes = np.array(task["sizes"][:columns], dtype=np.int64)
-    first, copies = (targets.store.get(f"distinct.{what}", whole=True) for what in ("first", "copies"))
-    step = max(1, CELLS >> columns)
-    for low in range(0, len(targets), step):
-        high = min(low + step, len(targets))
-        if stored:
-            yield low, high, targets.store.get(_name(task, low), whole=True)
-            continue
-        ours = _labels(targets, task, "original", targets.rows[low:high])
-        table: AnyArray = np.zeros((high - low, 1 << columns), dtype=np.int32)
-        for begin in range(0, len(first), ROWS):
-            theirs = _labels(targets, task, "released", first[begin : begin + ROWS])
-            counted = pattern_counts(ours, theirs, copies[begin : begin + ROWS], sizes)
-            table = counted if len(first) <= ROWS else table + counted
-        yield low, high, table
-
-
-def _lower_links(targets: Targets, ours: Indices, at_best: Mask, count: int, task: Task, link: Indices) -> None:
-    """Find for each target the lowest released record among those of the largest weight."""
-    from tsveil._kernels.agreement import first_with_pattern
-
-    store, files = targets.store, targets.files
-    sizes = np.array(task["sizes"][: max(task["counts"])], dtype=np.int64)
-    first = store.get("distinct.first", whole=True)
-    numbers = files.numbers(store)[first] if files.numbered else first
-    in_order = np.argsort(numbers)
-    for begin in range(0, len(first), ROWS):
-        part = in_order[begin : begin + ROWS]
-        theirs = _labels(targets, task, "released", first[part])
-        order, starts = by_label(theirs, sizes)
-        missing = np.flatnonzero(link < 0)
-        place = np.full(len(link), -1, dtype=np.int64)
-        for pattern in np.flatnonzero(at_best[missing].any(axis=0)).tolist():
-            chosen = missing[at_best[missing, pattern]]
-            first_with_pattern(ours, theirs, order, starts, pattern, count, chosen, place)
-        link[place >= 0] = numbers[part][place[place >= 0]]
+def _of_task(targets: Targets, task: Task) -> _Labels:
+    kept = {"store": targets.store if task["stored"] else None, "counted": task["step"] == "attack"}
+    return _Labels(targets, task["columns"], task["sizes"], name=f"agreements-{task['at']}", **kept)

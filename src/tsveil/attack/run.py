@@ -25,7 +25,7 @@ from tsveil._types import Array, Indices
 from tsveil.attack import _scales
 from tsveil.attack._columns import DEEPEST
 from tsveil.attack._files import Ties, mean_and_deviation, scale_of
-from tsveil.attack._ranges import link_in_all, link_in_most, neighbours
+from tsveil.attack._ranges import keep_places, link_in_all, link_in_most, neighbours
 from tsveil.attack._sorted import Sorted
 from tsveil.attack.alignment import ranges_of
 from tsveil.attack.candidates import keep_distinct, marks, tell_apart
@@ -33,7 +33,7 @@ from tsveil.attack.distance import link_by_distance
 from tsveil.attack.fits import Run
 from tsveil.attack.interval import disclosed_widths
 from tsveil.attack.pieces import Pieces, Side, Targets, opened_files
-from tsveil.attack.probabilistic import CELLS, KEPT, count_agreements, labels_of, link_by_agreement, weights_by_count
+from tsveil.attack.probabilistic import CELLS, KEPT, count_agreements, keep_labels, link_by_agreement, models_by_count
 from tsveil.attack.projected import centred, link_by_projection, scale_of_column, weights_of
 from tsveil.attack.rank_swap import within_ranks
 from tsveil.attack.series import link_by_series
@@ -201,14 +201,11 @@ def look_at_column(task: Task) -> Result:
         own = [[float(each[0]) for each in mean_and_deviation(one.ordered[:, None])] for one in (x, y)]
         found["scale"] = [int(power[0]), float(factor[0]), *own]
     if "agreement" in kinds:
-        ours, theirs, found["labels"] = labels_of(x, y)
-        store.put(f"labels-original-{at}", ours)
-        store.put(f"labels-released-{at}", theirs)
+        found["labels"] = keep_labels(store, at, x, y)
     if "projection" in kinds:
         found["projection"] = list(scale_of_column(y.values))
     if kinds & {*RANGES}:
-        store.put(f"order-{at}", y.order.astype(np.int32))
-        store.put(f"places-{at}", y.back(np.arange(len(y.order), dtype=np.int32)))
+        keep_places(store, at, y)
     for figure, kind, window in task["runs"]:
         if kind in RANGES:
             low, high = (
@@ -491,6 +488,6 @@ class _Attacks:
         tasks = self.tasks["PLD"]
         total = np.array([one["total"] for one in counted], dtype=np.int64).sum(axis=0)
         pairs = self.found.targets["PLD"] * self.files.m
-        for count, weights in weights_by_count(total, tasks[0]["counts"], pairs).items():
-            self.store.put(f"weights-{count}", weights)
+        for count, model in models_by_count(total, tasks[0]["counts"], pairs).items():
+            self.store.put(f"weights-{count}", model.weights)
         return self.engine.map(work, [{**task, "step": "attack"} for task in tasks], "Weighing agreements")
