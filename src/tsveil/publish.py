@@ -1,18 +1,22 @@
 """Publishing a release: files, verification, attacks and measures, reports; the folder appears whole or not at all.
 
-write      every piece: its published file
-verify     the files, read again: the promise over all of them
-measure    attacks and losses, on the records in their published order
-keep       who is who, groups, risk of each record, attribute disclosure, figures: private
-report     the public page and the private one
+    write      every piece: its published file, and what later steps need of it
+    verify     the files, read again: the promise over all of them
+    measure    attacks and losses, on the records in their published order
+    keep       who is who, groups, risk of each record, attribute disclosure, figures: private
+    report     the public page and the private one
+
+One published file is `data.csv` or `data.parquet`, and its private twins are `id_map.csv` and so on, in the order of the original. Several files
+are parts in folders of these names, and their twins follow the published rows.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,20 +24,27 @@ import numpy as np
 import polars as pl
 
 from tsveil import progress
-from tsveil._types import Indices
-from tsveil.attack.attribute import AttributeDisclosure
-from tsveil.data.dataset import Dataset
+from tsveil.attack.attribute import AttributeDisclosure, disclosure
+from tsveil.attack.candidates import joined_marks, numbered
+from tsveil.attack.kp import Piece as EnvelopePiece
+from tsveil.attack.pieces import Columns, Pieces
+from tsveil.attack.targets import checked_targets
 from tsveil.data.formulas import harmless_dataset, harmless_frame, with_names_of
 from tsveil.data.intervals import IntervalTable, read_intervals
+from tsveil.data.pieces import contents
 from tsveil.data.published import read_like
-from tsveil.data.store import Store, opened
+from tsveil.data.store import opened
 from tsveil.data.write import complete_folder, write_frame, write_table
 from tsveil.engine.base import Result, Task
-from tsveil.errors import OutputError
-from tsveil.guarantee.base import Verdict
-from tsveil.measure.kp import IntervalCard
+from tsveil.errors import OutputError, ParameterError
+from tsveil.guarantee.base import Verdict, Verified
+from tsveil.guarantee.chunks import Chunk, Chunks, schema_of
+from tsveil.measure.evaluate import measured
+from tsveil.measure.kp import IntervalCard, interval_card
 from tsveil.measure.scorecard import Scorecard
-from tsveil.release import MARKER, Formulas, Release, published_piece, refuse_unverified
+from tsveil.protect.intervals import disclosed_warning
+from tsveil.release import MARKER, Formulas, Records, Release, in_published_order, published_piece, refuse_unverified
+from tsveil.report.assessment import Crowd, Found, given_away, scopes
 from tsveil.report.context import Context
 from tsveil.report.release import report
 
@@ -77,154 +88,276 @@ def fill(
     source: str = "",
     digest: str = "",
     extra: Mapping[str, str] | None = None,
-    run: str = "",
+    run: str = "The work was done in memory.",
 ) -> Outcome:
     """Write a release into an empty folder.
 
     `measures` are options of `tsveil.evaluate`; `title` and `context` are shown in both reports, `source` and `digest` (the name of the
     input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder; `run` says how the work was done.
     """
-    form = format or release.contents.source.layout.format
+    options = _options(release, measures or {})
     (place / "published").mkdir()
     (place / "private").mkdir(mode=0o700)  # for its owner only
     with progress.step("Writing and checking the release"):
-        files = _write(release, place, form, formulas)
-        verdict = _verified(release, files, formulas)
+        pieces = _write(release, place, format, formulas)
+        checked = _verified(release, pieces)
+        verdict = checked.verdict
         refuse_unverified(verdict, allow_unverified)
-    shown = release.in_published_order()
-    card = shown.evaluate(**_options(shown, measures or {}))
-    disclosure = shown.attribute_disclosure()
+    if release.contents.files > 1:
+        release = replace(release, warnings=(*release.warnings, *_shared_values(checked, pieces.published)))
+    card = _card(release, pieces, checked, options)
+    disclosed = _disclosure(release, pieces)
     with progress.step("Writing the reports"):
-        _keep(release, shown, place / "private", card, disclosure)
-        told: dict[str, Any] = {"title": title, "context": context or Context()}
+        card = _keep(release, pieces, place / "private", card, disclosed)
+        shown = release.in_published_order()
+        if release.contents.files > 1:
+            shown = replace(shown, sample_of=(release.contents.n, pieces.published))
+        told: dict[str, Any] = {
+            "title": title,
+            "context": context or Context(),
+            "found": _found(release, pieces, disclosed),
+        }
         texts = {
-            "published/README.md": readme(release, shown, verdict, files[0].name),
+            "published/README.md": readme(shown, verdict, pieces.file),
             "published/report.html": report(shown, card, verdict, public=True, **told),
             "private/report.html": report(shown, card, verdict, public=False, source=source, digest=digest, **told),
-            MARKER: _facts(release, verdict, card, disclosure, run),
+            MARKER: _facts(release, checked, card, disclosed, run),
             **(extra or {}),
         }
         for name, text in texts.items():
             (place / name).write_text(text, encoding="utf-8")
-    return Outcome(release, verdict, card, place, disclosure.counts, run)
+    return Outcome(release, verdict, card, place, disclosed.counts, run)
 
 
 def _options(release: Release, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of measuring; forecasts that series are too short for are left out, and the card says so."""
-    return {**({"models": "fitting"} if release.original.series and not release.envelopes else {}), **given}
+    if not release.envelopes:
+        return {**({"models": "fitting"} if release.original.series else {}), **given}
+    if foreign := [name for name in given if name not in ("targets", "features", "seed")]:
+        raise ParameterError(f"The {foreign[0]!r} parameter of evaluate is for releases of values, not of envelopes.")
+    return {**given, "targets": checked_targets(given.get("targets"))}
 
 
 # -- the published files ----------------------------------------------------------------------------------------------
 
 
-def _write(release: Release, place: Path, form: str, formulas: Formulas) -> list[Path]:
+@dataclass(frozen=True)
+class Written:
+    """The pieces of a release, as they were written."""
+
+    #: for each piece the description of its file by which it is read again, and the number of its published records
+    places: list[Task]
+    sizes: list[int]
+    #: the words for what is published whose rows were marked
+    scopes: list[str]
+    #: the name of the file, or of the folder with its parts
+    file: str
+
+    @property
+    def published(self) -> int:
+        """The number of published records."""
+        return sum(self.sizes)
+
+    @property
+    def starts(self) -> list[int]:
+        """The published rows before each piece."""
+        return [0, *accumulate(self.sizes)][:-1]
+
+
+def _write(release: Release, place: Path, form: str | None, formulas: Formulas) -> Written:
     """Write all pieces; a release in which everybody is suppressed is refused."""
     kept = release.contents
-    if kept.files > 1:
+    form = form or kept.source.layout.format
+    several = kept.files > 1
+    if several:
         (place / "published" / "data").mkdir()
-    task = {"store": release.store.handle, "place": str(place / "published"), "form": form, "formulas": formulas}
-    todo = [{**task, "at": at} for at in range(kept.files)]
-    found = release.engine.map(write_piece, todo, "Writing the published files")
-    files = [Path(one["file"]) for one in found if one["file"]]
-    if not files:
+    names = [f"data/part-{at:05d}.{form}" if several else f"data.{form}" for at in range(kept.files)]
+    places: list[Task] = [
+        {
+            "reader": "tsveil.publish:read_piece",
+            "store": release.store.handle,
+            "at": at,
+            "path": str(place / "published" / name),
+            "formulas": formulas,
+        }
+        for at, name in enumerate(names)
+    ]
+    found = release.engine.map(write_piece, places, "Writing the published files")
+    sizes = [int(one["records"]) for one in found]
+    if not sum(sizes):
         raise OutputError(
             f"there is nothing to publish: all {kept.n} records were suppressed\n  options: a smaller k or P, a shorter word"
         )
-    return files
+    return Written(places, sizes, found[0]["scopes"], "data/" if several else names[0])
 
 
 def write_piece(task: Task) -> Result:
-    """Write one published file."""
-    store, at, form = opened(task["store"]), int(task["at"]), str(task["form"])
-    table = published_piece(store, at)
-    if not table.n:
-        return {"file": ""}
-    several = (Path(task["place"]) / "data").is_dir()
-    folder, stem = Path(task["place"]) / ("data" if several else ""), f"part-{at:05d}" if several else "data"
-    harmless = task["formulas"] == "neutralise" and form == "csv"
+    """Write one published file, and keep what verifying, measuring and reporting need of its records."""
+    store, at, path = opened(task["store"]), int(task["at"]), Path(task["path"])
+    shown, table = in_published_order(store, at), published_piece(store, at)
+    kept = contents(store)
+    harmless = task["formulas"] == "neutralise" and path.suffix == ".csv"
     if isinstance(table, IntervalTable):
-        frame = table.to_frame(whole=_whole(store))
-        path = folder / f"{stem}.{form}"
-        write_frame(harmless_frame(frame) if harmless else frame, path, _layout(store))
+        frame = table.to_frame(whole=kept.whole)
+        if table.n:
+            write_frame(harmless_frame(frame) if harmless else frame, path, kept.source.layout)
+        EnvelopePiece.of(shown.original.values, table, shown.own, shown.numbers).save(store, at)
+        names: dict[str, Any] = {}
     else:
-        path = write_table(harmless_dataset(table) if harmless else table, folder, stem, form)
-    return {"file": str(path)}
+        write_table(harmless_dataset(table) if harmless else table, path.parent, path.stem, path.suffix[1:])
+        columns = [place for block in _measured(shown) for place in _places(shown, block.name)]
+        store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, columns].T))
+        store.put(f"released-{at}", np.ascontiguousarray(shown.made[:, columns].T))
+        names = {"released": table.ids}
+    store.put_frame(f"confidential-{at}", shown.confidential)
+    marked = scopes(shown)
+    for number, rows in enumerate(marked.values()):
+        store.put(f"scope-{number}-{at}", rows)
+    ids = shown.original.others[kept.source.id] if kept.source.id else pl.Series(shown.numbers)
+    groups = {f"group of {unit.name}": labels for unit, labels in shown.labels if sum(unit.groups)}
+    store.put_frame(
+        f"twin-{at}", pl.DataFrame({"record": shown.numbers, "row": shown.own + 1, "original": ids, **names, **groups})
+    )
+    return {"records": table.n, "scopes": list(marked)}
 
 
-def _whole(store: Store) -> tuple[str, ...]:
-    from tsveil.data.pieces import contents
-
-    return contents(store).whole
-
-
-def _layout(store: Store) -> Any:
-    from tsveil.data.pieces import contents
-
-    return contents(store).source.layout
+def _measured(release: Records) -> Any:
+    """The blocks that are measured: the series if there are any."""
+    return release.original.series or release.original.blocks
 
 
-def _verified(release: Release, files: list[Path], formulas: Formulas) -> Verdict:
+def _places(release: Records, name: str) -> range:
+    return range(*release.original.span(name).indices(len(release.original.columns)))
+
+
+def read_piece(place: Task) -> Chunk:
+    """One published file as it stands on the disk, with the names that its columns had before formulas were made harmless."""
+    path, table = Path(place["path"]), published_piece(opened(place["store"]), int(place["at"]))
+    if isinstance(table, IntervalTable):
+        layout = contents(opened(place["store"])).source.layout
+        return Chunk.of(read_intervals(path, separator=layout.separator, decimal=layout.decimal) if table.n else table)
+    harmless = place["formulas"] == "neutralise" and path.suffix == ".csv"
+    content = harmless_dataset(table) if harmless else table
+    return Chunk.of(with_names_of(table, read_like(path, content, own=True)))
+
+
+def _verified(release: Release, pieces: Written) -> Verified:
     """The promise is about the files, so the files are what is checked; it speaks of columns by their own names."""
-    table, path = published_piece(release.store, 0), files[0]
-    published: Any
-    if isinstance(table, IntervalTable):
-        layout = _layout(release.store)
-        published = read_intervals(path, separator=layout.separator, decimal=layout.decimal)
-    else:
-        harmless = formulas == "neutralise" and path.suffix == ".csv"
-        content: Dataset = harmless_dataset(table) if harmless else table
-        published = with_names_of(table, read_like(path, content, own=True))
-    return release.guarantee.verify(published)
+    schema = schema_of(published_piece(release.store, 0))
+    return release.guarantee.verify_chunks(
+        Chunks(schema, list(pieces.places), release.engine, release.store, pieces.published)
+    )
+
+
+def _shared_values(checked: Verified, published: int) -> list[str]:
+    """A warning for each carried column that all records of some envelopes have in common."""
+    return [
+        disclosed_warning(name, checked.shared, records, published)
+        for name, (_, records) in checked.homogeneous.items()
+        if records
+    ]
+
+
+# -- measuring --------------------------------------------------------------------------------------------------------
+
+
+def _card(release: Release, pieces: Written, checked: Verified, options: Mapping[str, Any]) -> Scorecard | IntervalCard:
+    """Loss and risk of all records, in the order of the published rows (envelopes: of the original)."""
+    kept, store, engine = release.contents, release.store, release.engine
+    if kept.envelopes:
+        words = "envelope and pattern" in pieces.scopes
+        return interval_card(
+            store, engine, kept.files, kept.n, len(kept.source.columns),
+            words=words, homogeneous=checked.homogeneous, **options,
+        )  # fmt: skip
+    files = Pieces(
+        tuple(Columns.of(block) for block in _measured(release)),
+        tuple(pieces.sizes),
+        tuple(pieces.sizes),
+        numbered=True,
+    )
+    found = measured(
+        store, files, engine, method=release.method.name, settings=release.method.settings(), **options
+    )  # fmt: skip
+    others = [block.name for block in release.original.blocks if not block.is_series] if files.series else []
+    risks = pl.concat([found.risks(store, files, at) for at in range(kept.files)])
+    return replace(found, left_out=others).card(store, files, risks)
+
+
+def _disclosure(release: Release, pieces: Written) -> AttributeDisclosure:
+    """The carried values that classes of equal published rows have in common."""
+    protected = [
+        at for at, name in enumerate(pieces.scopes) if name not in ("with the carried columns", "everything published")
+    ]
+    of_row, _ = numbered(joined_marks(release.store, f"scope-{protected[-1]}", len(pieces.sizes)))
+    return disclosure(
+        release.store, release.engine, of_row, pieces.starts, list(release.contents.source.confidential)
+    )  # fmt: skip
+
+
+def _found(release: Release, pieces: Written, disclosed: AttributeDisclosure) -> Found:
+    """What the reports say of all records."""
+    crowds = [
+        Crowd.of(name, numbered(joined_marks(release.store, f"scope-{number}", len(pieces.sizes)))[0])
+        for number, name in enumerate(pieces.scopes)
+    ]
+    return Found(crowds, given_away(disclosed))
 
 
 # -- the private side -------------------------------------------------------------------------------------------------
 
 
 def _keep(
-    release: Release, shown: Release, private: Path, card: Scorecard | IntervalCard, disclosure: AttributeDisclosure
-) -> None:
-    """Who is who, groups, the risk of each record, and attribute disclosure, in the order of the original."""
-    order = np.asarray(release.store.get("records")[: shown.original.n])
-    back = np.argsort(order).tolist()
-    ids = _ids(release, shown, order)
-    rows = shown.own + 1
-    known: dict[str, Any] = {"original": ids}
-    if not release.envelopes:
-        known["released"] = published_piece(release.store, 0).ids  # type: ignore[union-attr]
-    known["published_row"] = rows
-    frame = pl.DataFrame(known)[back]
-    frame.filter(pl.col("published_row") > 0).write_csv(private / "id_map.csv")
-    groups = {
-        f"group of {unit.name}": labels
-        for unit, labels in zip(release.contents.units, _labels(shown), strict=True)
-        if sum(unit.groups)
-    }
-    if groups:
-        pl.DataFrame({"original": ids, **groups})[back].filter(frame["published_row"] > 0).write_csv(
-            private / "groups.csv"
-        )
+    release: Release, pieces: Written, private: Path, card: Scorecard | IntervalCard, disclosed: AttributeDisclosure
+) -> Scorecard | IntervalCard:
+    """Write who is who, groups, the risk of each record and attribute disclosure; gives the card with the identifiers of the records."""
+    several = release.contents.files > 1
+    every, start = [], 0
+    for at, before in enumerate(pieces.starts):
+        twin = release.store.get_frame(f"twin-{at}")
+        every.append(_of_records(card, twin, release.envelopes, start))
+        start += twin.height
+        listed = disclosed.listed(twin["original"].filter(twin["row"] > 0), before)
+        risks = every[-1]
+        if not several:
+            order = twin["record"].arg_sort()
+            twin, risks = twin[order], risks[order]
+        for name, frame in _private(release, twin, risks, listed, before):
+            if several:
+                (private / name).mkdir(exist_ok=True)
+                frame.write_parquet(private / name / f"part-{at:05d}.parquet")
+            else:
+                frame.write_csv(private / f"{name}.csv")
+    return replace(card, per_record=pl.concat(every))
+
+
+def _of_records(card: Scorecard | IntervalCard, twin: pl.DataFrame, envelopes: bool, start: int) -> pl.DataFrame:
+    """What was found of the records of a piece, with their identifiers."""
+    own = card.per_record[twin["record"]] if envelopes else card.per_record.slice(start, twin.height)
+    return own.insert_column(0, twin["original"])
+
+
+def _private(
+    release: Release, twin: pl.DataFrame, risks: pl.DataFrame, listed: pl.DataFrame, before: int
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The private files of a piece: `twin` has a row for each record, and `row` says where it is published, counted from 1 in its piece."""
+    published = twin.filter(pl.col("row") > 0)
+    names = [name for name in ("original", "released") if name in twin.columns]
+    yield "id_map", published.select(*names, published_row=pl.col("row") + before)
+    if groups := [name for name in twin.columns if name.startswith("group of ")]:
+        yield "groups", published.select("original", *groups)
     if release.envelopes:
-        frame.filter(pl.col("published_row") == 0).select("original").write_csv(private / "suppressed.csv")
-    card.per_record.with_columns(ids.alias("original"))[back].write_csv(private / "risk.csv")
-    if shown.contents.source.confidential:
-        listed = disclosure.listed(ids.filter(pl.Series(rows > 0)))
-        listed.write_csv(private / "attribute_disclosure.csv")
-
-
-def _labels(shown: Release) -> list[Indices]:
-    return list(shown._whole.groups.T)
-
-
-def _ids(release: Release, shown: Release, order: Indices) -> pl.Series:
-    """The identifiers of the records, or their numbers."""
-    source = release.contents.source
-    return shown.original.others[source.id].alias("original") if source.id else pl.Series("original", order)
+        yield "suppressed", twin.filter(pl.col("row") == 0).select("original")
+    yield "risk", risks
+    if release.contents.source.confidential:
+        yield "attribute_disclosure", listed
 
 
 def _facts(
-    release: Release, verdict: Verdict, card: Scorecard | IntervalCard, disclosure: AttributeDisclosure, run: str
-) -> str:  # fmt: skip
+    release: Release, checked: Verified, card: Scorecard | IntervalCard, disclosed: AttributeDisclosure, run: str
+) -> str:
     """What the release is, for machines."""
+    verdict = checked.verdict
     facts: dict[str, Any] = {
         "method": release.method.name,
         "settings": release.method.settings(),
@@ -235,40 +368,42 @@ def _facts(
         "warnings": list(release.warnings),
         "facts": {block: dict(own) for block, own in release.facts.items()},
         "scores": card.to_dict(),
-        "attribute_disclosure": disclosure.counts,
+        "measured": dict(card.options),
+        "attribute_disclosure": disclosed.counts,
         "run": run,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if isinstance(card, IntervalCard):
-        facts["homogeneous"] = {name: {"classes": c, "records": r} for name, (c, r) in card.homogeneous.items()}
+    if release.envelopes:
+        facts["homogeneous"] = {name: {"classes": c, "records": r} for name, (c, r) in checked.homogeneous.items()}
     return json.dumps(facts, indent=2) + "\n"
 
 
 # -- what users of the data should know ---------------------------------------------------------------------------------
 
 
-def readme(release: Release, shown: Release, verdict: Verdict, file: str) -> str:
+def readme(shown: Release, verdict: Verdict, file: str) -> str:
     """What the users of the data should know; nothing private."""
-    method, guarantee = release.method, release.guarantee
+    method, guarantee = shown.method, shown.guarantee
     settings = ", ".join(f"{name} = {value}" for name, value in method.settings().items() if value is not None)
     # The witness stays private: it names rows.
     unverified = (
         f"\n**WARNING: THE GUARANTEE WAS NOT VERIFIED: {verdict.status.upper()}.**\n" if verdict.blocks_release else ""
     )
-    title, about, columns = _envelopes_in_words(shown, file) if release.envelopes else _values_in_words(shown, file)
-    columns += "".join(f"- `{name}`: carried unchanged\n" for name in release.contents.source.confidential)
+    title, about, columns = _envelopes_in_words(shown) if shown.envelopes else _values_in_words(shown)
+    columns += "".join(f"- `{name}`: carried unchanged\n" for name in shown.contents.source.confidential)
+    holds = f"`{file}` holds {shown.released} records"
     return (
-        f"# {title}\n\n{about}\n{unverified}\n"
+        f"# {title}\n\n{holds}{about}\n{unverified}\n"
         f"## Method\n\n{method.name} ({settings}): {method.summary}.\n\nReference: {method.reference}.\n\n"
         f"## Guarantee\n\n{guarantee.words} {guarantee.limits}\n\nVerification of this file: {verdict.status}.\n\n"
         f"## Columns\n\n{columns}\nMade with tsveil.\n"
     )
 
 
-def _values_in_words(shown: Release, file: str) -> tuple[str, str, str]:
+def _values_in_words(shown: Release) -> tuple[str, str, str]:
     about = (
-        f"`{file}` holds {shown.n} records whose values were protected before publication. The values are not the "
-        "original ones, rows are in random order, and identifiers were replaced by random ones."
+        " whose values were protected before publication. The values are not the original ones, rows are in random order, and "
+        "identifiers were replaced by random ones."
     )
     columns = "".join(
         f"- {block.name}: {'time series of ' + str(len(block)) + ' points' if block.is_series else str(len(block)) + ' attributes'}"
@@ -278,12 +413,12 @@ def _values_in_words(shown: Release, file: str) -> tuple[str, str, str]:
     return "Protected data", about, columns
 
 
-def _envelopes_in_words(shown: Release, file: str) -> tuple[str, str, str]:
+def _envelopes_in_words(shown: Release) -> tuple[str, str, str]:
     table = shown.table
     first, last = table.labels[0], table.labels[-1]
     about = (
-        f"`{file}` holds {shown.n} records. Instead of values it holds intervals, which a group of records has in common. "
-        "Rows are in random order and have no identifiers."
+        ". Instead of values it holds intervals, which a group of records has in common. Rows are in random order and have no "
+        "identifiers."
     )
     columns = (
         f"- `lo_{first}`, `hi_{first}` to `lo_{last}`, `hi_{last}`: at each of the {len(table.labels)} time points, the record's value lies "

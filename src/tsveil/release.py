@@ -24,7 +24,7 @@ from tsveil._types import Array, Indices
 from tsveil.attack.attribute import AttributeDisclosure, attribute
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.intervals import IntervalTable
-from tsveil.data.pieces import Contents, Piece, contents, piece, pieces, stored
+from tsveil.data.pieces import Contents, Piece, Unit, contents, piece, pieces, stored
 from tsveil.data.source import Source
 from tsveil.data.store import Store
 from tsveil.engine.base import Engine
@@ -69,23 +69,12 @@ class AppliedMethod(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
-    """Protected records with their guarantee; made by a method's `protect`."""
+class Records:
+    """Protected records beside their originals."""
 
     original: Dataset
     #: where the protected records lie (`tsveil.data.pieces`)
     store: Store
-    method: AppliedMethod
-    guarantee: Guarantee
-    #: the secret from which order and identifiers follow
-    seed: int
-    warnings: tuple[str, ...] = ()
-    #: block -> figures of the run
-    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    #: where work on the records is done
-    engine: Engine = field(default_factory=Here)
-    #: records, and published records, of the whole release of which this is a sample
-    sample_of: tuple[int, int] | None = None
 
     # -- what was made ------------------------------------------------------------------------------------------------
 
@@ -121,7 +110,7 @@ class Release:
     def data(self) -> Dataset:
         """The protected values, row by row aligned with the original."""
         if self.envelopes:
-            raise InputError(f"{self.method.name} publishes envelopes, not values\n  options: release.table")
+            raise InputError("envelopes are published, not values\n  options: release.table")
         return self.original.with_values(self._whole.made)
 
     @property
@@ -165,16 +154,6 @@ class Release:
         return len(self.rows)
 
     @property
-    def records(self) -> int:
-        """The number of records that were protected, of the whole release if this is a sample."""
-        return self.contents.n if self.sample_of is None else self.sample_of[0]
-
-    @property
-    def released(self) -> int:
-        """The number of records that are published, of the whole release if this is a sample."""
-        return self.n if self.sample_of is None else self.sample_of[1]
-
-    @property
     def block(self) -> Block:
         """The series of which envelopes are published."""
         return self.original.blocks[0]
@@ -215,6 +194,38 @@ class Release:
         return self._carried(self._whole.others, self.rows)
 
     @property
+    def labels(self) -> list[tuple[Unit, Indices]]:
+        """Each unit of columns that was protected by itself, and the group of each record in it."""
+        return list(zip(self.contents.units, self._whole.groups.T, strict=True))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(Records):
+    """Protected records with their guarantee; made by a method's `protect`."""
+
+    method: AppliedMethod
+    guarantee: Guarantee
+    #: the secret from which order and identifiers follow
+    seed: int
+    warnings: tuple[str, ...] = ()
+    #: block -> figures of the run
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: where work on the records is done
+    engine: Engine = field(default_factory=Here)
+    #: records, and published records, of the whole release of which this is a sample
+    sample_of: tuple[int, int] | None = None
+
+    @property
+    def records(self) -> int:
+        """The number of records that were protected, of the whole release if this is a sample."""
+        return self.contents.n if self.sample_of is None else self.sample_of[0]
+
+    @property
+    def released(self) -> int:
+        """The number of records that are published, of the whole release if this is a sample."""
+        return self.n if self.sample_of is None else self.sample_of[1]
+
+    @property
     def query(self) -> Queries:
         """Queries on the envelopes; rows are those of the published file."""
         return Queries(self.in_published_order().table)
@@ -242,15 +253,8 @@ class Release:
 
     def in_published_order(self, at: int = 0) -> Release:
         """The records of one published file in its order, as a release in memory; up to 2^24 values that is the whole release."""
-        one, kept = piece(self.store, at), self.contents
-        source = msgspec.structs.replace(kept.source, files=(), rows=(len(one.records),))
-        store = stored(
-            source, one.original, one.made, one.others, np.arange(len(one.records)),
-            units=kept.units, groups=one.groups, whole=kept.whole,
-        )  # fmt: skip
-        store.put("names", self.store.get("names")[kept.rows(at).start : kept.rows(at).stop])
-        original = source.dataset(one.original, one.others)
-        return replace(self, original=original, store=store, engine=Here())
+        one = in_published_order(self.store, at)
+        return replace(self, original=one.original, store=one.store, engine=Here())
 
     def published(self, at: int = 0) -> Dataset | IntervalTable:
         """One published file: values shuffled and renamed, or envelopes shuffled."""
@@ -288,6 +292,28 @@ class Release:
     def __repr__(self) -> str:
         gone = f" ({len(self.suppressed)} suppressed)" if self.envelopes and len(self.suppressed) else ""
         return f"Release: {self.method}; {self.contents.n} records{gone}; {self.guarantee.short}"
+
+
+class PublishedRecords(Records):
+    """The records of one published file, in its order."""
+
+    @property
+    def numbers(self) -> Indices:
+        """The number of each record in the data set."""
+        return np.asarray(self.store.get("numbers"))
+
+
+def in_published_order(store: Store, at: int) -> PublishedRecords:
+    """The records of one published file in its order, in memory."""
+    one, kept = piece(store, at), contents(store)
+    source = msgspec.structs.replace(kept.source, files=(), rows=(len(one.records),))
+    found = stored(
+        source, one.original, one.made, one.others, np.arange(len(one.records)),
+        units=kept.units, groups=one.groups, whole=kept.whole,
+    )  # fmt: skip
+    found.put("names", store.get("names")[kept.rows(at).start : kept.rows(at).stop])
+    found.put("numbers", one.records)
+    return PublishedRecords(source.dataset(one.original, one.others), found)
 
 
 def published_piece(store: Store, at: int) -> Dataset | IntervalTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, ClassVar
 
 import numpy as np
@@ -178,10 +178,12 @@ def test_carried_values_of_every_kind_are_counted() -> None:
         "number": [0.1 + 0.2, 0.3, 0.3, 1e22],
         "day": [date(2020, 1, day) for day in (1, 1, 2, 3)],
         "flag": [True, False, True, True],
+        "span": [timedelta(days=day) for day in (1, 1, 2, 3)],
+        "zero": [0.0, -0.0, 1.0, 2.0],
     }
     survey = survey_of(tv.Dataset.from_arrays({"x": np.ones((4, 2))}, confidential=carried))
-    assert survey.different == {"text": 3, "number": 3, "day": 3, "flag": 2}
-    assert survey.alone == {"text": 2, "number": 2, "day": 2, "flag": 1}
+    assert survey.different == {"text": 3, "number": 3, "day": 3, "flag": 2, "span": 3, "zero": 3}
+    assert survey.alone == {"text": 2, "number": 2, "day": 2, "flag": 1, "span": 2, "zero": 2}
 
 
 # -- parts and their figures ------------------------------------------------------------------------------------------

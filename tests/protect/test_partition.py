@@ -17,8 +17,9 @@ from tsveil.data.store import Memory
 from tsveil.engine.here import Here
 from tsveil.protect import envelopes, projected
 from tsveil.protect.base import Method
-from tsveil.protect.partition import Tree, along, grown, joined, mixed, principal_direction, sampled
+from tsveil.protect.partition import Tree, along, grown, joined, principal_direction, sampled
 from tsveil.protect.work import protect_in_chunks, protect_in_memory
+from tsveil.randomness import mixed
 
 seeds = st.integers(0, 10**6)
 KINDS = [

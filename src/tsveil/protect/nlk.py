@@ -64,10 +64,13 @@ import polars as pl
 from tsveil import progress
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
+from tsveil.data.pieces import piece
+from tsveil.data.store import opened
+from tsveil.engine.base import Result, Task
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.base import Status
 from tsveil.guarantee.nlk import NLKAnonymity, check_nlk, find_violation
-from tsveil.measure.nlk import clusters_per_point, identification, nlk_figures
+from tsveil.measure.nlk import clusters_per_point, nlk_figures, singled_out
 from tsveil.params import at_least, one_of, param
 from tsveil.protect.base import Described, Part, Protected, ValueMethod
 from tsveil.protect.microaggregation import TOGETHER
@@ -263,10 +266,15 @@ class NLK(ValueMethod):
     def concluded(self, release: Release) -> Release:
         """Measure how many series a few known values single out."""
         facts, warnings = {home: dict(own) for home, own in release.facts.items()}, list(release.warnings)
-        data = release.data
+        kept, original = release.contents, release.original
+        todo = [{"store": release.store.handle, "at": at} for at in range(kept.files)]
+        sizes = [int(one["records"]) for one in release.engine.map(keep_released, todo, "Looking at what is published")]
+        order = np.asarray(release.store.get("records"))
         for home, own in facts.items():
-            names = [b.name for b in data.blocks] if home == TOGETHER else [home]
-            found = identification(np.stack([data.block(name) for name in names], axis=2), self.n)
+            names = [b.name for b in original.blocks] if home == TOGETHER else [home]
+            spans = [range(*original.span(name).indices(len(original.columns))) for name in names]
+            points = list(zip(*spans, strict=True))
+            found = singled_out(release.store, release.engine, sizes, points, self.n, rows=np.argsort(order))
             own |= {
                 "identified by random known values, %": round(found.random, 2),
                 "identified by chosen known values, %": round(found.chosen, 2),
@@ -408,6 +416,14 @@ class NLK(ValueMethod):
         np.put_along_axis(out, np.broadcast_to(place, out.shape), represented(raw, group, self.representative), axis=1)
         published = np.ascontiguousarray(out.transpose(1, 0, 2))
         return Made(heuristic, published, points.loss(published))
+
+
+def keep_released(task: Task) -> Result:
+    """Keep the published values of one piece, columns by records."""
+    store, at = opened(task["store"]), int(task["at"])
+    made = piece(store, at).made
+    store.put(f"released-{at}", np.ascontiguousarray(made.T))
+    return {"records": len(made)}
 
 
 def _peel_by_price(cols: Columns, owner: Indices) -> None:

@@ -43,7 +43,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.errors import some
 from tsveil.guarantee.base import Guarantee, Status, Verdict
 from tsveil.params import Parameters
-from tsveil.release import AppliedMethod, Release
+from tsveil.release import AppliedMethod, Records, Release
 from tsveil.report.context import Context
 from tsveil.report.pages import percent
 from tsveil.technique import named
@@ -133,7 +133,7 @@ class Found:
         )
 
 
-def scopes(release: Release) -> dict[str, AnyArray]:
+def scopes(release: Records) -> dict[str, AnyArray]:
     """What is published in words -> marks of the published rows of one piece, equal where rows are equal in it."""
     kept, rows = release.contents, release.rows
     made = np.ascontiguousarray(release.made[rows])

@@ -73,7 +73,9 @@ def interval_report(
     known = "The whole true curve of a person, and so its shape."
     shown |= {
         "summary": _summary(release, card),
-        "three": assessment.three_answers(crowds[release.words is not None], crowds[-1], linkages, release.released, inferred),
+        "three": assessment.three_answers(
+            crowds[release.words is not None], crowds[-1], linkages, release.released, inferred
+        ),
         "attacker": assessment.attacker(context, known, [way.title for way in linkages], public=public),
         "crowds": crowds,
         "linkages": linkages,
@@ -177,8 +179,9 @@ def pictures(release: Release, public: bool) -> Iterator[tuple[str, list[figures
     """A few groups: the envelope, for the owner with the curves inside it, and the most frequent pattern."""
     if not release.n:
         return
-    groups = release.groups[release.block.name][release.rows]
-    first = np.unique(groups, return_index=True)[1]
+    _, first, groups = np.unique(
+        release.groups[release.block.name][release.rows], return_index=True, return_inverse=True
+    )
     sizes = np.bincount(groups)
     lo, hi = release.lo[first], release.hi[first]
     if public:
