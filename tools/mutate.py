@@ -61,6 +61,7 @@ KP = [
     "tests/protect/test_kp.py",
     "tests/measure/test_kp.py",
 ]
+CHUNKS = ["tests/guarantee/test_chunks.py", "tests/guarantee/test_kp.py", "tests/guarantee/test_p_sensitive.py"]
 SWAP = ["tests/protect/test_rank_swap.py", *CONTRACT]
 #: module -> its tests; what is not listed has a test file of its own name
 TESTS = {
@@ -81,12 +82,22 @@ TESTS = {
     "protect/nlk": ["tests/protect/test_nlk.py", "tests/measure/test_nlk.py", *CONTRACT],
     "guarantee/base": [
         "tests/guarantee/test_base.py",
+        "tests/guarantee/test_chunks.py",
         "tests/guarantee/test_k_anonymity.py",
         "tests/guarantee/test_kp.py",
     ],
+    "guarantee/chunks": CHUNKS,
+    "guarantee/counting": CHUNKS,
+    "guarantee/faults": CHUNKS,
+    "guarantee/verify": CHUNKS,
     "guarantee/p_sensitive": ["tests/guarantee/test_p_sensitive.py", "tests/protect/test_variable.py"],
     "guarantee/kp": KP,
-    "guarantee/nlk": ["tests/guarantee/test_nlk.py", "tests/protect/test_nlk.py", "tests/measure/test_nlk.py"],
+    "guarantee/nlk": [
+        "tests/guarantee/test_nlk.py",
+        "tests/guarantee/test_chunks.py",
+        "tests/protect/test_nlk.py",
+        "tests/measure/test_nlk.py",
+    ],
 }
 
 

@@ -86,7 +86,7 @@ def numbered(rows: AnyArray) -> Numbered:
     """
     n, width = rows.shape
     marks = rows[:, 0] if width == 1 else _mixed(rows)
-    order = np.argsort(marks)
+    order = marks.argsort()
     begins = _begins(marks[order])
     if width > 1:
         again = np.flatnonzero(~begins)
@@ -95,11 +95,11 @@ def numbered(rows: AnyArray) -> Numbered:
             begins = np.zeros(n, dtype=np.bool_)
             for column in rows.T:
                 begins |= _begins(column[order])
-    starts = np.flatnonzero(begins)
+    (starts,) = begins.nonzero()
     of_row = np.empty(n, dtype=np.int32)
-    of_row[order] = np.cumsum(begins) - 1
+    of_row[order] = begins.cumsum() - 1
     first = np.minimum.reduceat(order, starts) if n else order
-    return Numbered(of_row, first, np.diff(starts, append=n))
+    return Numbered(of_row, first, np.concatenate((starts[1:], (n,)))[: len(starts)] - starts)
 
 
 def _begins(ordered: AnyArray) -> Mask:

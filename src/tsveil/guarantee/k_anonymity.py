@@ -15,7 +15,7 @@ import numpy as np
 from tsveil._types import Array, Indices
 from tsveil.guarantee.base import Status, Verdict
 from tsveil.guarantee.chunks import Schema
-from tsveil.guarantee.counting import Counts, Table, rows_told
+from tsveil.guarantee.counting import Counts, Table, numbered, rows_told
 from tsveil.guarantee.verify import Counted
 
 Scope = Literal["block", "record", "column"]
@@ -32,11 +32,8 @@ def shared_by(rows: Array) -> Indices:
     >>> shared_by(np.array([[1.0, 2.0], [0.0, 2.0], [1.0, 2.0]]))
     array([2, 1, 2])
     """
-    rows = np.ascontiguousarray(rows)
-    # Rows as opaque byte strings: sorting brings equal ones together, whatever the number of columns.
-    packed = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    _, group, count = np.unique(packed, return_inverse=True, return_counts=True)
-    shared: Indices = count[group.ravel()].astype(np.int64)
+    found = numbered(np.ascontiguousarray(rows, dtype=np.float64).view(np.int64))
+    shared: Indices = found.size[found.of_row]
     return shared
 
 

@@ -54,7 +54,7 @@ from tsveil.errors import InputError, ParameterError, some
 from tsveil.guarantee import chunks
 from tsveil.guarantee.base import Status, Verdict
 from tsveil.guarantee.chunks import Schema
-from tsveil.guarantee.counting import ROWS, Counts, Table, class_of_rows, classes_in, rows_told
+from tsveil.guarantee.counting import ROWS, Counts, Table, class_of_rows, classes_in, numbered, rows_told
 from tsveil.guarantee.verify import Counted
 
 #: nodes of the search trees, all series together, after which the verdict is "unknown"
@@ -62,7 +62,7 @@ NODE_LIMIT = 2_000_000
 #: nodes for one series in the first round; what is undecided gets ten times more in the next
 FIRST_ROUND = 200
 #: comparisons of cells after which the series that cannot be left out of a large table are not looked for
-COMPARED = 2**36
+COMPARED = 2**35
 
 
 @dataclass(frozen=True)
@@ -332,8 +332,7 @@ def needed_rivals(task: Task) -> Result:
 
 def _hardest_of(differs: Mask) -> Indices:
     """As `hardest`; equal rows, of which there are many, are first reduced to the first of them."""
-    _, first = np.unique(np.packbits(differs, axis=1), axis=0, return_index=True)
-    first.sort()
+    first = np.sort(numbered(_bits(differs)).first)
     return first[hardest(differs[first])]
 
 
@@ -568,10 +567,13 @@ def hardest(rows: Mask) -> Indices:
     array([2, 1])
     """
     left = np.argsort(rows.sum(axis=1), kind="stable")
+    words = _bits(rows)[left]
     at = 0
     while at < len(left):
-        contains = ~(rows[left[at]] & ~rows[left[at + 1 :]]).any(axis=1)
-        left = np.concatenate([left[: at + 1], left[at + 1 :][~contains]])
+        kept = np.ones(len(left), dtype=np.bool_)
+        kept[at + 1 :] = (words[at] & ~words[at + 1 :]).any(axis=1)
+        if not kept.all():
+            left, words = left[kept], words[kept]
         at += 1
     return left
 
