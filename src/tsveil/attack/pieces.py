@@ -60,9 +60,9 @@ class Pieces(msgspec.Struct, frozen=True):
     >>> from tsveil.data.store import Memory
     >>> data = tv.example("food-prices")
     >>> store = Memory()
-    >>> files = Pieces.of(store, data.blocks, data.values, data.values[:5], np.arange(8) % 5)
-    >>> files.n, files.m, files.table(store, "released", 0).shape, files.own(store, np.array([6]))
-    (8, 5, (5, 11), array([1]))
+    >>> files = Pieces.of(store, data.blocks, data.values, data.values[:3], np.array([2, 0, 1, -1]))
+    >>> files.n, files.m, files.table(store, "released", 0).shape, files.own(store, np.array([3]))
+    (4, 3, (3, 9), array([-1]))
     """
 
     blocks: tuple[Columns, ...]

@@ -32,7 +32,7 @@ import numpy as np
 
 from tsveil._types import Array, ArrayLike
 from tsveil.errors import InputError, ParameterError
-from tsveil.transform.exact import parts, total
+from tsveil.transform.exact import column_parts, column_totals, parts, total
 from tsveil.transform.normalise import normalise
 
 Form = Literal["standardised", "printed"]
@@ -75,8 +75,9 @@ def squared_errors(X: Array, X2: Array) -> list[float]:
 
 def _standardised(X: Array, X2: Array) -> float:
     """The squared errors in units of the original's variance with the divisor n."""
-    n = len(X)
-    return total(squared_errors(*normalise(X, X2, "component", "original"))) * n / max(n - 1, 1)
+    z, z2 = normalise(X, X2, "component", "original")
+    errors, squares = (column_totals([column_parts(np.square(table))]) for table in (z - z2, z))
+    return total(len(X) * errors[squares > 0] / squares[squares > 0])
 
 
 def _tables(X: ArrayLike, X2: ArrayLike) -> tuple[Array, Array]:
