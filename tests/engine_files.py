@@ -1,7 +1,8 @@
-"""Input files and a cluster for the tests of engines, and what a release in files holds."""
+"""Input files and a cluster for the tests of engines, and releases of several files."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,19 +12,26 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import tsveil as tv
+from release_folders import contents
 from tsveil._types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.data.source import Source
-from tsveil.large.protect import LargeRelease
+from tsveil.plan import Evaluation, Input, Outcome, Output, Plan, Running
 from tsveil.protect import work
 from tsveil.protect.base import Method
 from tsveil.protect.partition import Unit
+from tsveil.release import Release
+from tsveil.reopened import reopened
 
 if TYPE_CHECKING:
     from distributed import Client
+
+#: so little memory that all files are read in chunks
+TINY = 1
+#: methods whose records can be cut into parts
+CUT = ("mdav", "v-mdav", "projected", "nlk", "optimal-univariate", "rank-swap", "noise", "kp", "k-envelopes")
 
 
 def write_files(folder: Path, frame: pl.DataFrame, count: int) -> Path:
@@ -47,14 +55,9 @@ def two_workers() -> Iterator[Client]:
         yield client
 
 
-#: methods whose records can be cut into parts
-CUT = ("mdav", "v-mdav", "projected", "nlk", "optimal-univariate", "rank-swap", "noise", "kp", "k-envelopes")
-
-
-def protect_files(
-    source: Source, method: Method, out: Path, *, part: int | None = None, chunk: int | None = None, **options: Any
-) -> LargeRelease:
-    """A release in chunks, with small parts and published files as large as a chunk: what only large data have otherwise."""
+@contextmanager
+def small_work(method: Method, part: int | None, file: int | None) -> Iterator[None]:
+    """Parts and published files of so many records, which only large data have otherwise."""
     with pytest.MonkeyPatch.context() as patch:
         if part is not None and method.name in CUT:
             units_of = work.units_of
@@ -63,9 +66,36 @@ def protect_files(
                 return tuple(msgspec.structs.replace(unit, size=part) for unit in units_of(method, source))
 
             patch.setattr(work, "units_of", cut)
-        if chunk is not None:
-            patch.setattr("tsveil.large.protect.file_rows", lambda n, width: chunk)
-        return tv.protect_folder(source, method, out, chunk=chunk, **options)
+        if file is not None:
+            patch.setattr(work, "file_rows", lambda n, columns: file)
+        yield
+
+
+def protect_files(
+    path: Path,
+    method: Method,
+    out: Path,
+    *,
+    engine: Any = "local",
+    part: int | None = None,
+    chunk: int | None = None,
+    file: int | None = None,
+    seed: int = 7,
+    targets: Any = None,
+    allow_unverified: bool = False,
+    **roles: Any,
+) -> Outcome:
+    """Run a plan on files in chunks, or in memory without an engine; `part` and `file` are records of a part and of a published file."""
+    plan = Plan(
+        input=Input(path=str(path), **roles),
+        method={"name": method.name, **{name: value for name, value in method.settings().items() if value is not None}},
+        output=Output(folder=str(out)),
+        evaluate=Evaluation(people=targets),
+        run=Running() if engine is None else Running(memory=str(TINY), chunk=chunk),
+        seed=seed,
+    )
+    with small_work(method, part, file):
+        return tv.run(plan, engine=engine, allow_unverified=allow_unverified)
 
 
 def walks(n: int, points: int, seed: int = 1) -> Array:
@@ -75,37 +105,25 @@ def walks(n: int, points: int, seed: int = 1) -> Array:
 
 def published(folder: Path) -> pl.DataFrame:
     """All published rows, in their order."""
-    return pl.concat([pl.read_parquet(file) for file in sorted((folder / "published" / "data").glob("*.parquet"))])
+    place = folder / "published"
+    files = [place / "data.parquet"] if (place / "data.parquet").exists() else sorted(place.glob("data/*.parquet"))
+    return pl.concat([pl.read_parquet(file) for file in files])
 
 
 def private(folder: Path, what: str = "id_map") -> pl.DataFrame:
-    """Who is who, or the risk of each record, in the order of the published rows; empty if there are no such files."""
-    files = sorted((folder / "private" / what).glob("*.parquet"))
-    return pl.concat([pl.read_parquet(file) for file in files]) if files else pl.DataFrame()
+    """Who is who, or the risk of each record, of a release of several files: in the order of the published rows."""
+    return pl.concat([pl.read_parquet(file) for file in sorted((folder / "private" / what).glob("*.parquet"))])
 
 
-def assert_same(one: LargeRelease, other: LargeRelease) -> None:
-    """To the last bit: published values, groups, scores, and what was found on the way."""
-    assert_frame_equal(published(one.folder), published(other.folder), check_exact=True)
-    assert_frame_equal(private(one.folder), private(other.folder))
-    assert_frame_equal(private(one.folder, "risk"), private(other.folder, "risk"), check_exact=True)
-    assert one.card.to_dict() == other.card.to_dict()
-    assert one.verdict == other.verdict
-    differ = ("engine", "input files")
-    assert {k: v for k, v in one.facts.items() if k not in differ} == {
-        k: v for k, v in other.facts.items() if k not in differ
-    }
+def again(outcome: Outcome, path: Path, **roles: Any) -> tuple[Dataset, Release]:
+    """The original data, and the release as it stands in its folder, in their order."""
+    data = tv.read(path, **roles)
+    return data, reopened(outcome.folder, data)
 
 
-def as_protected(release: LargeRelease, frame: pl.DataFrame) -> tuple[Dataset, Dataset]:
-    """Original and protected data in the order of the input, put together from the published files and the private map."""
-    known = private(release.folder)
-    rows = published(release.folder).hstack([known["original"]])
-    if release.source.id is None:
-        frame = frame.with_columns(original=pl.int_range(1, pl.len() + 1))
-    else:
-        frame = frame.with_columns(original=pl.col(release.source.id))
-    rows = frame.select("original").join(rows, on="original", how="left", maintain_order="left")
-    values = [table.select(release.source.columns).cast(pl.Float64).to_numpy() for table in (frame, rows)]
-    original = release.source.dataset(np.ascontiguousarray(values[0]))
-    return original, original.with_values(np.ascontiguousarray(values[1]))
+def assert_same(one: Path, other: Path) -> None:
+    """To the last bit, every file of two release folders; the hash of the input alone depends on how many files it comes in."""
+    found = [contents(folder) for folder in (one, other)]
+    for content in found:
+        content["private/report.html"] = re.sub(rb"[0-9a-f]{64}", b"", content["private/report.html"])
+    assert [path for path in {**found[0], **found[1]} if found[0].get(path) != found[1].get(path)] == []

@@ -6,10 +6,9 @@ kept under version control. A plan is private: it names the input and may carry 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ import polars as pl
 
 from tsveil import progress
 from tsveil.data.dataset import Dataset
-from tsveil.data.read import MEMORY, bytes_of, files_of, read, refuse_changed
+from tsveil.data.read import MEMORY, bytes_of, read
 from tsveil.data.store import Folder
 from tsveil.data.write import complete_folder, refuse_existing
 from tsveil.engine.choose import chosen_engine
@@ -31,7 +30,7 @@ from tsveil.plan_problems import look_through
 from tsveil.protect.base import Method, checked_chunk
 from tsveil.protect.work import protect_in_chunks, protect_in_memory
 from tsveil.publish import Outcome as Outcome
-from tsveil.publish import fill
+from tsveil.publish import fill, publish
 from tsveil.randomness import fresh_seed
 from tsveil.registry import method, recommended
 from tsveil.release import MARKER, Release
@@ -256,7 +255,7 @@ def run(
         "master": master or plan.run.master,
     }
     with progress.step("Reading"):
-        data, digest = _read_and_hashed(plan, place)
+        data = msgspec.structs.replace(plan.input, path=str(place.absolute())).read(Path(), plan.run.memory)
     seed = fresh_seed() if plan.seed is None else plan.seed
     with (
         complete_folder(folder, overwrite=overwrite, marker=MARKER) as partial,
@@ -272,7 +271,7 @@ def run(
             title=plan.output.title,
             context=plan.context,
             source=Path(plan.input.path).name,
-            digest=digest,
+            digest=data.origin.digest if data.origin else "",
             extra={"private/plan.toml": plan.to_toml() + "\n"},
             run=told,
         )
@@ -302,6 +301,34 @@ def _protected(
     rmtree(spool)
 
 
+def write_release(release: Release, folder: str | Path, **options: Any) -> Outcome:
+    """Write a release that was made in Python, with the plan that would make it again where its data were read from a file.
+
+    The options are those of `tsveil.publish.publish`.
+    """
+    origin = release.original.origin
+    if origin is None:
+        return publish(release, folder, **options)
+    settings = (
+        {p.name: p.default for p in type(release.method).parameters()} if isinstance(release.method, Method) else {}
+    )
+    changed = {name: value for name, value in release.method.settings().items() if settings.get(name) != value}
+    output = {
+        "folder": str(Path(folder).absolute()),
+        **{key: options[key] for key in ("format", "formulas", "title") if options.get(key)},
+    }
+    tables = {
+        "input": {"path": origin.path, **origin.options},
+        "method": {"name": release.method.name, **changed},
+        "output": output,
+    }
+    try:
+        extra = {"private/plan.toml": msgspec.convert(tables, Plan).to_toml() + "\n"}
+    except msgspec.ValidationError:  # it was read with what no plan can say, such as times given as an array
+        extra = {}
+    return publish(release, folder, source=Path(origin.path).name, digest=origin.digest, extra=extra, **options)
+
+
 def demo_plan() -> tuple[pl.DataFrame, Plan]:
     """The bundled example as the raw table a user would have, to be written beside the plan as load_curves.csv, and a plan for it.
 
@@ -328,29 +355,6 @@ def demo_plan() -> tuple[pl.DataFrame, Plan]:
             accepted_risk=25.0,
         ),
     )
-
-
-def _read_and_hashed(plan: Plan, place: Path) -> tuple[Dataset, str]:
-    """The data of a file or folder, and the hash by which an owner knows which data a report is about.
-
-    Files are read twice, so they must be the same from before the first time until after the second.
-    """
-    files = files_of(place) if place.exists() else []
-    before = [file.stat() for file in files]
-    data = msgspec.structs.replace(plan.input, path=str(place.absolute())).read(Path(), plan.run.memory)
-    digest = _sha256(files)
-    for file, then in zip(files, before, strict=True):
-        refuse_changed(f"{file.name} cannot be read", then, file.stat())
-    return data, digest
-
-
-def _sha256(files: Sequence[Path]) -> str:
-    """The hash of a file; of several, that of the list of their hashes."""
-    found = []
-    for path in files:
-        with path.open("rb") as file:
-            found.append(hashlib.file_digest(file, "sha256").hexdigest())
-    return found[0] if len(found) == 1 else hashlib.sha256("\n".join(found).encode()).hexdigest()
 
 
 def _toml_lines(section: str, table: Mapping[str, Any], remarks: Mapping[str, str]) -> list[str]:

@@ -276,9 +276,9 @@ class Release(Records):
         whose guarantee does not hold is refused unless `allow_unverified`. `more` are further options of `tsveil.publish.publish`:
         the options of measuring (`measures`), `title` and `context` of the reports, and `extra` text files by their path.
         """
-        from tsveil.publish import publish
+        from tsveil.plan import write_release
 
-        publish(
+        write_release(
             self,
             folder,
             format=format,

@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from tsveil.large import given_away
+from tsveil.large.protect import LargeRelease
 
 import tsveil as tv
 from engine_files import private, published, walks, write_files
 from tsveil.attack import run, targets
 from tsveil.data.dataset import Dataset
 from tsveil.engine.threads import LocalEngine
-from tsveil.large import given_away
-from tsveil.large.protect import LargeRelease
 from tsveil.measure.evaluate import scorecard
 from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.base import Method

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tsveil.large import steps, verify_nlk, ways
+from tsveil.large.protect import LargeRelease
+from tsveil.large.verify import Verified, verify_files
 
 import naive_nlk as naive
 import tsveil as tv
@@ -22,9 +25,6 @@ from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity
 from tsveil.guarantee.nlk import NLKAnonymity, find_violation
-from tsveil.large import steps, verify_nlk, ways
-from tsveil.large.protect import LargeRelease
-from tsveil.large.verify import Verified, verify_files
 from tsveil.measure.kp import IntervalCard, evaluate_intervals
 from tsveil.measure.nlk import identification
 from tsveil.protect.base import Method

@@ -1,21 +1,18 @@
-"""Every method in parts on data so small that this also runs without compiled kernels (`make coverage`)."""
+"""Every method in chunks and parts on data so small that this also runs without compiled kernels (`make coverage`)."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import tsveil as tv
-from engine_files import private, protect_files, published, write_files
-from tsveil.engine.threads import LocalEngine
-from tsveil.large.protect import LargeRelease
+from engine_files import assert_same, protect_files, published, write_files
 from tsveil.measure.scorecard import Scorecard
+from tsveil.plan import Outcome
 from tsveil.protect.base import Method
-from tsveil.protect.intervals import IntervalMethod
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -23,36 +20,43 @@ if TYPE_CHECKING:
 
 ROWS = 60
 
-METHODS: dict[str, tuple[Method | IntervalMethod, str]] = {
+METHODS: dict[str, tuple[Method, str]] = {
     "mdav": (tv.MDAV(k=3), "curves"),
     "attributes": (tv.MDAV(k=3), "people"),
     "v-mdav": (tv.VMDAV(k=3), "curves"),
     "univariate": (tv.OptimalUnivariate(k=3), "people"),
+    "projected": (tv.Projected(k=3), "people"),
     "rank swapping": (tv.RankSwap(p=10), "people"),
     "swapped series": (tv.RankSwap(p=10), "curves"),
+    "noise": (tv.Noise(sd=0.1), "people"),
     "(n,l,k)": (tv.NLK(n=1, l=3, k=3), "curves"),
     "(k,P)": (tv.KP(k=4, P=2), "curves"),
     "envelopes": (tv.KAnonymousEnvelopes(k=3, round_to=0.1), "curves"),
 }
+#: those that promise nothing
+WITHOUT = ("rank swapping", "swapped series", "noise")
 
 
-def protect(method: Method | IntervalMethod, frame: pl.DataFrame, folder: Path, files: int) -> LargeRelease:
-    source = tv.source(write_files(folder / f"in{files}", frame, files))
-    return protect_files(source, method, folder / f"out{files}", engine=LocalEngine(), seed=7, part=20, chunk=25)
+def protect(method: Method, frame: pl.DataFrame, folder: Path, files: int, **more: Any) -> Outcome:
+    """Parts of 20 records and three published files."""
+    place = write_files(folder / str(files) / "in", frame, files)
+    work: dict[str, Any] = {"part": 20, "chunk": 22, "file": 25, "layout": "wide", **more}
+    return protect_files(place, method, folder / f"out{files}", **work)
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_the_number_of_files_changes_nothing(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_chunks_and_the_number_of_files_change_nothing(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     method, kind = METHODS[name]
     frame = request.getfixturevalue(kind)[:ROWS]
     if "town" in frame.columns:
         frame = frame.drop("town")
-    one, three = (protect(method, frame, tmp_path, files) for files in (1, 3))
-    assert one.verdict.holds == (name not in ("rank swapping", "swapped series"))  # which promises nothing
-    assert one.verdict == three.verdict
-    assert_frame_equal(published(one.folder), published(three.folder), check_exact=True)
-    assert_frame_equal(private(one.folder), private(three.folder))
-    assert one.card.to_dict() == three.card.to_dict()
+    whole = protect(method, frame, tmp_path, 1, engine=None)
+    three = protect(method, frame, tmp_path, 3)
+    assert whole.verdict.holds == (name not in WITHOUT)
+    assert whole.verdict == three.verdict
+    assert_same(whole.folder, three.folder)
 
 
 @pytest.mark.parametrize(
@@ -73,30 +77,24 @@ def test_of_many_records_a_sample_is_looked_for_in_the_whole_release(
     monkeypatch.setattr("tsveil.attack.targets.PAIRS", 600)
     monkeypatch.setattr("tsveil.attack.targets.PER_RECORD", 1)
     frame = request.getfixturevalue(kind)[:ROWS]
-    one, three = (protect(tv.MDAV(k=3), frame, tmp_path, files) for files in (1, 3))
-    assert isinstance(one.card, Scorecard)
-    assert isinstance(three.card, Scorecard)
-    told = one.card.options["targets"]
+    whole = protect(tv.MDAV(k=3), frame, tmp_path, 1, engine=None)
+    assert_same(whole.folder, protect(tv.MDAV(k=3), frame, tmp_path, 3).folder)
+    assert isinstance(whole.card, Scorecard)
+    told = whole.card.options["targets"]
     assert "a random sample of " in told
     assert f" of {ROWS} records, each linked against the whole release" in told
-    assert told == three.card.options["targets"]
-    assert one.card.to_dict() == three.card.to_dict()
     # Groups of at least 3: whoever is looked for, a record is one of three at best.
-    assert all(0 <= one.card[name] <= 100 / 3 + 1e-9 for name in one.card.by_known if name in ("EULD", "STSLD"))
-    assert all(0 <= rate <= 100 for rates in one.card.by_known.values() for rate in rates)
+    assert all(0 <= whole.card[name] <= 100 / 3 + 1e-9 for name in whole.card.by_known if name in ("EULD", "STSLD"))
+    assert all(0 <= rate <= 100 for rates in whole.card.by_known.values() for rate in rates)
 
 
 def test_every_engine_gives_the_same(tmp_path: Path, client: Client, spark: SparkSession, curves: pl.DataFrame) -> None:
-    source = tv.source(write_files(tmp_path / "in", curves[:ROWS], 2), confidential=["town"])
-    given = {"local": LocalEngine(), "dask": client, "spark": spark}
-    releases = {
-        name: protect_files(source, tv.MDAV(k=3), tmp_path / name, engine=engine, seed=7, part=20, chunk=25)
+    given = {"local": "local", "dask": client, "spark": spark}
+    found = {
+        name: protect(tv.MDAV(k=3), curves[:ROWS], tmp_path / name, 2, engine=engine, confidential=["town"])
         for name, engine in given.items()
     }
-    assert {name: release.facts["engine"] for name, release in releases.items()} == dict(zip(given, given, strict=True))
-    one = releases["local"]
-    assert one.verdict.holds
-    for other in releases.values():
-        assert_frame_equal(published(one.folder), published(other.folder), check_exact=True)
-        assert_frame_equal(private(one.folder), private(other.folder))
-        assert one.card.to_dict() == other.card.to_dict()
+    assert found["local"].verdict.holds
+    for name, outcome in found.items():
+        assert outcome.run.endswith(f"3 chunks of up to 22 records on the engine {name}.")
+        assert_same(outcome.folder, found["local"].folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +58,15 @@ def test_the_hash_in_a_report_is_that_of_the_file_that_was_read(
     )
     hashed = planning._sha256
 
-    def meanwhile(place: Path) -> str:
+    def meanwhile(files: Sequence[Path]) -> str:
+        (place,) = files
         (tmp_path / "new.csv").write_bytes(OLD.replace(b",1,2,3", b",4,5,6"))
         if replaced:
             os.replace(tmp_path / "new.csv", place)
         else:
             place.write_bytes((tmp_path / "new.csv").read_bytes())
         os.utime(place, (1_000_000, 1_000_000))
-        return hashed(place)
+        return hashed(files)
 
     monkeypatch.setattr(planning, "_sha256", meanwhile)
     with pytest.raises(InputError, match=r"meters.csv cannot be read: the file changed while it was read\n  options: "):

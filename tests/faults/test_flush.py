@@ -23,6 +23,7 @@ from tsveil.data import _disk
 from tsveil.data import write as writing
 from tsveil.data.write import write_text
 from tsveil.errors import OutputError
+from tsveil.plan import Evaluation, Input, Output, Plan, Running, run
 
 #: what was done, and with what; the name of what is being filled is NEW
 Event = tuple[str, str]
@@ -35,21 +36,29 @@ def release(version: int) -> tv.Release:
 
 def in_one_step(folder: Path, version: int) -> None:
     made = release(version)
-    made.write(folder, overwrite=True, card=made.evaluate(models=["ses"]), extra={"published/report.html": "x"})
+    made.write(folder, overwrite=True, measures={"models": ["ses"]}, extra={"private/x.txt": "x"})
 
 
-def in_parts(folder: Path, version: int) -> None:
+def in_chunks(folder: Path, version: int) -> None:
     place = folder.with_name(f"input{version}")
     if not place.exists():
         write_files(place, pl.DataFrame(walks(30, 4, version), schema=list("1234")), 2)
-    tv.protect_folder(tv.source(place), tv.MDAV(k=3), folder, overwrite=True, seed=version, chunk=20)
+    plan = Plan(
+        input=Input(path=str(place)),
+        method={"name": "mdav", "k": 3},
+        output=Output(folder=str(folder)),
+        evaluate=Evaluation(models=["ses"]),
+        run=Running(memory="1", chunk=20),
+        seed=version,
+    )
+    run(plan, overwrite=True)
 
 
 def in_a_file(path: Path, version: int) -> None:
     write_text(path, str(version))
 
 
-WRITERS: dict[str, Callable[[Path, int], None]] = {"one step": in_one_step, "parts": in_parts, "a file": in_a_file}
+WRITERS: dict[str, Callable[[Path, int], None]] = {"one step": in_one_step, "chunks": in_chunks, "a file": in_a_file}
 
 
 class Recorder:
@@ -120,7 +129,7 @@ def test_a_flush_that_fails_is_told_and_the_old_one_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str, code: int
 ) -> None:
     final = tmp_path / "release"
-    for place, version in ((final, 1), (tmp_path / "other", 2)):  # the latter for the input of parts
+    for place, version in ((final, 1), (tmp_path / "other", 2)):  # the latter for the input of chunks
         WRITERS[writer](place, version)
     before = contents(final) if final.is_dir() else final.read_bytes()
     recorder = Recorder(monkeypatch, final)

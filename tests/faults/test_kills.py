@@ -2,7 +2,7 @@
 
 First at every chosen step (each call to the file system is one), so that every moment between two steps is met; then at random moments.
 `make faults` makes more of the same kills: TSVEIL_KILLS of each kind, and half as many of sweeps, each of which takes a second and is run twice, and of
-releases in parts.
+releases in chunks.
 """
 
 from __future__ import annotations
@@ -80,21 +80,21 @@ def test_the_first_write_killed_at_any_step_leaves_nothing_or_all(arena: Arena, 
     assert hidden(tmp_path) == []
 
 
-def test_a_release_in_parts_killed_at_any_step(arena: Arena, tmp_path: Path) -> None:
+def test_a_release_in_chunks_killed_at_any_step(arena: Arena, tmp_path: Path) -> None:
     """All original values lie in files while it is made: of those, too, nothing is left after the next run."""
     folder = tmp_path / "release"
-    new, old = written(arena, folder, 2, "parts"), written(arena, folder, 1, "parts")
+    new, old = written(arena, folder, 2, "chunks"), written(arena, folder, 1, "chunks")
     assert new.keys() == old.keys()
     assert new != old
-    steps = arena.do("parts", folder, 1, folder=str(tmp_path)).steps
+    steps = arena.do("chunks", folder, 1, folder=str(tmp_path)).steps
     assert steps is not None
     for step in spread(steps, KILLS // 2 or 4):
-        assert arena.do("parts", folder, 2, folder=str(tmp_path), at=step).code == KILLED
+        assert arena.do("chunks", folder, 2, folder=str(tmp_path), at=step).code == KILLED
         found = contents(folder)
         assert found in (old, new), f"killed at step {step} of {steps}: {sorted(found or ())}"
         if found == new:
-            assert written(arena, folder, 1, "parts") == old
-    assert written(arena, folder, 2, "parts") == new
+            assert written(arena, folder, 1, "chunks") == old
+    assert written(arena, folder, 2, "chunks") == new
     assert hidden(tmp_path) == []
 
 

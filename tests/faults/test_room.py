@@ -49,19 +49,19 @@ def test_a_file_that_does_not_fit(arena: Arena, tmp_path: Path, form: str) -> No
     assert hidden(tmp_path) == []
 
 
-def test_a_file_that_does_not_fit_in_parts(arena: Arena, tmp_path: Path) -> None:
+def test_a_file_that_does_not_fit_in_chunks(arena: Arena, tmp_path: Path) -> None:
     """Whichever of its many files it is; 1,500 bytes were too few for an array, and nothing was said of it."""
     out = tmp_path / "release"
-    assert arena.do("parts", out, 1).code == 0
-    assert arena.do("parts", tmp_path / "other", 2).code == 0  # so that the input is there
+    assert arena.do("chunks", out, 1).code == 0
+    assert arena.do("chunks", tmp_path / "other", 2).code == 0  # so that the input is there
     before = contents(out)
     for size in (400, 1000, 1500, 2500):
-        ended = arena.do("parts", out, 2, file_size=size)
+        ended = arena.do("chunks", out, 2, file_size=size)
         assert ended.output.startswith(f"OutputError: {out} cannot be written: "), ended.output
         assert "File too large" in ended.output
         assert contents(out) == before
         assert hidden(tmp_path) == []
-    assert arena.do("parts", out, 2).code == 0
+    assert arena.do("chunks", out, 2).code == 0
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -138,7 +138,7 @@ def test_too_little_memory_for_the_work(tmp_path: Path, monkeypatch: pytest.Monk
     def greedy(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("tsveil.protect.noise.Noise.protect", greedy)
+    monkeypatch.setattr("tsveil.protect.noise.Noise.protect_part", greedy)
     ended = CliRunner().invoke(
         main, ["protect", str(meters(tmp_path)), "--out", str(tmp_path / "o"), "--method", "noise"]
     )

@@ -26,7 +26,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tsveil as tv
 import tsveil.cli
-import tsveil.large.protect
 import tsveil.plan
 import tsveil.report.html
 import tsveil.report.risk_map
@@ -49,19 +48,26 @@ def release(version: int) -> tv.Release:
 def write(folder: str, version: int, form: Any = "csv", uid: int | None = None) -> int:
     """Write a release over the one that is there; as another user, if one is given."""
     made = release(version)
-    card = made.evaluate(models=["ses"])
     if uid is not None:
         os.setuid(uid)
-    made.write(folder, overwrite=True, format=form, card=card)
+    made.write(folder, overwrite=True, format=form, measures={"models": ["ses"]})
     return 0
 
 
-def parts(folder: str, version: int) -> int:
-    """Write a release in parts over the one that is there."""
+def chunks(folder: str, version: int) -> int:
+    """Write a release in chunks over the one that is there."""
     place = Path(folder).with_name(f"input{version}")
     if not place.exists():
         write_files(place, pl.DataFrame(walks(60, 4, version), schema=list("1234")), 2)
-    tv.protect_folder(tv.source(place), tv.MDAV(k=3), folder, overwrite=True, seed=version, chunk=20)
+    plan = tsveil.plan.Plan(
+        input=tsveil.plan.Input(path=str(place)),
+        method={"name": "mdav", "k": 3},
+        output=tsveil.plan.Output(folder=folder),
+        evaluate=tsveil.plan.Evaluation(models=["ses"]),
+        run=tsveil.plan.Running(memory="1", chunk=20),
+        seed=version,
+    )
+    tsveil.plan.run(plan, overwrite=True)
     return 0
 
 
@@ -92,7 +98,7 @@ def compile_anew(folder: str) -> int:
 
 JOBS: dict[str, Callable[..., int]] = {
     "write": write,
-    "parts": parts,
+    "chunks": chunks,
     "command": command,
     "draw": draw,
     "compile": compile_anew,

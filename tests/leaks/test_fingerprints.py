@@ -37,7 +37,7 @@ def test_members_of_a_group_have_the_same_bits(tmp_path: Path, name: str, repres
         .from_settings({key: value for key, value in wanted.items() if key in names})
         .protect(nasty(), seed=1)
     )
-    folder = release.write(tmp_path / "out", format=form, card=release.evaluate(models=["ses"]))
+    folder = release.write(tmp_path / "out", format=form, measures={"models": ["ses"]})
     path = folder / "published" / f"data.{form}"
     columns = list(release.data.columns)
     place = pl.read_csv(folder / "private" / "id_map.csv")["published_row"].to_numpy() - 1

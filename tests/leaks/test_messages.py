@@ -7,7 +7,6 @@ one cell does not bring along the others, and what is told of a broken promise n
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,10 @@ from click.testing import CliRunner
 
 import tsveil as tv
 from leaks.marks import POINTS, SEED, found_in, marked_frame, markers
+from release_folders import with_values
 from tsveil.cli import main
 from tsveil.errors import GuaranteeError, InputError
+from tsveil.protect.base import Part, Protected
 
 GOOD = "98765.4321"
 
@@ -55,8 +56,9 @@ def test_a_broken_promise_is_told_by_rows_not_by_values() -> None:
     values = release.data.values.copy()
     values[7, 3] = 98765.4321
     with pytest.raises(GuaranteeError) as refused:
-        replace(release, data=release.data.with_values(values)).write("never")
-    assert "row 8" in str(refused.value)
+        with_values(release, values).write("never")
+    row = int(np.flatnonzero(release.store.get("records") == 7)[0]) + 1  # of the published file
+    assert f"row {row} " in str(refused.value)
     assert "98765" not in str(refused.value)
     assert "markedid" not in str(refused.value)
 
@@ -119,7 +121,7 @@ def marked_in(text: str, folder: Path) -> list[str]:
 SECRETS = ("an identifier", "a column without a role", "the seed", "a cell")
 
 
-@pytest.mark.parametrize("extra", [[], ["--json"]])
+@pytest.mark.parametrize("extra", [[], ["--json"], ["--engine", "local"]])
 def test_a_run_says_nothing_of_people_values_or_the_seed(
     plan: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, extra: list[str]
 ) -> None:
@@ -154,20 +156,20 @@ def test_a_run_that_is_refused_says_nothing_of_them_either(
     assert {one.split(" in ")[0] for one in marked_in(said, tmp_path)} <= quoted
 
 
+@pytest.mark.parametrize("chunks", [[], ["--engine", "local"]])
 def test_a_promise_that_does_not_hold_is_refused_without_values(
-    plan: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    plan: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, chunks: list[str]
 ) -> None:
     """As if a method were wrong: it leaves one record as it was."""
-    honest = tv.MDAV.protect
+    honest = tv.MDAV.protect_part
 
-    def wrong(self: tv.MDAV, data: tv.Dataset, seed: int | None = None) -> tv.Release:
-        release = honest(self, data, seed=seed)
-        values = release.data.values.copy()
-        values[5] = data.values[5]
-        return replace(release, data=release.data.with_values(values))
+    def wrong(self: tv.MDAV, part: Part) -> Protected:
+        done = honest(self, part)
+        done.values[5] = part.values[5]
+        return done
 
-    monkeypatch.setattr(tv.MDAV, "protect", wrong)
-    code, said = told(plan, caplog)
+    monkeypatch.setattr(tv.MDAV, "protect_part", wrong)
+    code, said = told(plan, caplog, *chunks)
     assert code == 1, said
     assert "violated" in said
     assert marked_in(said, tmp_path) == []

@@ -11,7 +11,7 @@ import pytest
 
 import tsveil as tv
 from leaks.marks import POINTS, SEED, VALUES_STAY, found_in, marked_frame, markers, values
-from tsveil.plan import Input, Output, Plan, run
+from tsveil.plan import Input, Output, Plan, Running, run
 from tsveil.registry import ALL_METHODS
 
 
@@ -23,7 +23,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "markedfile.csv"
 
 
-def released(planted: Path, out: Path, name: str, form: Any) -> Path:
+def released(planted: Path, out: Path, name: str, form: Any, **running: Any) -> Path:
     """Its release by a method, from a plan in a file of its own."""
     names = {parameter.name for parameter in ALL_METHODS[name].parameters()}
     settings = {key: value for key, value in {"k": 4, "P": 2, "columns": "tariff"}.items() if key in names}
@@ -31,17 +31,19 @@ def released(planted: Path, out: Path, name: str, form: Any) -> Path:
         input=Input(path=str(planted), id="person", blocks={"load": {"from": "load.0", "to": f"load.{POINTS - 1}", "kind": "series"}}, confidential=["tariff"]),
         method={"name": name, **settings},
         output=Output(folder=str(out), format=form),
+        run=Running(**running),
         seed=SEED,
     )  # fmt: skip
     (out.parent / "markedplan.toml").write_text(plan.to_toml())
     return run(out.parent / "markedplan.toml").folder
 
 
+@pytest.mark.parametrize("running", [{}, {"chunk": 15}], ids=["memory", "chunks"])
 @pytest.mark.parametrize(
     ("name", "form"), [*((name, "parquet") for name in ALL_METHODS), ("mdav", "csv"), ("kp", "csv")]
 )
-def test_no_marker_is_published(planted: Path, tmp_path: Path, name: str, form: str) -> None:
-    folder = released(planted, tmp_path / "out", name, form)
+def test_no_marker_is_published(planted: Path, tmp_path: Path, name: str, form: str, running: dict[str, Any]) -> None:
+    folder = released(planted, tmp_path / "out", name, form, **running)
     assert found_in(folder / "published", markers(planted, cells=name not in VALUES_STAY)) == []
     # Where some values are published by definition, they are in the data alone, and those of records that are not published nowhere.
     (folder / "published" / f"data.{form}").rename(folder / f"data.{form}")

@@ -30,7 +30,7 @@ def _cases() -> list[tuple[str, dict[str, Any], str]]:
             found += [(name, {**small, "grouping": "joint"}, kind) for kind in kinds if kind != "series"]
         if "rounding" in parameters:
             found.append((name, {**small, "rounding": "input"}, kinds[-1]))
-    return found + [
+    found += [
         ("mdav", {"k": 4, "refine": "swap"}, "attributes"),
         ("mdav", {"k": 4, "refine": "search", "iterations": 50}, "attributes"),
         ("mdav", {"k": 3, "mode": "partitioned", "part": 100}, "series"),
@@ -40,6 +40,7 @@ def _cases() -> list[tuple[str, dict[str, Any], str]]:
         ("projected", {"k": 4, "projection": "zscores", "grouping": "fixed"}, "attributes"),
         ("k-envelopes", {"k": 4, "words": "unprotected", "round_to": 0.5}, "series"),
     ]
+    return found
 
 
 @pytest.mark.parametrize("values", ["ties", "continuous"])

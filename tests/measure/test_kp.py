@@ -24,7 +24,6 @@ from tsveil.engine.base import Engine
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.errors import InputError, ParameterError
-from tsveil.interval_release import IntervalRelease
 from tsveil.measure.kp import (
     MEANINGS,
     IntervalCard,
@@ -45,7 +44,7 @@ def walks(n: int, T: int = 12, seed: int = 0) -> Array:
     return np.random.default_rng(seed).normal(size=(n, T)).cumsum(axis=1)
 
 
-def released(x: Array, k: int = 6, P: int = 2, **options: object) -> IntervalRelease:
+def released(x: Array, k: int = 6, P: int = 2, **options: object) -> tv.Release:
     confidential = {"tariff": ["day", "night", "solar", "gas", "wood"] * (len(x) // 5)}
     data = tv.Dataset.from_arrays({"load": x}, confidential=confidential if len(x) % 5 == 0 else None)
     return KP(k=k, P=P, **options).protect(data)  # type: ignore[arg-type]
@@ -344,7 +343,7 @@ def nasty(name: str, n: int = 120) -> Array:
 
 
 def in_pieces(
-    release: IntervalRelease, order: Indices, ends: list[int], store: Store, engine: Engine, **options: Any
+    release: tv.Release, order: Indices, ends: list[int], store: Store, engine: Engine, **options: Any
 ) -> IntervalCard:
     """The records in some order, cut into pieces."""
     x, own = release.original.block(release.block.name), release.own

@@ -13,7 +13,6 @@ import pytest
 import tsveil as tv
 from tsveil._types import Array
 from tsveil.errors import InputError
-from tsveil.interval_release import IntervalRelease
 from tsveil.measure.forecast import MODELS
 from tsveil.registry import ALL_METHODS, METHODS
 from tsveil.transform.scale import columns_in_range, lifted
@@ -41,7 +40,7 @@ def result(name: str, values: Array, kind: str) -> tuple[Array, dict[str, float]
     """What is published, and the figures that do not depend on the unit."""
     release = made(name).protect(dataset(values, kind), seed=1)
     figures = {key: value for key, value in release.evaluate().to_dict().items() if isinstance(value, float)}
-    if isinstance(release, IntervalRelease):
+    if release.envelopes:
         assert release.verify().holds
         return np.hstack([release.lo, release.hi]), {k: v for k, v in figures.items() if not k.startswith("value_loss")}
     assert not release.verify().blocks_release
@@ -86,16 +85,15 @@ def test_mixed_scales_in_one_table(name: str) -> None:
     values = BASE * 10.0 ** np.random.default_rng(2).integers(-140, 140, BASE.shape)
     release = made(name).protect(dataset(values))
     assert not release.verify().blocks_release
-    assert np.isfinite(release.lo if isinstance(release, IntervalRelease) else release.data.values).all()
+    assert np.isfinite(release.lo if release.envelopes else release.data.values).all()
 
 
 @pytest.mark.parametrize("name", ["mdav", "v-mdav", "p-sensitive", "projected", "kp", "k-envelopes"])
 def test_an_offset_of_a_thousand_million_does_not_change_the_groups(name: str) -> None:
     values = np.round(BASE, 3)
     one, other = (made(name).protect(dataset(values + offset), seed=1) for offset in (0.0, 2.0**30))
-    first, second = (r.groups if isinstance(r, IntervalRelease) else r.groups["load"] for r in (one, other))
-    assert np.array_equal(first, second)
-    if not isinstance(one, IntervalRelease):
+    assert np.array_equal(one.groups["load"], other.groups["load"])
+    if not one.envelopes:
         assert np.allclose(one.data.values, other.data.values - 2.0**30, atol=1e-6)
 
 
@@ -107,7 +105,7 @@ def test_negative_zero_is_not_published(tmp_path: Path, name: str, form: Any) ->
         np.random.default_rng(4).random((32, 1)) < 0.3, BASE, -0.0
     )
     release = made(name).protect(dataset(values))
-    options: Any = {"card": release.evaluate(models=["ses"])} if name in METHODS else {}
+    options: Any = {"measures": {"models": ["ses"]}} if name in METHODS else {}
     path = release.write(tmp_path / "out", format=form, **options) / "published" / f"data.{form}"
     if form == "csv":
         with path.open(newline="") as file:

@@ -25,7 +25,7 @@ from tsveil.protect.base import (
     ValueMethod,
     check_k,
     column_units,
-    decimals_of,
+    fitting_decimals,
     linking_warnings,
     merged_facts,
     rounded,
@@ -122,12 +122,12 @@ def test_a_method_must_promise_and_protect() -> None:
 
 
 def test_decimals_are_those_of_the_value_with_most() -> None:
-    assert decimals_of(np.array([1.0, 200.0])) == 0
-    assert decimals_of(np.array([1.0, 0.5])) == 1
-    assert decimals_of(np.array([1e-11])) == 11
-    assert decimals_of(np.array([1e-12])) == 12
-    assert decimals_of(np.array([1e-13])) is None
-    assert decimals_of(np.array([1e300])) == 0
+    assert fitting_decimals(np.array([1.0, 200.0]))[0] == 0
+    assert fitting_decimals(np.array([1.0, 0.5]))[0] == 1
+    assert fitting_decimals(np.array([1e-11]))[0] == 11
+    assert fitting_decimals(np.array([1e-12]))[0] == 12
+    assert fitting_decimals(np.array([1e-13])) == []
+    assert fitting_decimals(np.array([1e300]))[0] == 0
 
 
 def test_columns_are_rounded_one_by_one() -> None:
@@ -247,7 +247,7 @@ class Means(ValueMethod):
     def least(self, unit: Unit) -> int:
         return 3
 
-    def constants(self, survey: Survey) -> dict[str, Any]:
+    def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         return {"records": survey.n}
 
     def remarks(self, survey: Survey, facts: Any) -> list[str]:

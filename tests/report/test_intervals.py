@@ -9,16 +9,16 @@ import pytest
 
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.base import Status, Verdict
-from tsveil.interval_release import IntervalRelease
 from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.kp import KP
+from tsveil.release import Release
 from tsveil.report.intervals import interval_report
 
 SEED = 424242424243
 N = 60
 
 
-def release() -> IntervalRelease:
+def release() -> Release:
     x = np.random.default_rng(3).normal(size=(N, 24)).cumsum(axis=1)
     data = Dataset.from_arrays(
         {"load": x},

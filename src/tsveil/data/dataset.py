@@ -65,6 +65,17 @@ class Layout:
     values: tuple[str, ...] = ("value",)
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The files that a data set was read from."""
+
+    #: the absolute path of the file, folder or pattern, and the options of `tsveil.read` that were given
+    path: str
+    options: Mapping[str, Any]
+    #: the SHA-256 of the file; of several, that of the list of their hashes
+    digest: str
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """n records by p numeric columns in blocks, with identifier and confidential columns beside them.
@@ -98,6 +109,8 @@ class Dataset:
     missing: bool = False
     #: columns that held whole numbers only
     integers: frozenset[str] = frozenset()
+    #: what it was read from, if it was
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         values = np.ascontiguousarray(self.values, dtype=np.float64)
@@ -260,6 +273,10 @@ class Dataset:
         """The files that the records are read from when they are needed; None: they are in memory."""
         return None
 
+    def from_files(self, origin: Origin) -> Dataset:
+        """The same data, read from some files."""
+        return replace(self, origin=origin)
+
     def with_values(self, values: Array) -> Dataset:
         """The same records and roles with other values in the blocks."""
         return replace(self, values=values)
@@ -272,7 +289,7 @@ class Dataset:
         """The records at these rows, in this order."""
         rows = np.asarray(rows, dtype=np.int64)
         others = self.others[rows.tolist()] if self.others.width else self.others
-        return replace(self, values=self.values[rows], others=others)
+        return replace(self, values=self.values[rows], others=others, origin=None)
 
     # -- looking at it ------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
 import os
 import re
@@ -24,7 +25,7 @@ import polars as pl
 
 from tsveil.data._memory import reserve
 from tsveil.data._trial import parsing_problem
-from tsveil.data.dataset import Dataset, Layout
+from tsveil.data.dataset import Dataset, Layout, Origin
 from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
 from tsveil.data.gaps import Missing, check_gap_options
 from tsveil.data.guess import Guess, guess
@@ -118,9 +119,14 @@ def read(
     array([[1.5, 2.5],
            [3.5, 4. ]])
     """
+    given = {
+        "layout": layout, "id": id, "blocks": blocks, "confidential": confidential, "time": time, "variable": variable, "value": value,
+        "separator": separator, "decimal": decimal, "missing": None if missing == "refuse" else missing, "resample": resample, "split": split,
+    }  # fmt: skip
     check_gap_options(missing, resample)
     _check_options(layout, separator, decimal, split)
     files = files_of(path)
+    before = [file.stat() for file in files if file.exists()]
     if exceeds(files, bytes_of(memory)) and layout != "long":
         later = {
             "time": time,
@@ -130,13 +136,29 @@ def read(
             "resample": resample,
             "split": split,
         }
-        return _in_files(
+        data = _in_files(
             path, files, later | {"missing": None if missing == "refuse" else missing},
             id=id, blocks=blocks, confidential=confidential, separator=separator, decimal=decimal,
         )  # fmt: skip
-    look = _looked_at(path, layout, id, blocks, confidential, time, variable, value, separator, decimal)
-    data = _dataset(look, times, missing, resample)
-    return data if split is None else split_series(data, split)
+    else:
+        look = _looked_at(path, layout, id, blocks, confidential, time, variable, value, separator, decimal)
+        data = _dataset(look, times, missing, resample)
+        data = data if split is None else split_series(data, split)
+    digest = _sha256(files)
+    # The files were read twice, so they must be the same from before the first time until after the second.
+    for file, then in zip(files, before, strict=True):
+        refuse_changed(f"{file.name} cannot be read", then, file.stat())
+    origin = Origin(str(Path(path).absolute()), {name: value for name, value in given.items() if value}, digest)
+    return data.from_files(origin)
+
+
+def _sha256(files: Sequence[Path]) -> str:
+    """The hash of a file; of several, that of the list of their hashes."""
+    found = []
+    for path in files:
+        with path.open("rb") as file:
+            found.append(hashlib.file_digest(file, "sha256").hexdigest())
+    return found[0] if len(found) == 1 else hashlib.sha256("\n".join(found).encode()).hexdigest()
 
 
 def _in_files(path: str | Path, files: Sequence[Path], later: Mapping[str, Any], **roles: Any) -> Dataset:

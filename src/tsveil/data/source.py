@@ -20,7 +20,7 @@ import polars as pl
 
 from tsveil._types import Array
 from tsveil.data._trial import Piece, parsing_problems
-from tsveil.data.dataset import Block, Dataset, Layout
+from tsveil.data.dataset import Block, Dataset, Layout, Origin
 from tsveil.data.frames import BlockSpec, dataset_from_wide
 from tsveil.data.guess import guess
 from tsveil.data.read import FileTable, columns_of, opened_table
@@ -217,6 +217,7 @@ class FileDataset(Dataset):
             "notes": source.notes,
             "missing": False,
             "integers": frozenset(source.integers),
+            "origin": None,
         }
         for name, value in told.items():
             object.__setattr__(data, name, value)
@@ -229,6 +230,12 @@ class FileDataset(Dataset):
         object.__setattr__(self, "values", whole.values)
         object.__setattr__(self, "others", whole.others)
         return getattr(whole, name)
+
+    def from_files(self, origin: Origin) -> FileDataset:
+        """The same data, which stay in their files."""
+        data = FileDataset.of(self._source)
+        object.__setattr__(data, "origin", origin)
+        return data
 
     @property
     def source(self) -> Source | None:

@@ -188,8 +188,8 @@ class Method(Parameters, ABC):
         """The number of columns that it makes of a record."""
         return columns
 
-    def constants(self, survey: Survey) -> dict[str, Any]:
-        """Figures for the report that do not depend on the parts."""
+    def constants(self, survey: Survey, home: str) -> dict[str, Any]:
+        """Figures for the report that do not depend on the parts, for a block (or what the units are reported under)."""
         return {}
 
     def remarks(self, survey: Survey, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -317,16 +317,16 @@ def rounded(values: Array, decimals: Sequence[int | None]) -> Array:
     return out
 
 
-def decimals_of(column: Array) -> int | None:
-    """The number of decimals that the values of a column have; None for more than 12.
+def fitting_decimals(column: Array) -> list[int]:
+    """To how many decimals, up to 12, the values of a column can be rounded without a change; the least is the number that they have.
 
     Examples
     --------
-    >>> decimals_of(np.array([1.5, 2.25])), decimals_of(np.array([1 / 3]))
-    (2, None)
+    >>> fitting_decimals(np.array([1.5, 2.25]))[0], fitting_decimals(np.array([1 / 3]))
+    (2, [])
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a value too large to be shifted by 12 digits has no decimals
-        return next((d for d in range(13) if np.array_equal(np.round(column, d), column)), None)
+        return [digits for digits in range(13) if np.array_equal(np.round(column, digits), column)]
 
 
 def check_k(method: str, k: int, n: int) -> None:

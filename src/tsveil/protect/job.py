@@ -203,4 +203,8 @@ def tasks(store: Store, count: int, **more: Any) -> list[Mapping[str, Any]]:
 
 def marks(column: pl.Series) -> AnyArray:
     """A mark of 64 bits for each value, equal for equal ones."""
-    return column.cast(pl.String).hash(seed=0).to_numpy()
+    if column.dtype.is_float():
+        column = column + 0.0  # -0.0 is equal to 0.0
+    elif column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)  # the numbers of words may differ between chunks
+    return column.hash(seed=0).to_numpy()

@@ -140,7 +140,7 @@ class MDAV(Microaggregation):
         mode = {"mode": "exact" if size is None else "partitioned"}
         budget = Budget(self.seconds, self.iterations)
         if size is not None and len(space) > 3 * size:
-            # A part is that large only where records are equal, which can be grouped in any order.
+            # A part is that large where records are equal, which can be grouped in any order, or where the sample was far off.
             return equal_records(len(space), self.k), mode
         plain = exact_groups(space, self.k, variant=self.variant, counter=counter)
         if self.refine == "none":

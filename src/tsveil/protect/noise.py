@@ -126,9 +126,10 @@ class Noise(ValueMethod):
             facts={"values": part.values.size},
         )
 
-    def constants(self, survey: Survey) -> dict[str, Any]:
+    def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """How many columns have no spread."""
-        return {"constant columns, published as they are": int(np.count_nonzero(survey.low == survey.high))}
+        own = list(survey.span(home))
+        return {"constant columns, published as they are": int(np.count_nonzero(survey.low[own] == survey.high[own]))}
 
 
 def triangle(covariance: Array) -> Array:

@@ -22,7 +22,7 @@ import numpy as np
 from tsveil._types import Array, Indices, Mask
 from tsveil.data.store import Store
 from tsveil.randomness import mixed
-from tsveil.transform.scale import lifted
+from tsveil.transform.scale import in_range
 
 #: decimals of a direction: what differs beyond them, between machines, is rounding
 DECIMALS = 9
@@ -114,7 +114,7 @@ class Tree:
 
 def along(Z: Array, direction: Array) -> Array:
     """How far each record lies along a direction; a record's figure does not depend on its neighbours, as a matrix product's may."""
-    found: Array = np.einsum("ij,j->i", Z, direction)
+    found: Array = (Z * direction).sum(axis=1)
     return found
 
 
@@ -127,13 +127,14 @@ def grown(sample: Array, n: int, size: int) -> Tree:
     leaves = 0
     share = n / max(1, len(sample))
 
-    # (rows of the sample, number of parts they should become, the slot that must point to the node)
-    waiting: list[tuple[Array, int, list[int] | None, int]] = [(sample, max(1, round(n / size)), None, 0)]
+    # (rows of the sample, the slot that must point to the node)
+    waiting: list[tuple[Array, list[int] | None, int]] = [(sample, None, 0)]
     while waiting:
-        rows, pieces, slot, at = waiting.pop()
+        rows, slot, at = waiting.pop()
         cut = None
-        if pieces > 1 and len(rows) * share > size and len(rows) > 1:
-            direction = np.round(principal_direction(lifted(rows[:: max(1, len(rows) // DIRECTED)])), DECIMALS)
+        pieces = round(len(rows) * share / size)
+        if pieces > 1 and len(rows) > 1:
+            direction = np.round(principal_direction(in_range(rows[:: max(1, len(rows) // DIRECTED)])), DECIMALS)
             ahead = along(rows, direction)
             ordered = np.sort(ahead)
             middle = len(rows) * (pieces // 2) // pieces
@@ -152,8 +153,8 @@ def grown(sample: Array, n: int, size: int) -> Tree:
             below.append(0)
             above.append(0)
             beyond = ahead > cut
-            waiting.append((rows[beyond], pieces - pieces // 2, above, target))
-            waiting.append((rows[~beyond], pieces // 2, below, target))
+            waiting.append((rows[beyond], above, target))
+            waiting.append((rows[~beyond], below, target))
         if slot is not None:
             slot[at] = target
     width = sample.shape[1]

@@ -112,7 +112,7 @@ class RankSwap(ValueMethod):
         width = window(part.survey.n, self.p)
         return swapped(part, lambda n: window_partners(n, width, part.rng))
 
-    def constants(self, survey: Survey) -> dict[str, Any]:
+    def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """The window."""
         return {"window": window(survey.n, self.p)}
 

@@ -84,7 +84,7 @@ class RankSwapBuckets(ValueMethod):
             part, lambda n: bucket_partners(n, self.buckets, secret_uniforms(rng, n), secret_integers(rng, n))
         )
 
-    def constants(self, survey: Survey) -> dict[str, Any]:
+    def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """The size of a bucket."""
         return {"smallest bucket": survey.n // self.buckets}
 

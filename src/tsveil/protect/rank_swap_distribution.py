@@ -86,7 +86,7 @@ class RankSwapDistribution(ValueMethod):
         mean = window(part.survey.n, self.p) / 2
         return swapped(part, lambda n: _partners(n, mean, part.rng))
 
-    def constants(self, survey: Survey) -> dict[str, Any]:
+    def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """The distance in rank."""
         return {"mean distance": window(survey.n, self.p) / 2}
 

@@ -31,7 +31,7 @@ from tsveil.data.store import Memory, Store
 from tsveil.data.write import words_as_text
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.engine.here import Here
-from tsveil.protect.base import Done, Method, Part, decimals_of, linking_warnings, merged_facts, rounded
+from tsveil.protect.base import Done, Method, Part, fitting_decimals, linking_warnings, merged_facts, rounded
 from tsveil.protect.job import Job, PlainSurvey, at_store, check_importable, marks, path_of, tasks
 from tsveil.protect.partition import Tree, Unit, joined, sampled
 from tsveil.protect.reading import read_chunks
@@ -91,13 +91,14 @@ def protect(store: Store, job: Job, seed: int, engine: Engine) -> Done:
     found = iter(engine.map(protect_part, todo, "Protecting the parts"))
     store.remove("chunk-")
     done = [[next(found) for _ in parts] for parts in runs]
-    constants = method.constants(survey)
     homes = dict.fromkeys(unit.home for unit in job.units)
     facts: dict[str, dict[str, Any]] = {}
     for home in homes:
         own = [parts for unit, parts in zip(job.units, done, strict=True) if unit.home == home]
         cut = {"parts": max(map(len, own))} if max(map(len, own)) > 1 else {}
-        facts[home] = merged_facts([one["facts"] for parts in own for one in parts]) | cut | constants
+        facts[home] = (
+            merged_facts([one["facts"] for parts in own for one in parts]) | cut | method.constants(survey, home)
+        )
     told = [warning for parts in done for one in parts for warning in one["warnings"]]
     warnings = dict.fromkeys([*told, *method.remarks(survey, facts), *linking_warnings(survey)])
     store.remove("read-")
@@ -137,7 +138,7 @@ def look(task: Task) -> Result:
     return {
         "low": np.asarray(columns).min(axis=1).tolist(),
         "high": np.asarray(columns).max(axis=1).tolist(),
-        "decimals": [decimals_of(np.asarray(column)) for column in columns] if rounding else [],
+        "decimals": [fitting_decimals(np.asarray(column)) for column in columns] if rounding else [],
     }
 
 
@@ -184,7 +185,7 @@ def _surveyed(store: Store, job: Job, looks: Sequence[Result], engine: Engine) -
     decimals = None
     if job.settings.get("rounding") == "input":
         columns = zip(*(one["decimals"] for one in looks), strict=True)
-        decimals = tuple(None if None in column else max(column) for column in columns)
+        decimals = tuple(min(set.intersection(*map(set, column)), default=None) for column in columns)
     job = msgspec.structs.replace(job, decimals=decimals)
     if scales := method.scales(survey):
         for squares, merge in ((False, with_means), (True, with_deviations)):

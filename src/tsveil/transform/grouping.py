@@ -101,8 +101,10 @@ def grouped(data: Dataset, size: int, how: How, *, leftover: Leftover = "block")
     blocks = (*data.series, *(Block(f"block {at}", tuple(block)) for at, block in enumerate(names, 1)))
     columns = [column for block in blocks for column in block.columns]
     place = {column: at for at, column in enumerate(data.columns)}
+    origin = data.origin and replace(data.origin, options={**data.origin.options, "block_size": size, "blocks_by": how})
     return replace(
         data,
+        origin=origin,
         values=data.values[:, [place[column] for column in columns]],
         blocks=blocks,
         dropped=(*data.dropped, *(column for column in data.columns if column not in set(columns))),

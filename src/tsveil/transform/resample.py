@@ -101,7 +101,7 @@ def split(data: Dataset, parts: int) -> Dataset:
     if layout.shape == "long" and layout.variable is None:
         # The parts have different times, so in a long file they need a column that names them.
         layout = replace(layout, variable="part", values=("value",))
-    return replace(data, blocks=tuple(blocks), layout=layout, notes=(*data.notes, note))
+    return replace(data, blocks=tuple(blocks), layout=layout, notes=(*data.notes, note), origin=None)
 
 
 def _parts(block: Block, parts: int) -> list[Block]:

@@ -32,6 +32,11 @@ def lifted(table: Array) -> Array:
     return np.ldexp(table, -np.minimum(exponents(np.abs(table).max(initial=0.0, keepdims=True)), 0))
 
 
+def in_range(table: Array) -> Array:
+    """The table times one power of two, where its largest magnitude is tiny or huge; its smallest values may become zero."""
+    return np.ldexp(table, -exponents(np.abs(table).max(initial=0.0, keepdims=True)))
+
+
 def columns_in_range(table: Array, other: Array) -> tuple[Array, Array]:
     """Two tables of the same columns, each column times one power of two, where its largest magnitude needs it."""
     powers = exponents(np.maximum(np.abs(table).max(axis=0, initial=0.0), np.abs(other).max(axis=0, initial=0.0)))

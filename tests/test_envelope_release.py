@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import tsveil as tv
+from release_folders import with_values
 from tsveil.data.dataset import Layout
-from tsveil.data.intervals import read_intervals
+from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.errors import GuaranteeError, OutputError
 from tsveil.guarantee.kp import verify_kp
-from tsveil.interval_release import IntervalRelease
 from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.kp import KP
 
@@ -31,7 +31,7 @@ def households(n: int = 60) -> tv.Dataset:
     )
 
 
-def release() -> IntervalRelease:
+def release() -> tv.Release:
     return KP(k=6, P=2).protect(households(), seed=SEED)
 
 
@@ -46,16 +46,20 @@ def test_a_release_is_written_whole(tmp_path: Path, form: str) -> None:
     assert files_under(folder) == {
         f"published/data.{form}",
         "published/README.md",
+        "published/report.html",
         "private/id_map.csv",
         "private/groups.csv",
         "private/suppressed.csv",
         "private/risk.csv",
         "private/attribute_disclosure.csv",
         "private/release.json",
+        "private/report.html",
     }
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
     table = read_intervals(folder / "published" / f"data.{form}")
-    frame, _ = made.published()
+    published = made.published()
+    assert isinstance(published, IntervalTable)
+    frame = published.to_frame()
     assert table.to_frame().equals(frame)
     assert frame.columns[:4] == ["lo_0", "hi_0", "lo_1", "hi_1"]
     assert frame.columns[-3:] == ["pattern", "level", "tariff"]
@@ -112,11 +116,11 @@ def test_the_file_looks_like_its_source(tmp_path: Path) -> None:
 
 def test_a_broken_promise_is_not_written(tmp_path: Path) -> None:
     made = release()
-    lo = made.lo.copy()
-    lo[7, 3] -= 0.5
-    broken = replace(made, table=replace(made.table, lo=lo))
+    values = made.made.copy()
+    values[made.rows[7], 3] -= 0.5
+    broken = with_values(made, values)
     assert not broken.verify().holds
-    with pytest.raises(GuaranteeError, match="row 8"):
+    with pytest.raises(GuaranteeError, match=r"rows? \d+"):
         broken.write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
     folder = broken.write(tmp_path / "out", allow_unverified=True)
@@ -137,7 +141,7 @@ def test_an_error_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(IntervalRelease, "_write_private", fail)
+    monkeypatch.setattr("tsveil.publish._private", fail)
     with pytest.raises(OutputError, match="No space left"):
         release().write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -151,7 +155,7 @@ def test_further_files_go_along(tmp_path: Path) -> None:
 def test_it_looks_like_this() -> None:
     made = release()
     gone = f" ({len(made.suppressed)} suppressed)" if len(made.suppressed) else ""
-    assert repr(made) == f"IntervalRelease: KP(k=6, P=2); {made.n} records{gone}; (6,2)-anonymity"
+    assert repr(made) == f"Release: KP(k=6, P=2); 60 records{gone}; (6,2)-anonymity"
     assert made.lo.shape == made.hi.shape == (made.n, 12)
     assert len(made.words or ()) == len(made.levels if made.levels is not None else ()) == made.n
     assert made.confidential.columns == ["tariff"]
