@@ -280,7 +280,7 @@ def released(case: Case, seed: int = SEED) -> Any:
 def published_hash(case: Case, seed: int = SEED) -> str:
     """The hash of what a case publishes, in the order of the original."""
     release = released(case, seed)
-    if isinstance(release, tv.IntervalRelease):
+    if release.envelopes:
         words = "none" if release.words is None else "\n".join(release.words)
         levels = b"none" if release.levels is None else release.levels.astype("<i8").tobytes()
         bounds = (release.lo.astype("<f8").tobytes(), release.hi.astype("<f8").tobytes())
@@ -292,6 +292,6 @@ def published_hash(case: Case, seed: int = SEED) -> str:
 def figures(case: Case) -> dict[str, float]:
     """The score card of a case."""
     release = released(case)
-    options = {} if isinstance(release, tv.IntervalRelease) or not release.original.series else {"models": "fitting"}
+    options = {} if release.envelopes or not release.original.series else {"models": "fitting"}
     found: dict[str, float] = release.evaluate(**options).to_dict()
     return found

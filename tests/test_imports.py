@@ -23,11 +23,10 @@ ORDER = [
     ["attack"],
     ["measure"],
     ["release"],
-    ["interval_release"],
     ["protect"],
     ["plugins", "registry"],
     ["study", "report"],
-    ["large"],
+    ["publish"],
     ["plan"],
     ["reopened", "comparison", "sweep_plan"],
     ["reproduce"],
@@ -35,6 +34,11 @@ ORDER = [
     ["cli", "web"],
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
+
+#: the imports that go upwards, each inside a function, with the reason
+UPWARDS = {
+    ("release", "plan"): "a release writes itself into a folder, with the reports and the plan that would make it again",
+}
 
 #: packages that only one part may know
 RESERVED = {
@@ -75,7 +79,7 @@ def test_imports_go_one_way(path: Path) -> None:
     for name in imports_of(path):
         if name.startswith("tsveil.") and name != "tsveil.__version__":
             below = name.split(".")[1]
-            assert LEVEL[below] <= LEVEL[part], f"{part} must not import {name}"
+            assert LEVEL[below] <= LEVEL[part] or (part, below) in UPWARDS, f"{part} must not import {name}"
         owner = RESERVED.get(name.split(".")[0])
         assert owner is None or owner == part, f"only {owner} may import {name}"
 

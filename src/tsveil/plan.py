@@ -259,7 +259,7 @@ def run(
     seed = fresh_seed() if plan.seed is None else plan.seed
     with (
         complete_folder(folder, overwrite=overwrite, marker=MARKER) as partial,
-        _protected(chosen, data, seed, partial / "spool", plan.run.chunk, where) as (release, told),
+        _protected(chosen, data, seed, partial / "spool", plan.run.chunk, where) as release,
     ):
         outcome = fill(
             release,
@@ -273,7 +273,6 @@ def run(
             source=Path(plan.input.path).name,
             digest=data.origin.digest if data.origin else "",
             extra={"private/plan.toml": plan.to_toml() + "\n"},
-            run=told,
         )
     return replace(outcome, folder=folder)
 
@@ -281,23 +280,18 @@ def run(
 @contextmanager
 def _protected(
     chosen: Method, data: Dataset, seed: int, spool: Path, chunk: int | None, where: Mapping[str, Any]
-) -> Iterator[tuple[Release, str]]:
-    """The release, in memory or in chunks as the size of the data and the engine ask for, and a sentence that says which."""
+) -> Iterator[Release]:
+    """The release, in memory or in chunks as the size of the data and the engine ask for."""
     if data.source is None and chunk is None and all(value is None for value in where.values()):
         store, done = protect_in_memory(chosen, data, seed)
-        yield chosen.released(data, store, seed, done, Here()), "The work was done in memory."
+        yield chosen.released(data, store, seed, done, Here())
         return
     spool.mkdir(mode=0o700)  # it holds all original values
     folder = Folder(spool)
     with chosen_engine(**{**where, "engine": where["engine"] or "local"}) as running:
         done = protect_in_chunks(chosen, data, seed, folder, running, chunk)
         release = chosen.released(data, folder, seed, done, running)
-        chunks = len(release.contents.chunk_ends)
-        many = f"{chunks} chunk{'s' * (chunks > 1)}"
-        yield (
-            release,
-            f"The work was done in {many} of up to {release.contents.chunk_ends[0]:,} records on the engine {running.name}.",
-        )
+        yield release
     rmtree(spool)
 
 

@@ -33,7 +33,7 @@ from tsveil.data.formulas import harmless_dataset, harmless_frame, with_names_of
 from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.data.pieces import contents
 from tsveil.data.published import read_like
-from tsveil.data.store import opened
+from tsveil.data.store import Memory, opened
 from tsveil.data.write import complete_folder, write_frame, write_table
 from tsveil.engine.base import Result, Task
 from tsveil.errors import OutputError, ParameterError
@@ -88,14 +88,13 @@ def fill(
     source: str = "",
     digest: str = "",
     extra: Mapping[str, str] | None = None,
-    run: str = "The work was done in memory.",
 ) -> Outcome:
     """Write a release into an empty folder.
 
     `measures` are options of `tsveil.evaluate`; `title` and `context` are shown in both reports, `source` and `digest` (the name of the
-    input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder; `run` says how the work was done.
+    input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder.
     """
-    options = _options(release, measures or {})
+    options, run = _options(release, measures or {}), how_it_was_run(release)
     (place / "published").mkdir()
     (place / "private").mkdir(mode=0o700)  # for its owner only
     with progress.step("Writing and checking the release"):
@@ -127,6 +126,15 @@ def fill(
         for name, text in texts.items():
             (place / name).write_text(text, encoding="utf-8")
     return Outcome(release, verdict, card, place, disclosed.counts, run)
+
+
+def how_it_was_run(release: Release) -> str:
+    """How the work was done, in a sentence."""
+    ends = release.contents.chunk_ends
+    if isinstance(release.store, Memory):
+        return "The work was done in memory."
+    many = f"{len(ends)} chunks of {ends[0]:,} records" if len(ends) > 1 else f"one chunk of {ends[0]:,} records"
+    return f"The work was done in {many} on the engine {release.engine.name}."
 
 
 def _options(release: Release, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class Records:
 
     # -- what was made ------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def contents(self) -> Contents:
         """What lies in the store."""
         return contents(self.store)

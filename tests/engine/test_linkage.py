@@ -1,8 +1,7 @@
-"""Attacks on a release in many files find what they find when they see all of it at once, person by person."""
+"""Attacks on a release in many files find what they find when they see all of it at once, record by record."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,15 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from tsveil.large import given_away
-from tsveil.large.protect import LargeRelease
 
 import tsveil as tv
-from engine_files import private, published, walks, write_files
+from engine_files import again, private, protect_files, walks, write_files
 from tsveil.attack import run, targets
 from tsveil.data.dataset import Dataset
-from tsveil.engine.threads import LocalEngine
-from tsveil.measure.evaluate import scorecard
 from tsveil.measure.scorecard import Scorecard
+from tsveil.plan import Outcome
 from tsveil.protect.base import Method
+from tsveil.release import Release
 
 N = 240
 
@@ -57,28 +54,22 @@ CASES: dict[str, tuple[Method, bool, set[str]]] = {
 }
 
 
-def protected(name: str, folder: Path, *, asked: int | str | None = None) -> tuple[LargeRelease, Dataset, Dataset]:
-    """A release in parts, and original and protected data in the order of the input."""
+def protected(
+    name: str, folder: Path, *, asked: int | str | None = None
+) -> tuple[Outcome, Scorecard, Dataset, Release]:
+    """A release in parts, chunks and several files; its card; and original and release in the order of the input."""
     method, of_series, _ = CASES[name]
     frame = two_series(N) if of_series else whole_numbers(N, 4)
-    source = tv.source(write_files(folder / "in", frame, 3), blocks=SERIES if of_series else ATTRIBUTES)
-    release = tv.protect_folder(
-        source, method, folder / "out", engine=LocalEngine(), seed=5, part=90, chunk=50, people=asked  # type: ignore[arg-type]
-    )  # fmt: skip
-    original = source.dataset(np.ascontiguousarray(frame.to_numpy()))
-    out = published(release.folder).select(source.columns).cast(pl.Float64).to_numpy()
-    return release, original, original.with_values(np.ascontiguousarray(out[in_order(release)]))
+    place, blocks = write_files(folder / "in", frame, 3), SERIES if of_series else ATTRIBUTES
+    outcome = protect_files(
+        place, method, folder / "out", seed=5, part=90, chunk=70, file=50, targets=asked, blocks=blocks
+    )
+    assert isinstance(outcome.card, Scorecard)
+    return outcome, outcome.card, *again(outcome, place, blocks=blocks)
 
 
-def in_order(release: LargeRelease) -> list[int]:
-    """The published rows of the records, in the order of the input."""
-    rows: list[int] = np.argsort(private(release.folder)["original"].to_numpy()).tolist()
-    return rows
-
-
-def evaluated(original: Dataset, out: Dataset, method: Method, **options: Any) -> Scorecard:
-    models = {"models": "fitting"} if original.series else {}
-    return scorecard(original, out, method=method.name, settings=method.settings(), **models, **options)
+def evaluated(original: Dataset, release: Release, **options: Any) -> Scorecard:
+    return tv.evaluate(original, release, **({"models": "fitting"} if original.series else {}), **options)
 
 
 @pytest.mark.parametrize("small", [False, True], ids=["at once", "in pieces"])
@@ -88,32 +79,27 @@ def test_everybody_is_linked_as_in_one_piece(
 ) -> None:
     if small:  # few targets in a task
         monkeypatch.setattr(run, "AT_ONCE", 40)
-    release, original, out = protected(name, tmp_path)
-    assert isinstance(release.card, Scorecard)
-    card = evaluated(original, out, CASES[name][0])
-    assert set(release.card.by_known) == CASES[name][2]
-    assert release.card.to_dict() == card.to_dict()
-    assert release.card.by_known == card.by_known
-    assert release.card.options == card.options
-    assert release.card.options["targets"] == "all records"
-    mine = private(release.folder, "risk")
-    assert mine["original"].equals(private(release.folder)["original"])
-    columns = mine.columns[1:]
-    assert_frame_equal(mine[in_order(release)].select(columns), card.per_record.select(columns), check_exact=True)
-    assert mine.columns == card.per_record.columns
+    outcome, mine, original, release = protected(name, tmp_path)
+    card = evaluated(original, release)
+    assert set(mine.by_known) == CASES[name][2]
+    assert mine.to_dict() == card.to_dict()
+    assert mine.by_known == card.by_known
+    assert mine.options == card.options
+    assert mine.options["targets"] == "all records"
+    risk = private(outcome.folder, "risk")
+    assert risk["original"].equals(private(outcome.folder)["original"])
+    assert_frame_equal(risk.sort("original"), card.per_record, check_exact=True, check_dtypes=False)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_sample_of_targets_is_looked_for_in_the_whole_release(name: str, tmp_path: Path) -> None:
-    release, original, out = protected(name, tmp_path, asked=31)
-    assert isinstance(release.card, Scorecard)
-    told = "a random sample of 31 of 240 records, each linked against the whole release"
-    assert release.card.options["targets"] == told
-    assert not (release.folder / "private" / "risk").exists()
-    assert release.card.to_dict() == evaluated(original, out, CASES[name][0], targets=31).to_dict()
+    outcome, mine, original, release = protected(name, tmp_path, asked=31)
+    assert mine.options["targets"] == "a random sample of 31 of 240 records, each linked against the whole release"
+    assert not [column for column in private(outcome.folder, "risk").columns if "linked" in column or column == "risk"]
+    assert mine.to_dict() == evaluated(original, release, targets=31).to_dict()
     rows = targets.rows_of(targets.border_of(N, 31), 0, N)
-    everyone = evaluated(original, out, CASES[name][0]).per_record
-    for figure, rates in release.card.by_known.items():
+    everyone = evaluated(original, release).per_record
+    for figure, rates in mine.by_known.items():
         # PLD weighs agreements by how often they occur among the pairs that it sees, and the better projection may be another.
         if figure not in ("PLD", "ProjLD"):
             chances = everyone[f"linked_by_{figure}"].to_numpy()[rows]
@@ -124,46 +110,35 @@ def test_a_sample_of_targets_is_looked_for_in_the_whole_release(name: str, tmp_p
 def test_files_without_anybody_whom_the_intruder_knows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    together = protected(name, tmp_path / "a", asked=2)[0].card
+    together = protected(name, tmp_path / "a", asked=2)[1]
     monkeypatch.setattr(run, "AT_ONCE", 1)  # a task for each file
-    assert protected(name, tmp_path / "b", asked=2)[0].card.to_dict() == together.to_dict()
+    assert protected(name, tmp_path / "b", asked=2)[1].to_dict() == together.to_dict()
 
 
 def test_all_are_targets_while_that_is_affordable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(targets, "PAIRS", 140_000)
     monkeypatch.setattr(targets, "PER_RECORD", 1)
     monkeypatch.setattr(targets, "EVERYBODY", N)
-    assert protected("swapped", tmp_path / "few")[0].card.options["targets"] == "all records"
+    assert protected("swapped", tmp_path / "few")[1].options["targets"] == "all records"
     monkeypatch.setattr(targets, "EVERYBODY", N - 1)
-    release, original, out = protected("swapped", tmp_path)
-    assert isinstance(release.card, Scorecard)
+    _, card, original, release = protected("swapped", tmp_path)
     # More than 200 distinct rows, but fewer records within a window: the attack by ranks is cheaper.
-    told = release.card.options["targets"]
+    told = card.options["targets"]
     assert "PLD, RSLD: all records" in told
     assert told.startswith("DLD: a random sample of 1")
-    assert evaluated(original, out, CASES["swapped"][0]).options == release.card.options
-    assert protected("swapped", tmp_path / "all", asked="all")[0].card.options["targets"] == "all records"
-
-
-@pytest.mark.parametrize("asked", [0, -1, True, 1.5, "some"])
-def test_other_numbers_of_targets_are_refused(asked: object, tmp_path: Path) -> None:
-    with pytest.raises(
-        tv.errors.ParameterError, match=r"'targets' parameter .* must be 'all' or an integer of at least 1"
-    ):
-        protected("groups", tmp_path, asked=asked)  # type: ignore[arg-type]
+    assert evaluated(original, release).options == card.options
+    assert protected("swapped", tmp_path / "all", asked="all")[1].options["targets"] == "all records"
 
 
 def test_ranges_that_fit_into_no_worker_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "SLICE", 10)
-    release, original, out = protected("swapped series", tmp_path)
-    assert isinstance(release.card, Scorecard)
-    assert "linkage by ranks" in release.card.options["not measured"]
-    assert "RSLD" not in release.card
-    assert evaluated(original, out, CASES["swapped series"][0]).options == release.card.options
+    _, card, original, release = protected("swapped series", tmp_path)
+    assert "linkage by ranks" in card.options["not measured"]
+    assert "RSLD" not in card
+    assert evaluated(original, release).options == card.options
 
 
-def test_carried_values_that_groups_give_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(given_away, "GROUPS", 7)
+def test_carried_values_that_groups_disclose(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     values = np.sort(walks(N, 3), axis=0)
     carried = pl.DataFrame(
@@ -177,20 +152,21 @@ def test_carried_values_that_groups_give_away(tmp_path: Path, monkeypatch: pytes
         }
     )
     frame = pl.DataFrame(values, schema=["1", "2", "3"]).hstack(carried)
-    source = tv.source(
-        write_files(tmp_path / "in", frame, 3), confidential=carried.columns, blocks={"x": ["1", "2", "3"]}
-    )
-    release = tv.protect_folder(source, tv.MDAV(k=3), tmp_path / "out", seed=5, part=90, chunk=50, people=5)
-    known, out = private(release.folder), published(release.folder)
-    whole = source.dataset(np.ascontiguousarray(out.select(source.columns).to_numpy()))
-    whole = dataclasses.replace(whole, others=out.select(carried.columns), confidential=tuple(carried.columns))
-    found = tv.attack.attribute(whole)
-    assert release.given_away == found.counts
-    assert min(release.given_away.values()) > 0
+    roles: dict[str, Any] = {"confidential": carried.columns, "blocks": {"x": ["1", "2", "3"]}}
+    place = write_files(tmp_path / "in", frame, 3)
+    outcome = protect_files(place, tv.MDAV(k=3), tmp_path / "out", part=90, chunk=70, file=50, targets=5, **roles)
+    _, release = again(outcome, place, **roles)
+    found = release.attribute_disclosure()
+    assert outcome.disclosed == found.counts
+    assert min(outcome.disclosed.values()) > 0
     columns = ["column", "original"]
-    theirs = found.listed(known["original"]).sort(columns)
-    assert_frame_equal(private(release.folder, "attribute_disclosure").sort(columns), theirs)
-    told = json.loads((release.folder / "private" / "release.json").read_text())
+    theirs = found.listed(release.original.ids).sort(columns)
+    mine = private(outcome.folder, "attribute_disclosure").sort(columns)
+    assert_frame_equal(mine, theirs, check_dtypes=False)
+    told = json.loads((outcome.folder / "private" / "release.json").read_text())
     assert told["attribute_disclosure"] == found.counts
-    assert "given away" in (release.folder / "private" / "report.html").read_text()
-    assert "given away" not in (release.folder / "published" / "report.html").read_text()
+    private_page, public_page = (
+        (outcome.folder / side / "report.html").read_text() for side in ("private", "published")
+    )
+    assert "Carried values that are given away" in private_page
+    assert "Carried values that are given away" not in public_page
