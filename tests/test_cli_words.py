@@ -182,10 +182,10 @@ def test_values_that_whole_groups_share_are_told(tmp_path: Path) -> None:
     ended = tsveil("protect", tmp_path / "people.csv", "--out", out, "--k", 3, "--confidential", "illness")
     assert ended.exit_code == 0, ended.output
     assert (
-        "Given away, because whole groups have the same or nearly the same value: illness for 6 of 6 records"
+        "Attribute disclosure: whole classes have the same or nearly the same value of illness for 6 of 6 records"
         in ended.output
     )
-    assert f"{out / 'private' / 'attribute_disclosure.csv'} lists them" in ended.output
+    assert f"{out / 'private'} lists them under attribute_disclosure" in ended.output
     assert pl.read_csv(out / "private" / "attribute_disclosure.csv").height == 6
 
 

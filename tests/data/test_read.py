@@ -428,7 +428,8 @@ def test_damaged_files(file: Any) -> None:
 
 def test_places_that_are_no_files(tmp_path: Path) -> None:
     assert message(tmp_path / "no.csv") == f"there is no file {tmp_path / 'no.csv'}"
-    assert message(tmp_path) == f"{tmp_path} is a folder; one CSV or Parquet file is needed"
+    told = "cannot be used: the folder holds no file that ends with .parquet or .csv"
+    assert message(tmp_path) == f"{tmp_path.name} {told}"
     assert "embedded null byte" in message(Path("a\0b"))
 
 

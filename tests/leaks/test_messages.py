@@ -58,7 +58,7 @@ def test_a_broken_promise_is_told_by_rows_not_by_values() -> None:
     with pytest.raises(GuaranteeError) as refused:
         with_values(release, values).write("never")
     row = int(np.flatnonzero(release.store.get("records") == 7)[0]) + 1  # of the published file
-    assert f"row {row} " in str(refused.value)
+    assert f"(row {row})" in str(refused.value)
     assert "98765" not in str(refused.value)
     assert "markedid" not in str(refused.value)
 

@@ -101,7 +101,7 @@ def test_parquet_says_nothing_of_rows_that_are_not_published(tmp_path: Path, kin
 
 RECORDS, SEEDS = 150, 6
 #: methods without groups of equal values
-UNGROUPED = ("rank-swap", "rank-swap-distribution", "rank-swap-buckets", "nlk", "noise")
+UNGROUPED = ("rank-swap", "rank-swap-distribution", "rank-swap-buckets", "nlk", "noise", "mic1d")
 #: the rank correlation of two independent orders has this standard deviation
 SPREAD = 1 / np.sqrt(RECORDS - 1)
 

@@ -16,14 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tsveil as tv
-from tsveil.data.dataset import Dataset
+from tsveil.attack.candidates import numbered
+from tsveil.data.dataset import Block, Dataset
+from tsveil.data.pieces import stored
+from tsveil.data.source import Source
 from tsveil.errors import PlanError
 from tsveil.guarantee.base import Status, Verdict
 from tsveil.measure.real_anonymity import real_anonymity
 from tsveil.plan import Input, Output, Plan
 from tsveil.protect.kp import KP
 from tsveil.registry import ALL_METHODS, INTERVAL_METHODS
-from tsveil.report.assessment import Crowd, GivenAway, Linkage, given_away, groups_with, residual
+from tsveil.release import Records
+from tsveil.report.assessment import Crowd, GivenAway, Linkage, given_away, residual, scopes
 from tsveil.report.context import QUESTIONS, Context, starting_section
 from tsveil.report.html import report
 from tsveil.report.intervals import interval_report
@@ -160,7 +164,10 @@ def test_carried_columns_part_groups_further(rows: list[tuple[int, str | None, i
     others = pl.DataFrame(
         {"x": [row[1] for row in rows], "y": [row[2] for row in rows]}, schema={"x": pl.String, "y": pl.Int64}
     )
-    finer = groups_with(np.array([row[0] for row in rows]), others)
+    values = np.array([[row[0]] for row in rows], dtype=np.float64)
+    data = Dataset(values, (Block("v", ("v",)),), others, confidential=("x", "y"))
+    records = Records(data, stored(Source.of(data), values, values, others, np.arange(data.n)))
+    finer, _ = numbered(scopes(records)["with the carried columns"])
     for i in range(len(rows)):
         for j in range(i):
             assert (finer[i] == finer[j]) is np.bool_(rows[i] == rows[j]) or (finer[i] == finer[j]) == (

@@ -16,6 +16,8 @@ from hypothesis.extra import numpy as arrays
 
 import tsveil as tv
 from tsveil.data.dataset import Dataset
+from tsveil.data.pieces import stored
+from tsveil.data.source import Source
 from tsveil.guarantee.base import NoGuarantee, Status, Verdict
 from tsveil.measure.evaluate import evaluate
 from tsveil.measure.scorecard import Scorecard
@@ -264,11 +266,11 @@ def test_the_public_page_does_not_depend_on_anything_private(
         values=rng.normal(size=release.original.values.shape),
         others=release.original.others.with_columns(id=pl.Series([f"x{i}" for i in range(N)])),
     )
+    order = rng.permutation(N)
     stranger = replace(
         release,
         original=other,
-        data=replace(release.data, others=other.others),
-        groups={},
+        store=stored(Source.of(other), other.values, release.made, other.others, order),
         seed=1,
         warnings=("something else",),
         facts={"load": {"secret": 5}},
@@ -283,7 +285,9 @@ def test_the_public_page_does_not_depend_on_the_order_of_records(
 ) -> None:
     release, card, verdict = line
     order = np.random.default_rng(1).permutation(N)
-    moved = replace(release, original=release.original.take(order), data=release.data.take(order))
+    original = release.original.take(order)
+    store = stored(Source.of(original), original.values, release.made[order], original.others, np.arange(N))
+    moved = replace(release, original=original, store=store)
     assert report(moved, card, verdict, public=True, title="Meters") == public
 
 

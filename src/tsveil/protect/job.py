@@ -117,7 +117,7 @@ class Job(msgspec.Struct, frozen=True):
 
     def chosen(self) -> Method:
         """The method."""
-        return class_at(self.maker).from_settings(self.settings)
+        return _method(self)
 
     def survey(self) -> Survey:
         """What is known of the whole data set."""
@@ -134,6 +134,11 @@ class Job(msgspec.Struct, frozen=True):
 def load(store: Store) -> Job:
     """The job of a store."""
     return store.get_plain("job", Job)
+
+
+@lru_cache(maxsize=8)
+def _method(job: Job) -> Method:
+    return class_at(job.maker).from_settings(job.settings)
 
 
 @lru_cache(maxsize=8)

@@ -112,11 +112,11 @@ def _contents(job: Job, done: Sequence[Sequence[Result]]) -> Contents:
         pieces.Unit(unit.name, unit.columns, tuple(int(one["groups"]) for one in parts))
         for unit, parts in zip(job.units, done, strict=True)
     )
-    whole = set(job.source.integers)
+    whole, columns = set(job.source.integers), job.source.columns
     for unit, parts in zip(job.units, done, strict=True):
         for at, place in enumerate(unit.columns):
             if not all(one["whole"][at] for one in parts):
-                whole.discard(job.source.columns[place])
+                whole.discard(columns[place])
     kept = tuple(name for name in job.source.integers if name in whole)
     return Contents(job.source, units, job.chunk_ends, job.file_rows, job.out_width, kept)
 
@@ -283,7 +283,8 @@ def protect_part(task: Task) -> Result:
     number = int(task["unit"])
     method, unit = job.chosen(), job.units[number]
     values, records = _gathered(store, job, number, task)
-    rows = np.asarray(store.get("rows"))[records]
+    whole = task["leaves"] == 1
+    rows = np.asarray(store.get("rows")) if whole else np.asarray(store.get("rows"))[records]
     carried = _carried(store, job)[records] if method.looks_at_carried else pl.DataFrame()
     part = Part(values, unit, job.survey(), records, rows, generator(int(task["seed"])), carried)
     done = method.protect_part(part)
@@ -292,7 +293,7 @@ def protect_part(task: Task) -> Result:
         out = rounded(out, [job.decimals[place] for place in unit.columns])
     # Adding zero turns -0.0 into 0.0: the two are equal numbers, but would be published as different bits.
     out = out + 0.0
-    order = np.argsort(rows)
+    order = np.asarray(store.get("records")) if whole else np.argsort(rows)
     stem = f"part-{number}-{at}"
     store.put(stem, out[order])
     store.put(f"{stem}.known", values[order])
@@ -301,10 +302,10 @@ def protect_part(task: Task) -> Result:
     store.put(f"{stem}.groups", groups[order])
     # Of an envelope both bounds of a column; what stands beside them in a row is no column of the input.
     bounds = out[:, : len(unit.columns) * (2 if out.shape[1] > len(unit.columns) else 1)]
-    whole = (bounds == np.rint(bounds)).all(axis=0).reshape(-1, len(unit.columns)).all(axis=0)
+    rounded_off = (bounds == np.rint(bounds)).all(axis=0).reshape(-1, len(unit.columns)).all(axis=0)
     return {
         "groups": int(groups.max(initial=-1)) + 1,
-        "whole": whole.tolist(),
+        "whole": rounded_off.tolist(),
         "facts": done.facts,
         "warnings": list(done.warnings),
     }
