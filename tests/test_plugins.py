@@ -106,7 +106,7 @@ BROKEN = {
     "leaves": ("import sys; sys.exit(3)", "cannot be loaded (SystemExit: 3)"),
     "garbled": ("def broken(:", "cannot be loaded (SyntaxError: "),
     "nowhere": (None, "cannot be loaded (ModuleNotFoundError: No module named 'nowhere')"),
-    "stranger": ("class Boom: pass", "it must be a class derived from tsveil.protect.base.Method or "),
+    "stranger": ("class Boom: pass", "it must be a class derived from tsveil.protect.base.Method"),
     "unfinished": (
         "from tsveil.protect.base import ValueMethod\nclass Boom(ValueMethod): name = 'bang'",
         "it has to define guarantee, protect_part; its name must be 'unfinished', as its entry point says, and is 'bang'; it needs a summary",

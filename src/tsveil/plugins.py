@@ -14,7 +14,7 @@ Examples
 >>> class Strange:
 ...     name = "strange"
 >>> faults(Strange, "strange")
-['it must be a class derived from tsveil.protect.base.Method or tsveil.protect.intervals.IntervalMethod']
+['it must be a class derived from tsveil.protect.base.Method']
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from tsveil.protect.base import Method
-from tsveil.protect.intervals import IntervalMethod
 from tsveil.technique import Technique
 
 #: the group of entry points in which packages name their methods
 GROUP = "tsveil.methods"
 
-AnyMethod = type[Method] | type[IntervalMethod]
+AnyMethod = type[Method]
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,8 @@ def _loaded(offer: EntryPoint) -> tuple[list[str], AnyMethod | None]:
 
 def faults(method: Any, name: str) -> list[str]:
     """What is wrong with a class that wants to be the method of this name; nothing: it can be used."""
-    if not (inspect.isclass(method) and issubclass(method, Method | IntervalMethod)):
-        return ["it must be a class derived from tsveil.protect.base.Method or tsveil.protect.intervals.IntervalMethod"]
+    if not (inspect.isclass(method) and issubclass(method, Method)):
+        return ["it must be a class derived from tsveil.protect.base.Method"]
     wrong = []
     if missing := [word for word in dir(method) if getattr(getattr(method, word), "__isabstractmethod__", False)]:
         wrong.append(f"it has to define {', '.join(missing)}")

@@ -51,13 +51,13 @@ INTERVAL_METHODS: dict[str, type[IntervalMethod]] = {method.name: method for met
 _OTHERS, _broken = methods_of_others({*METHODS, *INTERVAL_METHODS})
 
 #: every method by name: those above, and those of other packages that are installed
-ALL_METHODS: dict[str, type[Method] | type[IntervalMethod]] = {**METHODS, **INTERVAL_METHODS, **_OTHERS}
+ALL_METHODS: dict[str, type[Method]] = {**METHODS, **INTERVAL_METHODS, **_OTHERS}
 
 #: methods of other packages that cannot be used, and why
 BROKEN: dict[str, Broken] = _broken
 
 
-def method(name: str, settings: Mapping[str, Any] | None = None) -> Method | IntervalMethod:
+def method(name: str, settings: Mapping[str, Any] | None = None) -> Method:
     """The method with this name and these parameters.
 
     Examples
@@ -86,8 +86,4 @@ def recommended(name: str, given: Mapping[str, Any] | None = None) -> dict[str, 
     >>> recommended("mdav", {"variant": "paper"})
     {'variant': 'paper'}
     """
-    chosen = dict(given or {})
-    # The printed loop is there to reproduce published figures, and is left as it is.
-    if name == MDAV.name and chosen.get("variant", "standard") == "standard":
-        return {"refine": "swap", **chosen}
-    return chosen
+    return ALL_METHODS[name].advised(given or {}) if name in ALL_METHODS else dict(given or {})

@@ -85,7 +85,7 @@ def test_l_above_n_by_one_is_warned_of(tmp_path: Path) -> None:
 
 
 def test_whom_random_and_chosen_values_single_out(tmp_path: Path) -> None:
-    groupings: dict[Any, list[str]] = {"per-block": list(TWO), "joint": ["all series together"]}
+    groupings: dict[Any, list[str]] = {"per-block": list(TWO), "joint": ["all blocks together"]}
     for grouping, names in groupings.items():
         outcome = protect(NLK(n=2, l=4, k=5, grouping=grouping), two_series(), tmp_path / grouping)
         rows, release = published(outcome.folder), outcome.release
@@ -118,6 +118,7 @@ def test_too_much_to_search_is_unknown_and_refused(
     tmp_path: Path, curves: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two records of one part that nobody else is like: not decided, so not published."""
+    monkeypatch.setattr("tsveil.guarantee.chunks.TOGETHER", 1)
     monkeypatch.setattr("tsveil.guarantee.nlk.COMPARED", 1)
     set_apart(monkeypatch, 2)
     with pytest.raises(tv.errors.GuaranteeError, match=r"UNKNOWN: .*\n.*too many to be searched"):
@@ -157,7 +158,7 @@ def test_all_figures_of_envelopes_are_those_of_the_whole_release(
     assert release.verify().details == outcome.verdict.details
     facts = json.loads((outcome.folder / "private" / "release.json").read_text())
     assert facts["homogeneous"]["town"]["records"] == whole.homogeneous["town"][1]
-    assert "breach by values, worst" in (outcome.folder / "published" / "report.html").read_text()
+    assert "linkage by values" in (outcome.folder / "published" / "report.html").read_text()
     if part > len(frame):
         alone = method.protect(original)
         assert np.array_equal(alone.rows, release.rows)
@@ -171,7 +172,7 @@ def test_of_many_records_some_are_linked_against_all(tmp_path: Path, curves: pl.
     release = protect(tv.KP(k=6, P=2), curves, tmp_path, targets=60)
     assert isinstance(release.card, IntervalCard)
     assert release.card.options["targets"].startswith("a random sample of 60 of 700 records")
-    assert "the worst is the worst of these" in (release.folder / "private" / "report.html").read_text()
+    assert "a random sample of 60 of 700 records" in (release.folder / "private" / "report.html").read_text()
     assert 0 < release.card["breach_both_mean"] <= release.card["breach_both"] <= 50
     assert release.card["breach_values"] <= 100 / 6 + 1e-9
 
@@ -184,14 +185,14 @@ FIRST = pl.int_range(pl.len()) == 0
     [
         (INTERVALS["(k,P)"], {"pattern": pl.lit("zaaaaa")}, r"the pattern zaaaaa has a letter that level \d does not have"),
         (INTERVALS["(k,P)"], {"level": pl.lit(27)}, "the level 27 is not between 1 and 26"),
-        (INTERVALS["(k,P)"], {"level": pl.col("level") + 20 * FIRST}, "patterns inside an envelope: .* group has 1"),
+        (INTERVALS["(k,P)"], {"level": pl.col("level") + 20 * FIRST}, "inside its envelope only 1 record has the pattern"),
         (INTERVALS["(k,P)"], {"lo_2018-01-02": pl.lit(99.0)}, "lo_2018-01-02 is 99, above hi_2018-01-02"),
-        (INTERVALS["(k,P)"], {"pattern": pl.when(~FIRST).then("pattern")}, "1 missing or infinite value where"),
+        (INTERVALS["(k,P)"], {"pattern": pl.when(~FIRST).then("pattern")}, "row 1, column 'pattern': the pattern is missing"),
         (INTERVALS["envelopes"], {"lo_2018-01-02": pl.lit(99.0)}, "lo_2018-01-02 is 99, above hi_2018-01-02"),
-        (INTERVALS["envelopes"], {"hi_2018-01-03": pl.col("hi_2018-01-03") + FIRST}, "envelopes: .* group has 1"),
-        (INTERVALS["envelopes"], {"hi_2018-01-03": pl.when(~FIRST).then("hi_2018-01-03")}, "1 missing or infinite"),
+        (INTERVALS["envelopes"], {"hi_2018-01-03": pl.col("hi_2018-01-03") + FIRST}, "its envelope is shared by 1 record only"),
+        (INTERVALS["envelopes"], {"hi_2018-01-03": pl.when(~FIRST).then("hi_2018-01-03")}, "column 'hi_2018-01-03': a number is missing"),
         (INTERVALS["envelopes"], None, "300 records were to be written, 299 are in the files"),
-        (NLK(n=1, l=3, k=4), {"2018-01-03": pl.when(~FIRST).then("2018-01-03")}, "1 missing or infinite value where"),
+        (NLK(n=1, l=3, k=4), {"2018-01-03": pl.when(~FIRST).then("2018-01-03")}, "row 1, column '2018-01-03': the value is missing"),
     ],
 )  # fmt: skip
 def test_one_broken_file_of_the_release_is_refused(
@@ -209,17 +210,17 @@ def test_one_broken_file_of_the_release_is_refused(
         return done
 
     monkeypatch.setattr(publish, "write_piece", breaking)
-    with pytest.raises(tv.errors.GuaranteeError, match=message):
+    with pytest.raises((tv.errors.GuaranteeError, tv.errors.InputError), match=message):
         protect(method, curves[:300], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["2"]
 
 
 def test_a_broken_part_of_points_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_apart(monkeypatch, 1)
-    for grouping in ("per-block", "joint"):
-        with pytest.raises(
-            tv.errors.GuaranteeError, match=r"VIOLATED: .*\n.*published row .*: who knows point load0 infers"
-        ):
+    groupings: dict[Any, str] = {"per-block": "block 'load', row", "joint": "row"}
+    for grouping, where in groupings.items():
+        told = rf"VIOLATED: .*\n.*{where} \d+: who knows point \S+ infers points"
+        with pytest.raises(tv.errors.GuaranteeError, match=told):
             protect(NLK(n=1, l=3, k=4, heuristic="stage1", grouping=grouping), two_series(), tmp_path / grouping)
 
 

@@ -162,7 +162,7 @@ def test_the_most_similar_come_first() -> None:
 def test_nothing_within_a_distance_is_missed(seed: int, within: float) -> None:
     x = walks(60, seed=seed)
     release = released(x, word_length=5)
-    _, original = release.published()
+    original = release.store.get("records")
     z = patterns(x, x.shape[1])
     for row in (0, 17, 59):
         rows = release.query.similar(x[row], within=within)["row"].to_numpy() - 1

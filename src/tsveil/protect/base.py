@@ -43,6 +43,8 @@ RARE = 0.05
 LARGEST = 1e300
 #: records, and values, that methods which compare all records with each other take as one part: 200,000 records of up to 671 columns
 EXACT_RECORDS, EXACT_VALUES = 200_000, 2**27
+#: sizes of groups that a sweep tries
+SIZES = (3, 5, 10, 20)
 #: records of a part beyond that, unless the method says otherwise
 PART = 8000
 
@@ -117,6 +119,10 @@ class Method(Parameters, ABC):
     techniques: ClassVar[tuple[Technique, ...]]
     #: whether it protects time series, attributes or both
     takes: ClassVar[frozenset[str]] = frozenset({"series", "attributes"})
+    #: what it does for a person, in plain words
+    plain: ClassVar[str] = ""
+    #: whether it is a choice to start with
+    starting: ClassVar[bool] = False
     #: whether its parts need the confidential columns
     looks_at_carried: ClassVar[bool] = False
 
@@ -127,6 +133,16 @@ class Method(Parameters, ABC):
     @abstractmethod
     def protect_part(self, part: Part) -> Protected:
         """Protect the records of one part."""
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """What a sweep tries of it unless told otherwise, mild to strong: parameters and their values, for all combinations."""
+        return [{}]
+
+    @classmethod
+    def advised(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings given, completed by those that we recommend where the defaults keep to the published method."""
+        return dict(given)
 
     # -- what it needs ------------------------------------------------------------------------------------------------
 

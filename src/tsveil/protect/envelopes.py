@@ -44,9 +44,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tsveil._types import Array
+from tsveil.data.dataset import Dataset
 from tsveil.guarantee.kp import EnvelopeAnonymity
 from tsveil.params import one_of, param
-from tsveil.protect.base import EXACT_RECORDS, PART, Described
+from tsveil.protect.base import EXACT_RECORDS, PART, SIZES, Described
 from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
 from tsveil.protect.partition import Unit
 from tsveil.protect.survey import Survey
@@ -62,6 +63,7 @@ class KAnonymousEnvelopes(IntervalMethod):
     """Groups of at least k series, published as envelopes without patterns."""
 
     name: ClassVar[str] = "k-envelopes"
+    plain: ClassVar[str] = "publish ranges that at least k records share"
     summary: ClassVar[str] = (
         "groups of at least k similar series, published as the interval from their least to their greatest value at each time"
     )
@@ -73,6 +75,11 @@ class KAnonymousEnvelopes(IntervalMethod):
         one_of("none", "unprotected"),
         "unprotected: publish every record's own pattern as well, which singles it out; for comparison only",
     )
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Sizes of groups."""
+        return [{"k": list(SIZES)}]
 
     def guarantee(self, data: Described | None = None) -> EnvelopeAnonymity:
         """k-anonymity of the envelopes."""

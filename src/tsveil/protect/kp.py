@@ -66,6 +66,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tsveil._types import AnyArray, Array, Indices
+from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError
 from tsveil.guarantee.kp import KPAnonymity
 from tsveil.params import Check, at_least, one_of, optional, param
@@ -91,6 +92,7 @@ class KP(IntervalMethod):
     """Envelopes shared by at least k records, and inside them patterns shared by at least P."""
 
     name: ClassVar[str] = "kp"
+    plain: ClassVar[str] = "publish ranges that at least k records share, with shapes that at least P share"
     headline: ClassVar[tuple[str, ...]] = ("k", "P")
     summary: ClassVar[str] = (
         "groups of at least k series published as envelopes, with patterns (SAX words) that at least P series of a group share"
@@ -114,6 +116,11 @@ class KP(IntervalMethod):
         Check(f"an integer from 1 to {MAX_LEVEL}", _is_level, int),
         "finest level: the letters that a pattern may have",
     )
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Pairs of k and P."""
+        return [{"k": [k], "P": [p]} for k, p in ((5, 2), (10, 2), (10, 3), (20, 5))]
 
     def guarantee(self, data: Described | None = None) -> KPAnonymity:
         """(k,P)-anonymity."""

@@ -67,18 +67,20 @@ array([0, 0, 2, 2, 2, 1, 1, 1])
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tsveil._types import Array, Indices
+from tsveil.data.dataset import Dataset
 from tsveil.engine.local import cores
 from tsveil.errors import ParameterError
 from tsveil.params import at_least, number, one_of, optional, param
 from tsveil.protect._mdav_exact import exact_groups
 from tsveil.protect._refine import LARGE, Budget, Refine, refined_groups, saved
-from tsveil.protect.base import EXACT_RECORDS, EXACT_VALUES, PART, Part
+from tsveil.protect.base import EXACT_RECORDS, EXACT_VALUES, PART, SIZES, Part
 from tsveil.protect.microaggregation import Microaggregation
 
 
@@ -87,6 +89,8 @@ class MDAV(Microaggregation):
     """Groups of at least k similar records by maximum distance to the average vector."""
 
     name: ClassVar[str] = "mdav"
+    plain: ClassVar[str] = "hide each record among at least k similar ones"
+    starting: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "groups of at least k similar records (by value or by shape), each value replaced by the group's mean; "
         "refine = swap, recommended, loses less at the same k"
@@ -128,6 +132,21 @@ class MDAV(Microaggregation):
                 "The 'iterations' and 'seconds' parameters of MDAV are the budget of refine='search'. "
                 f"Got refine={self.refine!r}."
             )
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Sizes, refined and not; shapes for series, whole records for several blocks."""
+        grids: list[dict[str, list[Any]]] = [{"k": [3, 5, 7, 10, 15, 20, 30], "refine": ["none", "swap"]}]
+        if all(block.is_series and len(block) > 1 for block in data.blocks):
+            grids.append({"k": list(SIZES), "distance": ["sts"]})
+        if len(data.blocks) > 1:
+            grids.append({"k": list(SIZES), "grouping": ["joint"]})
+        return grids
+
+    @classmethod
+    def advised(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Refined groups; the printed loop is there to reproduce published figures, and is left as it is."""
+        return {"refine": "swap", **given} if given.get("variant", "standard") == "standard" else dict(given)
 
     def part_size(self, n: int, columns: int) -> int | None:
         """Exact MDAV takes all records as one part as long as their number and that of their values allow it."""

@@ -33,11 +33,12 @@ array([[  1.5, 150. ],
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tsveil._types import Array
+from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import at_least, param
@@ -54,6 +55,7 @@ class Mic1D(ValueMethod):
     """The values of all columns mixed, sorted and averaged in chunks of kappa."""
 
     name: ClassVar[str] = "mic1d"
+    plain: ClassVar[str] = "average values of all columns that stand at similar places"
     summary: ClassVar[str] = (
         "the values of all columns in one vector, averaged in chunks of kappa values of similar place; no guarantee"
     )
@@ -61,6 +63,11 @@ class Mic1D(ValueMethod):
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 
     kappa: int = param(100, at_least(2), "values per chunk, counted over all columns together")
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Shares of all values: chunks are counted over all columns together, so only a share means the same on every file."""
+        return [{"kappa": [max(2, round(data.values.size * share)) for share in (0.01, 0.05, 0.2, 0.5)]}]
 
     def guarantee(self, data: Described) -> NoGuarantee:
         """None: equal records are a matter of chance."""

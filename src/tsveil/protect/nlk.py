@@ -114,6 +114,7 @@ class NLK(ValueMethod):
     """Clusters at each time point such that who knows n values of a series infers fewer than l-n others."""
 
     name: ClassVar[str] = "nlk"
+    plain: ClassVar[str] = "keep who knows a few values of a series from inferring many others"
     summary: ClassVar[str] = (
         "at each time clusters of series with one value, so that who knows n values of a series can infer fewer than l-n others"
     )
@@ -146,6 +147,11 @@ class NLK(ValueMethod):
             raise ParameterError(
                 f"The 'smallest_cluster' parameter of NLK must be at most k ({self.k}). Got {self.smallest_cluster}."
             )
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Two pairs of n and l."""
+        return [{"n": [n], "l": [l], "k": [5, 10, 20]} for n, l in ((3, 6), (7, 14))]
 
     def guarantee(self, data: Described) -> NLKAnonymity:
         """(n,l,k)-anonymity of each series, or of points of several dimensions."""

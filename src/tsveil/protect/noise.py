@@ -43,6 +43,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tsveil._types import Array, Indices
+from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param, true_or_false
@@ -61,6 +62,7 @@ class Noise(ValueMethod):
     """Normal noise added to every value, in proportion to the spread of its column."""
 
     name: ClassVar[str] = "noise"
+    plain: ClassVar[str] = "add random noise to every value"
     summary: ClassVar[str] = "normal noise is added to every value, in proportion to the spread of its column"
     reference: ClassVar[str] = "Kim 1986; Brand 2002"
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.NOISE_ADDITION,)
@@ -71,6 +73,11 @@ class Noise(ValueMethod):
         "the noise's standard deviation, as a share of the column's: 0.1 means a tenth",
     )
     correlated: bool = param(False, true_or_false(), "noise with the correlations of the block, which are then kept")
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Shares of the standard deviation."""
+        return [{"sd": [0.05, 0.1, 0.25, 0.5, 1.0]}]
 
     def check(self, survey: Survey) -> None:
         """Refuse data without a spread to measure noise by."""

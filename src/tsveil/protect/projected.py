@@ -48,15 +48,16 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tsveil._types import Array, Indices
+from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError
 from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.params import at_least, number, one_of, param
-from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, sizes_of
+from tsveil.protect.base import SIZES, Described, Part, Protected, ValueMethod, check_k, sizes_of
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import represent
 from tsveil.protect.survey import Scale as BlockScale
@@ -75,6 +76,7 @@ class Projected(ValueMethod):
     """Records sorted by a projection and cut into groups of at least k, each value replaced by its group's mean."""
 
     name: ClassVar[str] = "projected"
+    plain: ClassVar[str] = "hide each record among neighbours in one number"
     summary: ClassVar[str] = (
         "records sorted by one number (principal component, z-scores, ...), in groups of at least k neighbours"
     )
@@ -111,6 +113,11 @@ class Projected(ValueMethod):
             raise ParameterError(
                 "The 'scale' parameter of Projected must be 'auto' or 'standardise' for projection='zscores'. Got 'range'."
             )
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Sizes, by two projections."""
+        return [{"k": list(SIZES), "projection": ["pcp", "zscores"]}]
 
     def guarantee(self, data: Described) -> KAnonymity:
         """k-anonymity of blocks."""

@@ -56,6 +56,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tsveil._types import Indices
+from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param
@@ -85,11 +86,17 @@ class RankSwap(ValueMethod):
     """Every value swapped once with a random one within the next p percent of the ranks."""
 
     name: ClassVar[str] = "rank-swap"
+    plain: ClassVar[str] = "swap each value with a near one of its column"
     summary: ClassVar[str] = "every value trades places with a random one within p percent of the ranks of its column"
     reference: ClassVar[str] = "Moore 1996; Domingo-Ferrer and Torra 2001; Nin, Herranz and Torra 2008"
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.PERMUTATION,)
 
     p: float = param(10.0, number(0, 100, open_low=True), "the window, as a percentage of the records: 5 means 5 %")
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Windows."""
+        return [{"p": [2.0, 5.0, 10.0, 20.0, 40.0]}]
 
     def check(self, survey: Survey) -> None:
         """A swap takes two."""

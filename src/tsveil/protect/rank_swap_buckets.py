@@ -39,6 +39,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import at_least, param
@@ -55,6 +56,7 @@ class RankSwapBuckets(ValueMethod):
     """Every value swapped once with a random one of its own or a higher bucket, the nearer the likelier."""
 
     name: ClassVar[str] = "rank-swap-buckets"
+    plain: ClassVar[str] = "swap each value with one of its own or a higher bucket of ranks"
     summary: ClassVar[str] = (
         "every value trades places with a random one of its own bucket of ranks or a higher one, the nearer the likelier"
     )
@@ -62,6 +64,11 @@ class RankSwapBuckets(ValueMethod):
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.PERMUTATION,)
 
     buckets: int = param(20, at_least(1), "into how many buckets the ranks are cut: fewer buckets, farther swaps")
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Numbers of buckets."""
+        return [{"buckets": [50, 20, 10, 5]}]
 
     def check(self, survey: Survey) -> None:
         """A swap takes two, and a bucket one."""

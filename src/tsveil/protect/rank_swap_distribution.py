@@ -45,6 +45,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tsveil._types import Indices
+from tsveil.data.dataset import Dataset
 from tsveil.guarantee.base import NoGuarantee
 from tsveil.params import number, param
 from tsveil.protect.base import Described, Part, Protected, ValueMethod, column_units
@@ -63,6 +64,7 @@ class RankSwapDistribution(ValueMethod):
     """Every value swapped once with one at a normally distributed distance in rank."""
 
     name: ClassVar[str] = "rank-swap-distribution"
+    plain: ClassVar[str] = "swap each value with one of its column at a random distance"
     summary: ClassVar[str] = (
         "every value trades places with one of its column at a random distance in rank, p/2 percent on average"
     )
@@ -72,6 +74,11 @@ class RankSwapDistribution(ValueMethod):
     p: float = param(
         10.0, number(0, 100, open_low=True), "twice the mean distance, as a percentage of the records: 5 means 5 %"
     )
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Mean distances."""
+        return [{"p": [5.0, 10.0, 20.0]}]
 
     def check(self, survey: Survey) -> None:
         """A swap takes two."""

@@ -33,11 +33,12 @@ import numpy as np
 import polars as pl
 
 from tsveil._types import Array, Indices
+from tsveil.data.dataset import Dataset
 from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.k_anonymity import Scope
 from tsveil.guarantee.p_sensitive import PSensitive
 from tsveil.params import at_least, optional, param, text
-from tsveil.protect.base import Described, Part
+from tsveil.protect.base import SIZES, Described, Part
 from tsveil.protect.microaggregation import Microaggregation
 from tsveil.protect.survey import Survey
 
@@ -47,6 +48,7 @@ class SensitiveMDAV(Microaggregation):
     """Groups of at least k similar records with at least p values of each confidential column."""
 
     name: ClassVar[str] = "p-sensitive"
+    plain: ClassVar[str] = "hide each record among similar ones that do not all share their secret"
     summary: ClassVar[str] = "like mdav, and every group holds at least p different values of each confidential column"
     reference: ClassVar[str] = "Truta and Vinay 2006; Domingo-Ferrer, Sebe and Solanas 2007"
     looks_at_carried: ClassVar[bool] = True
@@ -55,6 +57,11 @@ class SensitiveMDAV(Microaggregation):
     columns: str | None = param(
         None, optional(text()), "the confidential columns, separated by commas; all of them when left out"
     )
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Sizes, where something is carried."""
+        return [{"k": list(SIZES), "p": [2]}] if data.confidential else []
 
     def guarantee(self, data: Described) -> PSensitive:
         """p-sensitive k-anonymity."""

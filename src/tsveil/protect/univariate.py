@@ -38,11 +38,12 @@ HOLDS: 2-anonymity: in each column by itself, every published value is shared by
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tsveil._types import Array, Indices
+from tsveil.data.dataset import Dataset
 from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.params import at_least, param
 from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, column_units, sizes_of
@@ -60,6 +61,7 @@ class OptimalUnivariate(ValueMethod):
     """Each column cut into groups of k to 2k-1 neighbouring values with the least sum of squared errors."""
 
     name: ClassVar[str] = "optimal-univariate"
+    plain: ClassVar[str] = "hide each value among neighbouring values of its column"
     summary: ClassVar[str] = (
         "each column by itself in groups of at least k neighbouring values, with the least possible squared error"
     )
@@ -67,6 +69,11 @@ class OptimalUnivariate(ValueMethod):
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 
     k: int = param(5, at_least(2), "smallest group: every published value of a column is shared by at least k records")
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Sizes of groups of single columns."""
+        return [{"k": [5, 10, 25, 50, 100]}]
 
     def guarantee(self, data: Described) -> KAnonymity:
         """k-anonymity of single columns."""

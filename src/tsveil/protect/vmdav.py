@@ -29,8 +29,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tsveil._types import Array, Indices
+from tsveil.data.dataset import Dataset
 from tsveil.params import number, param
-from tsveil.protect.base import PART, Part
+from tsveil.protect.base import PART, SIZES, Part
 from tsveil.protect.microaggregation import Microaggregation
 
 #: records that are grouped as one part
@@ -42,12 +43,19 @@ class VMDAV(Microaggregation):
     """Groups of k to 2k-1 records that follow the clusters in the data."""
 
     name: ClassVar[str] = "v-mdav"
+    plain: ClassVar[str] = "hide each record among similar ones, more where records crowd together"
+    starting: ClassVar[bool] = True
     summary: ClassVar[str] = "like mdav, with groups that grow beyond k where records crowd together"
     reference: ClassVar[str] = "Solanas and Martinez-Balleste 2006"
 
     gamma: float = param(
         0.2, number(0, 10), "how readily a group grows: a record joins if it is this much nearer than others"
     )
+
+    @classmethod
+    def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
+        """Sizes, and how readily groups grow."""
+        return [{"k": list(SIZES), "gamma": [0.2, 1.0]}]
 
     def part_size(self, n: int, columns: int) -> int | None:
         """Time grows with the square of the records: above 50,000 they are grouped in parts of some thousand near ones."""

@@ -1,8 +1,7 @@
 """What a sweep tries: the parameters worth trying of every method, and the configurations of a grid.
 
-A grid maps a parameter to its values and stands for all combinations; a list of such grids stands for all of theirs. The table
-`_DEFAULTS` is the one place with the values tried when nobody says otherwise, from mild to strong; a method that is not in
-it is tried with its default parameters.
+A grid maps a parameter to its values and stands for all combinations; a list of such grids stands for all of theirs. The values tried
+when nobody says otherwise, from mild to strong, stand in the method's own file (`Method.grid`).
 
 Examples
 --------
@@ -14,52 +13,17 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tsveil.data.dataset import Dataset
 from tsveil.errors import ParameterError, Problems
 from tsveil.protect.base import Method
-from tsveil.protect.intervals import IntervalMethod
 from tsveil.registry import ALL_METHODS, method
 
 #: parameter -> values, for all combinations; or several of these
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
-
-GROUPS = (3, 5, 10, 20)
-
-
-def _of_values(data: Dataset) -> list[dict[str, list[Any]]]:
-    # Chunks are counted over all columns together, so only a share of all values means the same on every file.
-    return [{"kappa": [max(2, round(data.values.size * share)) for share in (0.01, 0.05, 0.2, 0.5)]}]
-
-
-def _mdav(data: Dataset) -> list[dict[str, list[Any]]]:
-    grids: list[dict[str, list[Any]]] = [{"k": [3, 5, 7, 10, 15, 20, 30], "refine": ["none", "swap"]}]
-    if all(block.is_series and len(block) > 1 for block in data.blocks):
-        grids.append({"k": list(GROUPS), "distance": ["sts"]})
-    if len(data.blocks) > 1:
-        grids.append({"k": list(GROUPS), "grouping": ["joint"]})
-    return grids
-
-
-#: method -> its grids, mild to strong
-_DEFAULTS: dict[str, Callable[[Dataset], list[dict[str, list[Any]]]]] = {
-    "mdav": _mdav,
-    "v-mdav": lambda _: [{"k": list(GROUPS), "gamma": [0.2, 1.0]}],
-    "p-sensitive": lambda data: [{"k": list(GROUPS), "p": [2]}] if data.confidential else [],
-    "nlk": lambda _: [{"n": [n], "l": [l], "k": [5, 10, 20]} for n, l in ((3, 6), (7, 14))],
-    "optimal-univariate": lambda _: [{"k": [5, 10, 25, 50, 100]}],
-    "projected": lambda _: [{"k": list(GROUPS), "projection": ["pcp", "zscores"]}],
-    "mic1d": _of_values,
-    "rank-swap": lambda _: [{"p": [2.0, 5.0, 10.0, 20.0, 40.0]}],
-    "rank-swap-distribution": lambda _: [{"p": [5.0, 10.0, 20.0]}],
-    "rank-swap-buckets": lambda _: [{"buckets": [50, 20, 10, 5]}],
-    "noise": lambda _: [{"sd": [0.05, 0.1, 0.25, 0.5, 1.0]}],
-    "kp": lambda _: [{"k": [k], "P": [p]} for k, p in ((5, 2), (10, 2), (10, 3), (20, 5))],
-    "k-envelopes": lambda _: [{"k": list(GROUPS)}],
-}
 
 
 @dataclass(frozen=True)
@@ -98,7 +62,7 @@ class Configuration:
             ),
         )
 
-    def made(self) -> Method | IntervalMethod:
+    def made(self) -> Method:
         """The method, ready to protect."""
         return method(self.method, self.settings)
 
@@ -118,10 +82,10 @@ def default_grid(name: str, data: Dataset) -> list[dict[str, list[Any]]]:
     ([{'k': [3]}], [{}])
     """
     kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
-    if name not in _DEFAULTS or not kinds <= ALL_METHODS[name].takes:
+    if not kinds <= ALL_METHODS[name].takes:
         return [{}]
     fitting = []
-    for grid in _DEFAULTS[name](data):
+    for grid in ALL_METHODS[name].grid(data):
         # Groups of all records are no choice, and series cannot be known at more points than they have.
         most = {"k": data.n - 1, "buckets": data.n, "l": min(map(len, data.blocks))}
         kept = {p: [v for v in values if p not in most or v <= most[p]] for p, values in grid.items()}

@@ -42,8 +42,6 @@ from tsveil.sweep_plan import StudyFolder, SweepPlan, Tried
 
 #: rows, and columns from the left and from the right, of the preview
 ROWS, LEFT, RIGHT = 6, 7, 2
-#: the methods that are chosen unless somebody says otherwise
-RECOMMENDED = ("mdav", "v-mdav")
 
 
 class Telling:
@@ -164,7 +162,7 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
     found["example"] = str(method)
     grid, advised = default_grid(name, data)[0], recommended(name)
     found["parameters"] = [_parameter(p, grid.get(p.name), advised.get(p.name, p.default)) for p in kind.parameters()]
-    found["recommended"] = name in RECOMMENDED
+    found["recommended"] = kind.starting
     try:
         kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
         if not kinds <= kind.takes:
