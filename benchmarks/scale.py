@@ -1,9 +1,9 @@
-"""More records than memory should hold: random walks in Parquet, protected in parts; time, memory, and the loss against exact MDAV.
+"""More records than memory should hold: random walks in Parquet, protected in chunks; time, memory, and the loss against exact MDAV.
 
 python benchmarks/scale.py [RECORDS] [local|dask|spark]
 
 Peak memory is that of this process, which does all the work with the local engine; CPU seconds count all threads and child processes. The last
-row protects the first 100,000 of the records by themselves and compares with exact MDAV.
+row protects the first 100,000 of the records in parts by themselves and compares with exact MDAV.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 import tsveil as tv
+from tsveil.plan import Input, Output, Plan
 
 FIRST = 100_000
 POINTS = 24
@@ -49,27 +50,29 @@ def main() -> None:
         write_walks(work / "in", n)
         print(f"load of the machine before: {os.getloadavg()[0]:.1f}")
         wall, used = time.perf_counter(), cpu()
-        release = tv.protect_folder(tv.source(work / "in"), tv.MDAV(k=10), work / "out", engine=engine)
+        plan = Plan(input=Input(path="in"), method={"name": "mdav", "k": 10}, output=Output(folder="out"))
+        outcome = tv.run(plan, base=work, engine=engine)
         wall, used = time.perf_counter() - wall, cpu() - used
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        parts = outcome.release.facts["series"].get("parts", 1)
         print("| records x points | engine | parts | wall s | CPU s | CPU s per million | peak MB | verdict |")
         print("| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
         print(
-            f"| {n:,} x {POINTS} | {engine} | {release.facts['series']['parts']} | {wall:.0f} | {used:.0f} | {used / n * 1e6:.0f} | {peak:.0f} | "
-            f"{release.verdict.status} |",
+            f"| {n:,} x {POINTS} | {engine} | {parts} | {wall:.0f} | {used:.0f} | {used / n * 1e6:.0f} | {peak:.0f} | "
+            f"{outcome.verdict.status} |",
             flush=True,
         )
-        print(release.card)
+        print(outcome.run)
+        print(outcome.card)
 
-        x = pl.read_parquet(work / "in" / "0000.parquet")[:FIRST]
-        (work / "first").mkdir()
-        x.write_parquet(work / "first" / "0.parquet")
-        parts = tv.protect_folder(tv.source(work / "first"), tv.MDAV(k=10), work / "first-out")
-        values = x.to_numpy()
-        exact = tv.MDAV(k=10, mode="exact").protect(tv.Dataset.from_arrays({"series": values})).data.values
-        loss = float(np.square(values - exact).sum())
-        above = 100 * (parts.facts["sum of squared errors"] / loss - 1)
-        print(f"SSE of the first {len(x):,} in parts: {above:.2f} % above exact MDAV's")
+        values = pl.read_parquet(work / "in" / "0000.parquet")[:FIRST].to_numpy()
+        data = tv.Dataset.from_arrays({"series": values})
+        methods = {"partitioned": tv.MDAV(k=10, mode="partitioned"), "exact": tv.MDAV(k=10, mode="exact")}
+        loss = {
+            mode: float(np.square(values - method.protect(data).data.values).sum()) for mode, method in methods.items()
+        }
+        above = 100 * (loss["partitioned"] / loss["exact"] - 1)
+        print(f"SSE of the first {len(values):,} in parts: {above:.2f} % above exact MDAV's")
     finally:
         shutil.rmtree(work)
 

@@ -37,7 +37,10 @@ LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 
 #: the imports that go upwards, each inside a function, with the reason
 UPWARDS = {
-    ("release", "plan"): "a release writes itself into a folder, with the reports and the plan that would make it again",
+    (
+        "release",
+        "plan",
+    ): "a release writes itself into a folder, with the reports and the plan that would make it again",
 }
 
 #: packages that only one part may know

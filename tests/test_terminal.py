@@ -165,7 +165,7 @@ def series() -> tv.Dataset:
 def test_sentences_are_shown_only_where_they_fit(
     series: tv.Dataset, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    card = tv.MDAV(k=3).protect(series, seed=1).evaluate(models="fitting")
+    card = tv.evaluate(series, tv.MDAV(k=3).protect(series, seed=1), models="fitting")
     title, sentence = card.meanings["EULD"]
     shown = {}
     for columns in ("80", "200"):

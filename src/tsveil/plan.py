@@ -311,11 +311,16 @@ def write_release(release: Release, folder: str | Path, **options: Any) -> Outco
         "folder": str(Path(folder).absolute()),
         **{key: options[key] for key in ("format", "formulas", "title") if options.get(key)},
     }
-    tables = {
+    tables: dict[str, Any] = {
         "input": {"path": origin.path, **origin.options},
         "method": {"name": release.method.name, **changed},
         "output": output,
     }
+    measures = dict(options.get("measures") or {})
+    if "targets" in measures:
+        measures["people"] = measures.pop("targets")
+    tables |= {"evaluate": measures} if measures else {}
+    tables |= {"context": msgspec.to_builtins(options["context"])} if options.get("context") else {}
     try:
         extra = {"private/plan.toml": msgspec.convert(tables, Plan).to_toml() + "\n"}
     except msgspec.ValidationError:  # it was read with what no plan can say, such as times given as an array

@@ -241,10 +241,14 @@ def _places(release: Records, name: str) -> range:
 def read_piece(place: Task) -> Chunk:
     """One published file as it stands on the disk, with the names that its columns had before formulas were made harmless."""
     path, table = Path(place["path"]), published_piece(opened(place["store"]), int(place["at"]))
-    if isinstance(table, IntervalTable):
-        layout = contents(opened(place["store"])).source.layout
-        return Chunk.of(read_intervals(path, separator=layout.separator, decimal=layout.decimal) if table.n else table)
     harmless = place["formulas"] == "neutralise" and path.suffix == ".csv"
+    if isinstance(table, IntervalTable):
+        if not table.n:
+            return Chunk.of(table)
+        layout = contents(opened(place["store"])).source.layout
+        found = read_intervals(path, separator=layout.separator, decimal=layout.decimal)
+        names = dict(zip(found.others.columns, table.others.columns, strict=True))
+        return Chunk.of(replace(found, others=found.others.rename(names)))
     content = harmless_dataset(table) if harmless else table
     return Chunk.of(with_names_of(table, read_like(path, content, own=True)))
 

@@ -1,4 +1,4 @@
-"""Parquet files that end their parser, among files that are read in parts: told by name, and no worker ends."""
+"""Parquet files that end their parser, among files that are read in chunks: told by name, and no worker ends."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import tsveil as tv
+from engine_files import TINY
 from small_parquet import PARQUET
 from tsveil.cli import main
 from tsveil.engine.base import Engine
@@ -26,16 +27,15 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def test_damaged_files_are_told_by_name_on_every_engine(folder: Path, engine: Engine, tmp_path: Path) -> None:
-    source = tv.source(folder)
+def test_damaged_files_are_told_by_name_on_every_engine(folder: Path, engine: Engine) -> None:
+    data = tv.read(folder, memory=TINY)
     with pytest.raises(tv.errors.InputError, match="the input cannot be used: 2 problems") as caught:
-        tv.protect_folder(source, tv.MDAV(k=2), tmp_path / "out", engine=engine, chunk=2)
+        tv.MDAV(k=2).protect(data, engine=engine, chunk=2)
     assert [problem.split(" cannot be read on ")[0] for problem in caught.value.problems] == ["b.parquet", "d.parquet"]
     assert all("the Parquet file is damaged, so that its parser ends" in problem for problem in caught.value.problems)
-    assert not (tmp_path / "out").exists()
     for name in ("b", "d"):
         (folder / f"{name}.parquet").write_bytes(PARQUET)
-    assert tv.protect_folder(source, tv.MDAV(k=2), tmp_path / "out", engine=engine, chunk=2).verdict.holds
+    assert tv.MDAV(k=2).protect(data, engine=engine, chunk=2).verify().holds
 
 
 def test_a_damaged_first_file_is_told_before_anything_begins(folder: Path) -> None:
@@ -43,12 +43,12 @@ def test_a_damaged_first_file_is_told_before_anything_begins(folder: Path) -> No
     with pytest.raises(
         tv.errors.InputError, match=r"a\.parquet cannot be read as Parquet: the Parquet file is damaged"
     ):
-        tv.source(folder)
+        tv.read(folder, memory=TINY)
 
 
 def test_the_command_ends_with_the_code_of_bad_input(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(
-        '[input]\npath = "in"\n[method]\nname = "mdav"\nk = 2\n[output]\nfolder = "out"\n'
+        '[input]\npath = "in"\n[method]\nname = "mdav"\nk = 2\n[output]\nfolder = "out"\n[run]\nmemory = "1"\n'
     )
     result = CliRunner().invoke(main, ["run", str(tmp_path / "plan.toml")])
     assert result.exit_code == 2
@@ -64,4 +64,4 @@ def test_a_damaged_file_behind_empty_ones(folder: Path) -> None:
     with pytest.raises(
         tv.errors.InputError, match=r"b\.parquet cannot be read as Parquet: the Parquet file is damaged"
     ):
-        tv.source(folder)
+        tv.read(folder, memory=TINY)

@@ -12,15 +12,15 @@ import polars as pl
 import pytest
 
 import tsveil as tv
-from engine_files import protect_files, published, two_workers, write_files
-from tsveil import progress
+from engine_files import TINY, assert_same, protect_files, two_workers, write_files
+from tsveil import progress, publish
 from tsveil._types import Indices
 from tsveil.engine.base import Engine, Result, Task, Work
 from tsveil.engine.choose import chosen_engine
 from tsveil.engine.on_dask import DaskEngine
 from tsveil.engine.on_spark import SparkEngine
 from tsveil.engine.threads import LocalEngine
-from tsveil.large import steps
+from tsveil.protect import work
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -45,11 +45,13 @@ def dying(marker: Path, times: int, work: Work) -> Work:
     return doing
 
 
-def protect(engine: Engine, folder: Path, frame: pl.DataFrame) -> pl.DataFrame:
-    source = tv.source(write_files(folder / "in", frame, 2), confidential=["town"])
-    release = protect_files(source, tv.MDAV(k=5), folder / "out", engine=engine, seed=7, part=220, chunk=250)
-    assert release.verdict.holds
-    return published(release.folder)
+def protect(engine: Engine, folder: Path, frame: pl.DataFrame) -> Path:
+    place = write_files(folder / "in", frame, 2)
+    outcome = protect_files(
+        place, tv.MDAV(k=5), folder / "out", engine=engine, part=220, chunk=230, file=250, confidential=["town"]
+    )
+    assert outcome.verdict.holds
+    return outcome.folder
 
 
 @pytest.fixture(params=["dask", "spark"])
@@ -67,17 +69,17 @@ def test_a_worker_killed_while_it_protects_changes_nothing(
 ) -> None:
     expected = protect(LocalEngine(), tmp_path / "whole", curves)
     (tmp_path / "killed").mkdir()
-    monkeypatch.setattr(steps, "protect", dying(tmp_path / "killed", 1, steps.protect))
+    monkeypatch.setattr(work, "protect_part", dying(tmp_path / "killed", 1, work.protect_part))
     found = protect(cluster, tmp_path / "dying", curves)
     assert len(list((tmp_path / "killed").iterdir())) == 1
-    assert found.equals(expected)
+    assert_same(found, expected)
 
 
 def test_workers_that_keep_dying_end_the_run_with_an_error(
     cluster: Engine, tmp_path: Path, curves: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "killed").mkdir()
-    monkeypatch.setattr(steps, "assemble", dying(tmp_path / "killed", 99, steps.assemble))
+    monkeypatch.setattr(publish, "write_piece", dying(tmp_path / "killed", 99, publish.write_piece))
     with pytest.raises(tv.errors.EngineError, match="could not be finished on"):
         protect(cluster, tmp_path / "dying", curves)
     assert [path.name for path in (tmp_path / "dying").iterdir()] == ["in"]
@@ -139,12 +141,12 @@ def test_a_worker_that_does_not_see_the_files_says_so(engine: Engine, tmp_path: 
     with pytest.raises(
         tv.errors.EngineError, match=r"the worker on \S+ cannot read \S+/nowhere: No such file"
     ) as caught:
-        engine.map(steps.look, [{"store": str(tmp_path / "nowhere"), "at": 0}], "looking")
+        engine.map(work.look, [{"store": str(tmp_path / "nowhere"), "at": 0}], "looking")
     assert "an output folder that all workers see under the same path" in str(caught.value)
-    source = tv.source(write_files(tmp_path / "in", curves, 2), confidential=["town"])
+    data = tv.read(write_files(tmp_path / "in", curves, 2), confidential=["town"], memory=TINY)
     (tmp_path / "in" / "001.parquet").unlink()
     with pytest.raises(tv.errors.InputError, match=r"001\.parquet cannot be read on \S+: .*No such file") as other:
-        protect_files(source, tv.MDAV(k=5), tmp_path / "out", engine=engine)
+        tv.MDAV(k=5).protect(data, engine=engine)
     assert "workers must see the input under the same path" in str(other.value)
 
 

@@ -69,7 +69,8 @@ def protected(
 
 
 def evaluated(original: Dataset, release: Release, **options: Any) -> Scorecard:
-    return tv.evaluate(original, release, **({"models": "fitting"} if original.series else {}), **options)
+    given = {"models": "fitting", **options} if original.series else options
+    return tv.evaluate(original, release, **given)
 
 
 @pytest.mark.parametrize("small", [False, True], ids=["at once", "in pieces"])

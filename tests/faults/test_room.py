@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -68,13 +69,14 @@ def test_a_file_that_does_not_fit_in_chunks(arena: Arena, tmp_path: Path) -> Non
 def test_a_full_disk(arena: Arena, tmp_path: Path, form: str) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", disk], capture_output=True, text=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], capture_output=True, text=True)
     if mounted.returncode:
         pytest.skip(f"mounting a small disk is not allowed here ({mounted.stderr.strip()}); see the test of file sizes")
     try:
         assert arena.do("write", disk / "release", 1, form).code == 0
         before = contents(disk / "release")
-        (disk / "other").write_bytes(bytes(60_000))
+        room = shutil.disk_usage(disk)
+        (disk / "other").write_bytes(bytes(room.free - room.used // 2))  # half a release fits
         ended = arena.do("write", disk / "release", 2, form)
         assert f"OutputError: {disk / 'release'} cannot be written: " in ended.output
         assert "No space left on device" in ended.output

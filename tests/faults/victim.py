@@ -83,7 +83,7 @@ def command(*words: str) -> int:
 def draw() -> int:
     """Make the report of a release."""
     made = release(1)
-    tsveil.report.html.report(made, made.evaluate(models=["ses"]), made.verify(), public=True)
+    tsveil.report.html.report(made, tv.evaluate(made.original, made, models=["ses"]), made.verify(), public=True)
     return 0
 
 

@@ -7,9 +7,10 @@ plan's schema, and a key without one fails.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -37,7 +38,7 @@ LONG: dict[str, Any] = {
     "input": {"path": "long.csv", "layout": "long", "id": "id", "time": "hour", "variable": "kind", "value": "kwh"}
 }
 FOLDER: dict[str, Any] = {"input.path": "folder", "run": {}}
-MEMORY = {"run": {}}
+MEMORY: dict[str, Any] = {"run": {}}
 
 
 class Case(NamedTuple):
@@ -49,7 +50,7 @@ class Case(NamedTuple):
     #: what is said when it is refused
     refused: str = ""
     #: what else the plan says, before and after
-    given: dict[str, Any] = {}
+    given: Mapping[str, Any] = MappingProxyType({})
 
 
 DATA, GROUPS, FACTS = "published/data.csv", "private/groups.csv", "private/release.json"
@@ -65,7 +66,7 @@ KEYS: dict[str, Case] = {
     "input.variable": Case("sort", DATA, given=LONG),
     "input.value": Case("kw", DATA, given=LONG),
     "input.separator": Case(";", refused="cannot be used"),
-    "input.decimal": Case(",", refused="not a number"),
+    "input.decimal": Case(",", refused="holds text, not numbers"),
     "input.missing": Case("interpolate", DATA, given={"input.path": "gaps.csv", "input.missing": "drop"}),
     "input.resample": Case(4, DATA),
     "input.split": Case(2, GROUPS),
@@ -163,7 +164,7 @@ def test_a_key_changes_something_or_is_refused(base: Path, tmp_path: Path, key: 
     (tmp_path / "before").mkdir()
     (tmp_path / "after").mkdir()
     before, done = left(plan, base, tmp_path / "before")
-    assert plan["run"] != USUAL["run"] or "8 chunks of up to 17 records" in done
+    assert plan["run"] != USUAL["run"] or " chunks of 17 records" in done
     changed = with_key(plan, key, case.value)
     if case.refused:
         with pytest.raises(TsveilError, match=case.refused):

@@ -49,7 +49,8 @@ def test_memory_and_chunks_agree(tmp_path: Path, name: str, settings: dict[str, 
     table(values).write_csv(tmp_path / "in.csv")
     method = {"name": name, **settings}
     expected = contents(released(tmp_path, "memory", method, BLOCKS[kind], {}))
-    for out, running in {"one": {"engine": "local"}, "many": {"chunk": 17}}.items():
+    ways: dict[str, dict[str, Any]] = {"one": {"engine": "local"}, "many": {"chunk": 17}}
+    for out, running in ways.items():
         found = contents(released(tmp_path, out, method, BLOCKS[kind], running))
         assert [path for path in {**expected, **found} if expected.get(path) != found.get(path)] == []
 

@@ -142,7 +142,7 @@ def test_the_best_attack_comes_first() -> None:
     rows = np.random.default_rng(1).normal(size=(N, 4))
     data = Dataset.from_frame(pl.DataFrame(rows, schema=list("pqrs")), blocks={"a": list("pqrs")})
     release = tv.RankSwap(p=20).protect(data, seed=1)
-    card = release.evaluate()
+    card = tv.evaluate(release.original, release)
     text = seen(report(release, card, release.verify(), public=True))
     ways = sorted(card.by_known, key=lambda name: -card[name])
     places = [text.index(f"{card.meanings[name][0]} {name} ") for name in ways]
@@ -268,7 +268,10 @@ def test_carried_values_that_groups_give_away_are_counted_for_the_owner() -> Non
     release = tv.OptimalUnivariate(k=3).protect(data)
     found = given_away(release.attribute_disclosure())
     assert found == [GivenAway("pay", 2, 3, 3), GivenAway("ill", 1, 3, 0)]
-    texts = {public: report(release, release.evaluate(), release.verify(), public=public) for public in (True, False)}
+    texts = {
+        public: report(release, tv.evaluate(release.original, release), release.verify(), public=public)
+        for public in (True, False)
+    }
     assert "6 records are in groups that give pay away" in seen(texts[False])
     assert "give pay away" not in texts[True]
     assert "attribute_disclosure.csv" not in texts[True]
@@ -278,7 +281,7 @@ def test_a_rate_over_several_series_tells_how_far_it_goes() -> None:
     rng = np.random.default_rng(2)
     data = Dataset.from_arrays({name: rng.gamma(2, 1, (N, 8)).cumsum(axis=1) for name in ("load", "gas", "heat")})
     release = tv.MDAV(k=4).protect(data)
-    card = release.evaluate(models="fitting")
+    card = tv.evaluate(release.original, release, models="fitting")
     name, rate = card.best_attack
     text = seen(report(release, card, release.verify(), public=True)).replace("\N{NO-BREAK SPACE}", " ")
     assert max(card.by_known[name]) > rate + 1

@@ -9,6 +9,7 @@ import pytest
 
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.base import Status, Verdict
+from tsveil.measure.kp import IntervalCard
 from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.kp import KP
 from tsveil.release import Release
@@ -30,9 +31,15 @@ def release() -> Release:
     return replace(made, warnings=(*made.warnings, "PERSON-007 stands alone"))
 
 
+def card_of(made: Release) -> IntervalCard:
+    card = made.evaluate()
+    assert isinstance(card, IntervalCard)
+    return card
+
+
 def test_the_public_version_gives_nothing_away() -> None:
     made = release()
-    page = interval_report(made, made.evaluate(), made.verify(), public=True, title="Meters", source="secret.csv")
+    page = interval_report(made, card_of(made), made.verify(), public=True, title="Meters", source="secret.csv")
     for word in ("PERSON", "secret.csv", str(SEED), "Warnings", "highest risk", "#8a94a0"):
         assert word not in page.split("</style>")[1], word
     for word in (
@@ -50,7 +57,7 @@ def test_the_public_version_gives_nothing_away() -> None:
 
 def test_the_private_version_shows_what_its_owner_must_see() -> None:
     made = release()
-    page = interval_report(made, made.evaluate(), made.verify(), public=False, source="meters.csv")
+    page = interval_report(made, card_of(made), made.verify(), public=False, source="meters.csv")
     for word in (
         "PERSON-007 stands alone",
         "PERSON-999 was left out",
@@ -64,7 +71,7 @@ def test_the_private_version_shows_what_its_owner_must_see() -> None:
 
 def test_envelopes_without_patterns() -> None:
     made = KAnonymousEnvelopes(k=6).protect(release().original)
-    page = interval_report(made, made.evaluate(), made.verify(), public=False)
+    page = interval_report(made, card_of(made), made.verify(), public=False)
     assert "Pattern " not in page
     assert "Verified: 6-anonymity of envelopes" in page
 
@@ -73,7 +80,7 @@ def test_envelopes_without_patterns() -> None:
 def test_a_broken_promise_is_in_large_letters(public: bool) -> None:
     made = release()
     broken = Verdict(Status.VIOLATED, made.guarantee.words, "rows 3: witness of PERSON-003")
-    page = interval_report(made, made.evaluate(), broken, public=public)
+    page = interval_report(made, card_of(made), broken, public=public)
     assert "NOT VERIFIED: the guarantee is violated" in page
     assert ("witness of PERSON-003" in page) is not public
 
@@ -81,5 +88,5 @@ def test_a_broken_promise_is_in_large_letters(public: bool) -> None:
 def test_a_release_of_nothing() -> None:
     x = np.array([[2.0, 1.0], [4.0, 1.0], [3.0, 1.0], [5.0, 1.0], [1.0, 2.0]])
     made = KP(k=5, P=2).protect(Dataset.from_arrays({"load": x}))
-    page = interval_report(made, made.evaluate(), made.verify(), public=False)
+    page = interval_report(made, card_of(made), made.verify(), public=False)
     assert "nothing can be published" in page

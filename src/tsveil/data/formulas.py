@@ -80,11 +80,11 @@ def harmless_dataset(data: Dataset) -> Dataset:
 
 
 def with_names_of(like: Dataset, data: Dataset) -> Dataset:
-    """The data set with the names that the columns of other roles have in `like`."""
+    """The data set with the names that its blocks, and the columns of other roles, have in `like`."""
     others = data.others.rename(
         dict(zip(map(harmless, like.others.columns), like.others.columns, strict=True)), strict=False
     )
-    return replace(data, others=others, id=like.id, confidential=like.confidential)
+    return replace(data, blocks=like.blocks, others=others, id=like.id, confidential=like.confidential)
 
 
 def _block(block: Block, named_in_file: bool) -> Block:

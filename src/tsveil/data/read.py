@@ -126,8 +126,9 @@ def read(
     check_gap_options(missing, resample)
     _check_options(layout, separator, decimal, split)
     files = files_of(path)
-    before = [file.stat() for file in files if file.exists()]
-    if exceeds(files, bytes_of(memory)) and layout != "long":
+    large = exceeds(files, bytes_of(memory)) and layout != "long"
+    before = [_state(file) for file in files]
+    if large:
         later = {
             "time": time,
             "variable": variable,
@@ -147,9 +148,18 @@ def read(
     digest = _sha256(files)
     # The files were read twice, so they must be the same from before the first time until after the second.
     for file, then in zip(files, before, strict=True):
+        assert then is not None
         refuse_changed(f"{file.name} cannot be read", then, file.stat())
     origin = Origin(str(Path(path).absolute()), {name: value for name, value in given.items() if value}, digest)
     return data.from_files(origin)
+
+
+def _state(file: Path) -> os.stat_result | None:
+    """What the system knows of a file; nothing of one that reading will refuse."""
+    try:
+        return file.stat()
+    except (OSError, ValueError):
+        return None
 
 
 def _sha256(files: Sequence[Path]) -> str:
@@ -220,7 +230,7 @@ def exceeds(files: Sequence[Path], limit: int) -> bool:
             if file.suffix == ".parquet" and size * _WORKING > limit // 100:
                 table = pl.scan_parquet(file, glob=False)
                 size = 8 * len(table.collect_schema()) * int(table.select(pl.len()).collect().item())
-        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
             return False  # reading says what is wrong
         total += size
     return total * _WORKING > limit

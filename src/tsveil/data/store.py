@@ -140,10 +140,8 @@ class Folder(Store):
     array([0, 1, 2])
     """
 
-    def __init__(self, path: str | Path, owner: object = None) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        #: what removes the folder in the end, kept for as long as the store is
-        self.owner = owner
 
     @property
     def handle(self) -> str:

@@ -12,10 +12,12 @@ and runs everywhere by that: on data in memory and in chunks, on one machine and
 
 from __future__ import annotations
 
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -240,8 +242,9 @@ class Method(Parameters, ABC):
         if engine is None and scheduler is None and master is None and chunk is None and data.source is None:
             store, done = protect_in_memory(self, data, seed)
             return self.released(data, store, seed, done, Here())
-        owner = TemporaryDirectory(prefix="tsveil-")
-        folder = Folder(owner.name, owner)
+        folder = Folder(mkdtemp(prefix="tsveil-"))
+        # It holds all original values: it is gone when the release is, and when the work fails.
+        weakref.finalize(folder, rmtree, folder.path, ignore_errors=True)
         with chosen_engine(engine or "local", scheduler=scheduler, master=master) as running:
             done = protect_in_chunks(self, data, seed, folder, running, checked_chunk(chunk))
         # A cluster that was started here is gone; what is asked of the release later is done on this machine.

@@ -207,7 +207,7 @@ class Drawn:
 
 
 def _drawn(release: Release, name: str) -> Drawn:
-    if isinstance(release, Release):
+    if not release.envelopes:
         return Drawn(release.data.block(name), release.data.block(name))
     low, high = (np.full((release.original.n, release.lo.shape[1]), np.nan) for _ in range(2))
     low[release.rows], high[release.rows] = release.lo, release.hi

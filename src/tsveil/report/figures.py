@@ -21,6 +21,7 @@ from tsveil._types import Array, Indices
 from tsveil.attack._nearest import distinct_rows
 from tsveil.data.dataset import Block
 from tsveil.release import Release
+from tsveil.transform.scale import columns_in_range
 
 if TYPE_CHECKING:
     import altair as alt
@@ -89,6 +90,7 @@ def _records(count: int) -> str:
 
 def _spreads(original: Array, published: Array, group: Indices, sizes: Indices) -> Array:
     """How far the members of each group are from what is published for them, against its size: 0 means they are equal."""
+    original, published = columns_in_range(original, published)
     squares = ((original - published[group]) ** 2).mean(axis=1)
     away = np.sqrt(np.bincount(group, squares) / sizes)
     level = np.sqrt((published**2).mean(axis=1))

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from tsveil._types import Array, Indices
+from tsveil.attack.candidates import marks
 from tsveil.guarantee.base import Verdict
 from tsveil.measure.kp import MEANINGS, IntervalCard, value_loss
 from tsveil.release import Release
@@ -179,8 +180,9 @@ def pictures(release: Release, public: bool) -> Iterator[tuple[str, list[figures
     """A few groups: the envelope, for the owner with the curves inside it, and the most frequent pattern."""
     if not release.n:
         return
+    # Records of one envelope; of a release that was opened again nobody knows the groups.
     _, first, groups = np.unique(
-        release.groups[release.block.name][release.rows], return_index=True, return_inverse=True
+        marks(release.made[release.rows][:, : 2 * len(release.block)])[:, 0], return_index=True, return_inverse=True
     )
     sizes = np.bincount(groups)
     lo, hi = release.lo[first], release.hi[first]
