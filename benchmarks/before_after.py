@@ -6,8 +6,9 @@ CHECKOUT is another checkout of the project; without it this one is measured alo
 checkout's src as PYTHONPATH. The first process of each checkout is thrown away: it compiles kernels and leaves them in the cache. Then the
 two take turns, and who is first changes from round to round. CPU seconds are user and system time of all threads.
 
-    small     protect, evaluate and write 2,000 random walks of 12 points (MDAV, k = 5, refine = swap): the best of 5 after one such
-              call in the same process
+    small     protect and evaluate 2,000 random walks of 12 points (MDAV, k = 5, refine = swap): the best of 5 after one such call in
+              the same process
+    run       the same from a CSV file to a release folder with its reports, by `tsveil.run` of a plan: measured in the same way
     command   `tsveil run` of a plan on ../shared/data/smart_meter.csv, or on --file: the whole process
     large     `tsveil run --engine local` of 1,000,000 random walks of 24 points in Parquet files: the whole process, and its peak memory
 """
@@ -22,7 +23,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from inspect import signature
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -39,6 +39,17 @@ POINTS = 24
 #: records per input file
 ROWS = 500_000
 
+SMALL_PLAN = """
+seed = 7
+[input]
+path = "small.csv"
+[method]
+name = "mdav"
+k = 5
+refine = "swap"
+[output]
+folder = "small-release"
+"""
 LARGE_PLAN = """
 seed = 7
 [input]
@@ -75,26 +86,31 @@ def child(checkout: Path, command: list[str], cwd: Path) -> tuple[str, Used]:
 # -- what is measured ----------------------------------------------------------------------------------------------------
 
 
-def inside(folder: Path) -> None:
+def inside(folder: Path, what: str) -> None:
     """In a process of its own: the small data, once to get warm; the best of the further calls is told, and whose code it was."""
     import tsveil as tv
 
-    rng = np.random.default_rng(1)
-    data = tv.Dataset.from_arrays({"series": rng.normal(size=(2000, 12)).cumsum(axis=1)})
+    walks = np.random.default_rng(1).normal(size=(2000, 12)).cumsum(axis=1)
+    data, plan = tv.Dataset.from_arrays({"series": walks}), folder / "small.toml"
+    pl.DataFrame(walks, schema=[str(point) for point in range(12)]).write_csv(folder / "small.csv")
+    plan.write_text(SMALL_PLAN, encoding="utf-8")
+
+    def measure() -> None:
+        if what == "run":
+            tv.run(plan, overwrite=True)
+        else:
+            tv.evaluate(data, tv.MDAV(k=5, refine="swap").protect(data, seed=7))
+
     used = []
     for _ in range(1 + CALLS):
         start = time.process_time()
-        release = tv.MDAV(k=5, refine="swap").protect(data, seed=7)
-        if "card" in signature(release.write).parameters:  # version 0.1 measures and writes in two calls
-            release.write(folder / "small", card=tv.evaluate(data, release), overwrite=True)
-        else:
-            release.write(folder / "small", overwrite=True)
+        measure()
         used.append(time.process_time() - start)
     print(json.dumps({"cpu": min(used[1:]), "code": tv.__file__}))
 
 
-def small(checkout: Path, work: Path) -> Used:
-    text, used = child(checkout, [__file__, "--inside", str(work)], work)
+def small(checkout: Path, work: Path, what: str) -> Used:
+    text, used = child(checkout, [__file__, "--inside", str(work), "--what", what], work)
     told = json.loads(text)
     if not Path(told["code"]).is_relative_to(checkout):
         raise SystemExit(f"{told['code']} was measured instead of {checkout}")
@@ -171,9 +187,10 @@ def main() -> None:
     parser.add_argument("--file", type=Path, metavar="CSV", help="another file for `command`")
     parser.add_argument("--large", type=int, nargs="?", const=1_000_000, metavar="RECORDS", help="large data too")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--what", choices=["small", "run"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
-        inside(options.inside)
+        inside(options.inside, options.what)
         return
     checkouts = {"before": options.before.resolve()} if options.before else {}
     checkouts["this checkout"] = PROJECT
@@ -183,10 +200,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="tsveil-before-after-") as folder:
         work = Path(folder)
 
-        def run(checkout: Path) -> Used:
-            return small(checkout, work)
+        for what in ("small", "run"):
 
-        compared("small: 2,000 x 12", checkouts, options.rounds, run, run)
+            def run(checkout: Path, what: str = what) -> Used:
+                return small(checkout, work, what)
+
+            compared(f"{what}: 2,000 x 12", checkouts, options.rounds, run, run)
         if options.large:
             compare_large(checkouts, min(options.rounds, LARGE_ROUNDS), work, options.large)
         compare_command(checkouts, options.rounds, work, options.file)
