@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import naive_nlk as naive
 import tsveil as tv
-from naive_parts import parts_of
 from tsveil._types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.published import read_like
@@ -25,7 +24,6 @@ from tsveil.protect import nlk as module
 from tsveil.protect.microaggregation import TOGETHER
 from tsveil.protect.nlk import NLK, Made, first_clusters, nlk_study, represented, sorted_points
 from tsveil.protect.work import survey_of
-from tsveil.transform.normalise import normalised
 
 HEURISTICS: tuple[Any, ...] = ("auto", "stage1", "mth", "mil", "gpe", "peel")
 
@@ -605,49 +603,42 @@ def test_remarks_on_what_could_not_be_done() -> None:
     assert told(NLK(n=3, l=4, k=5, heuristic="stage1"), made | {"cuts undecided": 4}) == []
 
 
-def in_parts(data: tv.Dataset, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[tv.Release, list[Indices]]:
-    """A release in parts of about 25 series, and their records."""
-    columns = sum(map(len, data.blocks)) if settings.get("grouping") == "joint" else len(data.blocks[0])
-    monkeypatch.setattr(module, "WHOLE", 30 * columns)
-    monkeypatch.setattr(module, "CELLS", 25 * columns)
-    method = NLK(n=2, l=5, k=4, **settings)
-    release, ((_, parts), *_) = method.protect(data), parts_of(method, data)
+def in_pieces(data: tv.Dataset, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tv.Release:
+    """A release in pieces of two time points."""
+    monkeypatch.setattr(module, "WHOLE", 10)
+    for name in ("CELLS", "SPENT"):
+        monkeypatch.setattr(module, name, 2 * data.n * (len(data.blocks) if settings.get("grouping") == "joint" else 1))
+    release = NLK(n=2, l=5, k=4, **settings).protect(data, seed=1)
+    assert [unit.name for unit in release.contents.units][:2] == [
+        f"{n}, points {p}" for n in list(release.facts)[:1] for p in ("1 to 2", "3 to 4")
+    ]
     assert release.verify().holds
-    assert len(parts) == release.facts[next(iter(release.facts))]["parts"] == 4
-    return release, parts
+    assert any("divided over pieces of time" in warning for warning in release.warnings) == (
+        settings.get("heuristic") != "stage1"
+    )
+    return release
 
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)
-def test_many_series_are_clustered_in_parts_by_counting(heuristic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_series_are_clustered_in_pieces_of_time_by_counting(
+    heuristic: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = sine_series(100, 8, seed=3)
-    release, parts = in_parts(data, monkeypatch, heuristic=heuristic)
-    facts, name = release.facts["sine"], "peel" if heuristic == "auto" else heuristic
-    assert facts["heuristic"] == name
-    made = [
-        NLK(n=2, l=5, k=4)._made(sorted_points(data.values[rows][:, :, None]), name, "x", search=False)
-        for rows in parts
-    ]
-    for rows, one in zip(parts, made, strict=True):
-        assert np.array_equal(release.data.values[rows], one.published[:, :, 0])
-        assert naive.most_small_cells(one.published[:, :, 0], 4) <= (0 if heuristic == "stage1" else 2)
+    release = in_pieces(data, monkeypatch, heuristic=heuristic)
+    facts = release.facts["sine"]
+    assert facts["heuristic"] == ("peel" if heuristic == "auto" else heuristic)
+    # Over all pieces no series has more small cells than l - n - 1 = 2.
+    assert naive.most_small_cells(release.data.values, 4) <= (0 if heuristic == "stage1" else 2)
     assert facts["loss"] == pytest.approx(float(np.abs(release.data.values - data.values).sum()))
-    assert facts["cells peeled"] == sum(one.peeled for one in made)
-    assert facts["cuts accepted"] == sum(one.accepted for one in made)
     finding = find_violation(release.data.values, 2, 5, 4)
     assert finding.status == "holds"
     assert finding.searched == 0
 
 
-def test_points_of_several_dimensions_are_compared_on_the_scale_of_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_points_of_several_dimensions_are_clustered_in_pieces_too(monkeypatch: pytest.MonkeyPatch) -> None:
     x = random_series(100, 8, seed=1).values
     data = tv.Dataset.from_arrays({"a": 1000 * x, "b": x**2})
-    release, parts = in_parts(data, monkeypatch, grouping="joint")
-    cube = np.stack([data.block("a"), data.block("b")], axis=2)
-    compared = np.stack([normalised(data.block(name), "global") for name in ("a", "b")], axis=2)
-    for rows in parts:
-        one = NLK(n=2, l=5, k=4)._made(sorted_points(cube[rows], compared[rows]), "peel", "x", search=False)
-        assert np.array_equal(release.data.block("a")[rows], one.published[:, :, 0])
-        assert np.array_equal(release.data.block("b")[rows], one.published[:, :, 1])
+    assert in_pieces(data, monkeypatch, grouping="joint").facts["all blocks together"]["heuristic"] == "peel"
 
 
 @given(st.integers(0, 10**9), st.sampled_from(HEURISTICS))

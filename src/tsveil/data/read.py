@@ -139,7 +139,7 @@ def read(
         }
         data = _in_files(
             path, files, later | {"missing": None if missing == "refuse" else missing},
-            id=id, blocks=blocks, confidential=confidential, separator=separator, decimal=decimal,
+            id=id, blocks=blocks, confidential=confidential, separator=separator, decimal=decimal, layout=layout,
         )  # fmt: skip
     else:
         look = _looked_at(path, layout, id, blocks, confidential, time, variable, value, separator, decimal)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -264,17 +264,18 @@ def source_of(
     confidential: str | Sequence[str] = (),
     separator: str | None = None,
     decimal: str | None = None,
+    layout: Literal["wide"] | None = None,
 ) -> Source:
     """Files with a row per record as one source; what is not given is guessed from the first records. `name` is for messages."""
     problems = Problems(f"{name} cannot be used")
     parquet = [(str(file), (), 0, 0 if at else HEAD) for at, file in enumerate(files) if file.suffix == ".parquet"]
     _try(parquet, problems)
-    layout = Layout(format="parquet" if parquet else "csv")
+    shape = Layout(format="parquet" if parquet else "csv")
     frames: dict[Path, pl.DataFrame] = {}
     if not parquet:
         first = opened_table(files[0], separator, decimal)
-        layout = replace(layout, separator=first.separator, decimal=first.decimal)
-        frames = {file: csv_table(str(file), layout.separator, layout.decimal).frame for file in files}
+        shape = replace(shape, separator=first.separator, decimal=first.decimal)
+        frames = {file: csv_table(str(file), shape.separator, shape.decimal).frame for file in files}
     schemas = {file: dict(frames[file].schema if frames else pl.read_parquet_schema(file)) for file in files}
     _check_schemas(schemas, problems)
     problems.raise_if_any()
@@ -290,7 +291,7 @@ def source_of(
     if parquet and filled != files[0]:
         _try([(str(filled), (), 0, HEAD)], problems)
     head = frames[filled].head(HEAD) if frames else pl.scan_parquet(filled, glob=False).head(HEAD).collect()
-    data = _roles(filled, head, id, blocks, confidential, layout)
+    data = _roles(filled, head, id, blocks, confidential, shape, "wide" if blocks else layout)
     for column in data.columns:
         kind = schemas[filled][column]
         if not kind.is_numeric():
@@ -340,11 +341,16 @@ def _check_schemas(schemas: Mapping[Path, Mapping[str, pl.DataType]], problems: 
 
 def _roles(
     file: Path, head: pl.DataFrame, id: str | None, blocks: Mapping[str, BlockSpec] | None,
-    confidential: str | Sequence[str], layout: Layout,
+    confidential: str | Sequence[str], layout: Layout, wide: Literal["wide"] | None,
 ) -> Dataset:  # fmt: skip
     """The first records, with their roles."""
     carried = [confidential] if isinstance(confidential, str) else list(confidential)
-    found = guess(head, layout="wide", id=id, confidential=carried)
+    found = guess(head, layout=wide, id=id, confidential=carried)
+    if found.layout == "long":
+        raise InputError(
+            f"{file.name} looks like a table with a row per record and time, which is read at once, and it does not fit into the memory "
+            "allowed\n  options: allow more memory, or layout='wide' if each row is a record of its own"
+        )
     if blocks and id is None and found.id in columns_of(blocks, head.columns):
         found = replace(found, id=None)
     specs: Mapping[str, BlockSpec] = blocks or {

@@ -89,7 +89,7 @@ def interval_report(
         "patterns": release.words is not None,
         # Warnings and notes may name records; they are for the owner.
         "warnings": [] if public else list(release.warnings),
-        "notes": [*([] if public else release.original.notes), *assessment.sampled(release)],
+        "notes": [*([] if public else release.original.notes), *_attacked(card), *assessment.sampled(release)],
         "riskiest": [] if public else _riskiest(card),
         "untested": _untested(release),
     }
@@ -108,6 +108,12 @@ def _linkages(card: IntervalCard) -> list[Linkage]:
         for name in card.links
     ]
     return sorted(found, key=lambda linkage: -linkage.rate)
+
+
+def _attacked(card: IntervalCard) -> list[str]:
+    """A sentence about the records that were attacked, if they are a sample."""
+    targets = card.options.get("targets", "all records")
+    return [] if targets == "all records" else [f"Records attacked: {targets}."]
 
 
 def _untested(release: Release) -> list[str]:
@@ -166,7 +172,7 @@ def _risk_figure(card: IntervalCard, public: bool) -> figures.Figure | None:
 def _riskiest(card: IntervalCard) -> list[dict[str, Any]]:
     chances = [name for name in card.per_record.columns if name.startswith("linked_by_")]
     first = (
-        card.per_record.sort(chances[-1:], descending=True, maintain_order=True).head(LISTED)
+        card.per_record.drop_nans(chances).sort(chances[-1:], descending=True, maintain_order=True).head(LISTED)
         if chances
         else card.per_record.clear()
     )
