@@ -43,7 +43,7 @@ def sums(x: Array, scale: Sequence[Any], how: How) -> list[Any]:
 
 
 def completed(scale: Sequence[Any], found: Sequence[Sequence[Any]], count: int) -> list[Any]:
-    """The scale with its mean, or with its deviation, from the sums of all pieces over so many values."""
+    """The scale with its mean, or with its deviation, from the sums of all pieces and the number of their values."""
     high, low = (np.asarray(np.sum([one[half] for one in found], axis=0, dtype=np.int64)) for half in (0, 1))
     total = exact_total(high, low)
     if len(scale) == 2:

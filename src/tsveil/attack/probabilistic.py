@@ -218,7 +218,7 @@ def probabilistic_rounds(
 
 
 def models_by_count(total: Indices, counts: Sequence[int], pairs: int) -> dict[int, FellegiSunter]:
-    """The models of the first so many columns, from the number of pairs with each pattern of all columns."""
+    """The models of the first columns, for each number of them, from the number of pairs with each pattern of all columns."""
     return {count: fellegi_sunter(total.reshape(-1, 1 << count).sum(axis=0), 1 / math.sqrt(pairs)) for count in counts}
 
 

@@ -20,7 +20,7 @@ from tsveil.data.source import Source
 from tsveil.data.store import Memory, Store
 from tsveil.errors import EngineError
 
-#: values that are published in one file, and values of each file where there are more, of at least so many records
+#: values that are published in one file; where there are more, values of each file, and the fewest records of one
 ONE_FILE, FILE_VALUES, FILE_ROWS = 2**24, 2**22, 4096
 
 

@@ -261,7 +261,7 @@ def interval_card(
     targets: int | None = None,
     homogeneous: Mapping[str, tuple[int, int]] | None = None,
 ) -> IntervalCard:
-    """The same for a release in pieces (`Piece.save`) of n series of so many points; the table of single records has no ids.
+    """The same for a release in pieces (`Piece.save`) of n series of `points` points each; the table of single records has no ids.
 
     `words` says whether records are published with patterns, `homogeneous` which carried values classes have in common.
     """
