@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install -qq
 
-.PHONY: demo test check bench faults docs fuzz coverage mutation lock licences sbom clean
+.PHONY: demo test check bench exhaustive faults docs fuzz coverage mutation lock licences sbom clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -19,6 +19,10 @@ check: .venv/.test
 
 bench: .venv/.bench
 	@$(BIN)/python benchmarks/run.py
+
+# Cases of which the suite runs a few hundred.
+exhaustive: .venv/.test
+	@TSVEIL_CASES=10000 $(BIN)/python -m pytest -n auto tests/protect/test_persons.py
 
 # The kill tests with 70 kills each instead of 3 to 13.
 faults: .venv/.test

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 import tsveil as tv
-from tsveil._types import Array
+from tsveil.core.types import Array
 
 
 def people(n: int, columns: int, seed: int = 0) -> Array:
@@ -59,24 +59,24 @@ def fine_probabilistic(n: int, columns: int) -> Callable[[], object]:
 
 
 def alignment(n: int, columns: int) -> Callable[[], object]:
-    from tsveil.attack.alignment import alignment_prefixes
+    from tsveil.attack.alignment import alignment
 
     x = people(n, columns)
-    return partial(alignment_prefixes, dataset(x), dataset(grouped(x, 50)))
+    return partial(alignment, dataset(x), dataset(grouped(x, 50)))
 
 
 def runs(n: int, columns: int) -> Callable[[], object]:
-    from tsveil.attack.alignment import alignment_prefixes
+    from tsveil.attack.alignment import alignment
 
     x = people(n, columns)
-    return partial(alignment_prefixes, dataset(x), dataset(grouped(x, 50)), align="runs", k=50)
+    return partial(alignment, dataset(x), dataset(grouped(x, 50)), align="runs", k=50)
 
 
 def rank_swap(n: int, columns: int) -> Callable[[], object]:
-    from tsveil.attack.rank_swap import rank_swap_prefixes
+    from tsveil.attack.rank_swap import rank_swap
 
     x = people(n, columns)
-    return partial(rank_swap_prefixes, dataset(x), dataset(swapped(x, 5.0)), p=5.0)
+    return partial(rank_swap, dataset(x), dataset(swapped(x, 5.0)), p=5.0)
 
 
 def union(n: int, columns: int) -> Callable[[], object]:
@@ -87,10 +87,10 @@ def union(n: int, columns: int) -> Callable[[], object]:
 
 
 def distance(n: int, columns: int) -> Callable[[], object]:
-    from tsveil.attack.distance import distance_prefixes
+    from tsveil.attack.distance import distance
 
     x = people(n, columns)
-    return partial(distance_prefixes, dataset(x), dataset(swapped(x, 5.0)))
+    return partial(distance, dataset(x), dataset(swapped(x, 5.0)))
 
 
 def blocking(n: int, columns: int) -> Callable[[], object]:

@@ -118,7 +118,7 @@ def small(checkout: Path, work: Path, what: str) -> Used:
 
 
 def tsveil(checkout: Path, work: Path, *words: str) -> Used:
-    return child(checkout, ["-m", "tsveil.cli", *words], work)[1]
+    return child(checkout, ["-m", "tsveil", *words], work)[1]
 
 
 def write_walks(folder: Path, n: int) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil.core.types import Array
 from tsveil.measure.forecast import MODELS
 
 TARGET = 1 / 5

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from tsveil.data.dataset import Dataset
-from tsveil.measure.kp import pattern_loss
+from tsveil.measure.envelope_loss import pattern_loss
 from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.intervals import IntervalMethod
 from tsveil.protect.kp import KP

@@ -40,7 +40,7 @@ def main() -> None:
         run = [
             sys.executable,
             "-m",
-            "tsveil.cli",
+            "tsveil",
             "protect",
             str(file),
             "--out",
@@ -54,7 +54,7 @@ def main() -> None:
         for name in ("first", "second", "third"):
             wall, cpu, memory = measured(run)
             print(f"| {name} | {wall:.2f} | {cpu:.2f} | {memory:.0f} |")
-        wall, cpu, memory = measured([sys.executable, "-m", "tsveil.cli", "--help"])
+        wall, cpu, memory = measured([sys.executable, "-m", "tsveil", "--help"])
         print(f"| `tsveil --help` | {wall:.2f} | {cpu:.2f} | {memory:.0f} |")
 
 

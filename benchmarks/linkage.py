@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 import tsveil as tv
-from tsveil._types import Array
+from tsveil.core.types import Array
 
 
 def made(kind: str, n: int) -> Array:

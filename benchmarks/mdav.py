@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from tsveil._kernels.mdav import fused_groups
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 from tsveil.engine.local import cores
 from tsveil.protect._mdav_exact import exact_groups, running_sum
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 import tsveil as tv
-from tsveil._types import Array
+from tsveil.core.types import Array
 from tsveil.protect.base import Method
 from tsveil.protect.mic1d import Mic1D
 from tsveil.protect.projected import Projected

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array
+from tsveil.core.types import Array
 from tsveil.data.synthetic import random_series, sine_series
 from tsveil.guarantee.nlk import find_violation
 from tsveil.measure.nlk import identification

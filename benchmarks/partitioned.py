@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 import tsveil as tv
-from tsveil._types import Array
+from tsveil.core.types import Array
 from tsveil.protect.mdav import MDAV
 
 

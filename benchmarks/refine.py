@@ -17,12 +17,13 @@ import numpy as np
 import polars as pl
 
 import tsveil as tv
-from tsveil._types import Array
-from tsveil.attack.distance import distance_prefixes
+from tsveil.attack.distance import distance as by_distance
 from tsveil.attack.series import series
+from tsveil.core.types import Array
 from tsveil.measure.sse import sse_share
 from tsveil.protect.mdav import MDAV
-from tsveil.release import Release
+from tsveil.release.release import Release
+from tsveil.reproduce.microdata import rounds
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 #: Mortazavi, Jalili, Gohargazi 2013, IMHM, k = 3, 5, 10; their EIA has another number of columns
@@ -73,7 +74,7 @@ def casc(seconds: float) -> None:
 
 
 def links(data: tv.Dataset, release: Release) -> tuple[float, float]:
-    rates = [linked.rate for linked in distance_prefixes(data, release)]
+    rates = [linked.rate for linked in rounds(by_distance, data, release)]
     return rates[-1], float(np.mean(rates))
 
 

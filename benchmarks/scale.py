@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 import tsveil as tv
-from tsveil.plan import Input, Output, Plan
+from tsveil.plan.plan import Input, Output, Plan
 
 FIRST = 100_000
 POINTS = 24

@@ -36,7 +36,7 @@ class Server:
         command = [
             sys.executable,
             "-m",
-            "tsveil.cli",
+            "tsveil",
             "web",
             "--demo",
             "--no-browser",

@@ -1,8 +1,8 @@
 """Makes the documentation site: `make docs`, or `python docs/make.py [SITE]`.
 
-Pages written by hand stand in docs/; the README is the first page. Pages that follow from the code (a page per method and per
-attack, the reference of all public names) are made here from the registry and from docstrings and are not kept in the repository, so they cannot
-be out of date. Everything is put together in build/docs and built by zensical in strict mode; the site opens from disk and loads
+Pages written by hand stand in docs/; the README is the first page. Pages that follow from the code (one for each method, promise, attack,
+measure and distance, and the reference of all public names) are made here from the registries and from docstrings and are not kept in the
+repository, so they cannot be out of date. Everything is put together in build/docs and built by zensical in strict mode; the site opens from disk and loads
 nothing from elsewhere.
 """
 
@@ -18,21 +18,27 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import tsveil as tv
-from tsveil.attack.fits import ATTACKS
+from tsveil.attack.base import Attack, Shape
+from tsveil.attack.pieces import Columns
+from tsveil.core.declared import Declared
+from tsveil.core.params import Parameter
+from tsveil.core.registry import ATTACKS, DISTANCES, MEASURES, METHODS, PROMISES, Registry
+from tsveil.core.technique import named
+from tsveil.distance.base import Distance
+from tsveil.guarantee.base import Promise
+from tsveil.measure.base import Measure
 from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
-from tsveil.registry import ALL_METHODS
-from tsveil.technique import named
 
 ROOT = Path(__file__).resolve().parents[1]
 
 #: the navigation: title of a section -> its pages in order; pages of docs/ that are not named here follow under "More"
 SECTIONS: dict[str, list[str]] = {
     "Tutorials": ["tutorials/steward.md", "tutorials/researcher.md", "tutorials/engineer.md"],
-    "Guides": ["report.md", "adding-a-method.md", "studies.md", "web.md", "scale.md"],
+    "Guides": ["report.md", "verdict.md", "extending.md", "studies.md", "web.md", "scale.md"],
     "Background": ["mathematics.md", "benchmarks.md", "reproduction.md", "less-loss.md", "security.md", "hardening.md"],
 }
 
@@ -58,7 +64,7 @@ def pages() -> Pages:
     found = {place: _linked(ROOT / source) for source, place in ELSEWHERE.items()}
     for file in sorted((ROOT / "docs").rglob("*.md")):
         found[file.relative_to(ROOT / "docs").as_posix()] = _linked(file)
-    found |= method_pages() | attack_pages() | api_pages()
+    found |= kind_pages() | api_pages()
     decisions = {place: _title(text) for place, text in found.items() if place.startswith("decisions/")}
     found["decisions/index.md"] = _table(
         "Decisions",
@@ -112,115 +118,192 @@ def _table(title: str, words: str, head: Sequence[str], rows: Sequence[Sequence[
     return "\n".join([f"# {title}\n", f"{words}\n", line(head), line(["---"] * len(head)), *map(line, rows), ""])
 
 
-# -- from the registry ------------------------------------------------------------------------------------------------
+# -- from the registries ----------------------------------------------------------------------------------------------
 
 
-def method_pages() -> Pages:
-    """A page per method, and the list of them."""
-    made = {f"methods/{name}.md": _method_page(method) for name, method in ALL_METHODS.items()}
-    rows = [
-        (f"[{name}]({name}.md)", method.summary, method.techniques[0], " and ".join(sorted(method.takes)))
-        for name, method in ALL_METHODS.items()
-    ]
-    words = "Every protection method, from the registry; `tsveil methods` prints the same. Methods of other packages that are installed are listed too."
-    made["methods/index.md"] = _table("Methods", words, ("Method", "What it does", "ISO/IEC 20889", "For"), rows)
+class Chapter(NamedTuple):
+    """What the pages of one kind have of their own."""
+
+    registry: Registry
+    #: what stands above the list
+    words: str
+    #: facts below the title of a page: what, and its value
+    facts: Callable[[Any], dict[str, str]]
+    #: how it is asked for: where, the language of the block, and what is typed
+    usage: Callable[[Any], list[tuple[str, str, str]]]
+    #: what stands at the end of a page
+    ending: Callable[[Any], list[str]] = lambda one: []
+
+
+def kind_pages() -> Pages:
+    """A page for each method, promise, attack, measure and distance, and a list of each kind."""
+    made: Pages = {}
+    for chapter in CHAPTERS:
+        folder = f"{chapter.registry.kind}s"
+        rows = [(f"[{name}]({name}.md)", one.summary, one.origin()) for name, one in chapter.registry.items()]
+        words = f"{chapter.words} `tsveil {folder}` prints the same. Those of other packages that are installed are listed too."
+        made[f"{folder}/index.md"] = _table(folder.title(), words, ("Name", "What it does", "Source"), rows)
+        for name, one in chapter.registry.items():
+            made[f"{folder}/{name}.md"] = _kind_page(chapter, one)
+    made["attacks/index.md"] += "\n" + _other_attacks(made)
     return made
 
 
-def _method_page(method: type[Method] | type[IntervalMethod]) -> str:
-    made, kind = method(), method.__name__
-    title, _, rest = (inspect.getdoc(inspect.getmodule(method)) or method.summary).partition("\n")
-    public = "tv." * (kind in tv.__all__)
-    parameters = [
-        f"| `{p.name}` | `{p.default!r}` | {p.doc} | {p.words} |".replace(" | | ", " | ") for p in method.parameters()
+def _kind_page(chapter: Chapter, one: type[Declared]) -> str:
+    title, _, rest = (inspect.getdoc(inspect.getmodule(one)) or one.summary).partition("\n")
+    lines = [f"# {one.name}\n", f"{title}\n"]
+    facts = {"In short": f"{one.summary}", **chapter.facts(one), "Source": one.reference}
+    lines += [*(f"- **{what}**: {value}" for what, value in facts.items() if value), ""]
+    for where, language, text in chapter.usage(one):
+        typed = (f"    {line}" for line in text.splitlines())
+        lines += [f'=== "{where}"\n', f"    ```{language}", *typed, "    ```\n"]
+    if parameters := one.parameters():
+        lines += ["## Parameters\n", "| parameter | default | meaning | accepts |", "| --- | --- | --- | --- |"]
+        lines += [f"| `{p.name}` | `{p.default!r}` | {p.doc} | {p.words} |" for p in parameters] + [""]
+    lines += ["## How it works\n", markdown(rest)] if rest.strip() else []
+    own = inspect.getdoc(one) or ""
+    lines += ["## Example\n", markdown(own)] if ">>>" in own and ">>>" not in rest else []
+    return "\n".join([*lines, *chapter.ending(one)])
+
+
+def _public(one: type[Declared]) -> str:
+    return "tv." * (one.__name__ in tv.__all__) + one.__name__
+
+
+def _shown(one: type[Declared], most: int = 2) -> list[Parameter]:
+    """The parameters that an example gives."""
+    return [p for p in one.parameters() if p.default is not None][:most]
+
+
+def _arguments(one: type[Declared], most: int = 2) -> str:
+    return ", ".join(f"{p.name}={p.default!r}" for p in _shown(one, most))
+
+
+def _method_facts(one: type[Method]) -> dict[str, str]:
+    attacks = [f"[{attack.name}](../attacks/{attack.name}.md)" for attack in ATTACKS.values() if _fits(attack, one)]
+    return {
+        "Protects": " and ".join(sorted(one.takes)),
+        "Technique (ISO/IEC 20889)": named(one.techniques),
+        "Attacks that fit it": ", ".join(attacks) if "attributes" in one.takes else "",
+    }
+
+
+def _method_usage(one: type[Method]) -> list[tuple[str, str, str]]:
+    options = " ".join(f"--{p.name} {p.default}" for p in _shown(one))
+    plan = [f'[method]\nname = "{one.name}"', *(f"{p.name} = {_toml(p.default)}" for p in _shown(one))]
+    return [
+        ("Command line", "bash", f"tsveil protect meters.csv --out release --method {one.name} {options}".rstrip()),
+        ("Plan", "toml", "\n".join(plan)),
+        ("Python", "python", f"{_public(one)}({_arguments(one)}).protect(data)"),
     ]
-    shown = [p for p in method.parameters() if p.default is not None][:2]
-    options = " ".join(f"--{p.name} {p.default}" for p in shown)
-    arguments = ", ".join(f"{p.name}={p.default!r}" for p in shown)
-    attacks = [
-        f"[{attack.name}](../attacks/{attack.name}.md)"
-        for attack in ATTACKS.values()
-        if attack.methods is None or method.name in attack.methods
-    ]
-    facts = [
-        f"- **Protects**: {' and '.join(sorted(method.takes))}",
-        f"- **Technique** (ISO/IEC 20889): {named(method.techniques)}",
-        f"- **Source**: {method.reference}",
-    ]
-    if "attributes" in method.takes and issubclass(method, Method):
-        facts.append(f"- **Attacks that fit it**: {', '.join(attacks)}")
-    return "\n".join(
-        [
-            f"# {method.name}\n",
-            f"{title}\n",
-            *facts,
-            "",
-            '=== "Command line"\n',
-            "    ```bash",
-            f"    tsveil protect meters.csv --out release --method {method.name} {options}",
-            "    ```\n",
-            '=== "Plan"\n',
-            "    ```toml",
-            "    [method]",
-            f'    name = "{method.name}"',
-            *(f"    {p.name} = {_toml(p.default)}" for p in shown),
-            "    ```\n",
-            '=== "Python"\n',
-            "    ```python",
-            f"    {public}{kind}({arguments}).protect(data)",
-            "    ```\n",
-            "## Parameters\n",
-            "| parameter | default | meaning | accepts |",
-            "| --- | --- | --- | --- |",
-            *parameters,
-            "",
-            "## How it works\n",
-            markdown(rest),
-            ""
-            if not isinstance(made, IntervalMethod)
-            else "It publishes intervals; [`query`](../api/Queries.md) asks them.\n",
-        ]
-    )
+
+
+def _method_ending(one: type[Method]) -> list[str]:
+    return ["It publishes intervals; [`query`](../api/Queries.md) asks them.\n"] * issubclass(one, IntervalMethod)
 
 
 def _toml(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def attack_pages() -> Pages:
-    """A page per attack: those that are chosen by method, and the others."""
-    made: Pages = {}
+def _fits(attack: type[Attack], method: type[Method]) -> bool:
+    """Whether an attack is run on releases of a method: on single columns, where methods leave most behind."""
+    if attack.trace is None:
+        return attack.usual and ("series" if attack.of_series else "attributes") in method.takes
+    columns = Shape(100, [Columns("a", ("a",)), Columns("b", ("b",))])
+    return any(isinstance(trace, attack.trace) for trace in method().traces(columns) or ())
+
+
+def _promise_facts(one: type[Promise]) -> dict[str, str]:
+    promise = one()
+    return {
+        "In plain words": one.plain_name(),
+        "The promise, with the defaults": promise.words,
+        "What it does not cover": promise.limits,
+    }
+
+
+def _promise_usage(one: type[Promise]) -> list[tuple[str, str, str]]:
+    if not one.claims:
+        return []
+    headline = one.headline or tuple(p.name for p in one.parameters()[:1])
+    values = ",".join(str(p.default) for p in one.parameters() if p.name in headline)
+    typed = f"tsveil verify published.csv --{one.option or one.name} {values}".rstrip()
+    given = ", ".join(f"{p.name}={p.default!r}" for p in one.parameters() if p.name in headline)
+    return [("Command line", "bash", typed), ("Python", "python", f"{_public(one)}({given}).verify(published)")]
+
+
+def _attack_facts(one: type[Attack]) -> dict[str, str]:
+    fits = [f"[{m}](../methods/{m}.md)" for m, method in METHODS.items() if one.trace and _fits(one, method)]
+    return {"Figure": f"{one.figure}, {one.plain}", "Knows": one.rung, "Made for": ", ".join(fits) or "any method"}
+
+
+def _attack_usage(one: type[Attack]) -> list[tuple[str, str, str]]:
+    return [("Command line", "bash", f"tsveil attack original.csv released.csv --method {one.name}")]
+
+
+def _attack_ending(one: type[Attack]) -> list[str]:
+    public = one.name in tv.attack.__all__
+    function = getattr(tv.attack, one.name) if public else one.links
+    return ["## Call\n", *_function(f"tv.attack.{one.name}" if public else f"{one.__name__}().links", function)]
+
+
+def _other_attacks(made: Pages) -> str:
+    """Pages of the public attacks that no score card has, and the list of them."""
     rows = []
-    for name in [*ATTACKS, *(name for name in tv.attack.__all__ if name not in ATTACKS)]:
-        function = ATTACKS[name].function if name in ATTACKS else getattr(tv.attack, name)
-        title, _, rest = (inspect.getdoc(inspect.getmodule(function)) or "").partition("\n")
-        facts = []
-        if name in ATTACKS:
-            attack = ATTACKS[name]
-            fits = [f"[{m}](../methods/{m}.md)" for m in ALL_METHODS if attack.methods and m in attack.methods]
-            facts = [
-                f"- **Figure**: {attack.figure}, {attack.title}. {attack.sentence}",
-                f"- **Made for**: {', '.join(fits) or 'any method'}",
-                f"- **Source**: {attack.reference}",
-                "",
-            ]
-        made[f"attacks/{name}.md"] = "\n".join(
-            [
-                f"# {name}\n",
-                f"{title}\n",
-                *facts,
-                markdown(rest),
-                "## Call\n",
-                *_function(f"tv.attack.{name}", function),
-            ]
-        )
-        rows.append((f"[{name}]({name}.md)", title))
-    words = (
-        "A release is as good as the best attack on it. The first ones are chosen by the method that made a release; a release of unknown "
-        "making gets them all."
-    )
-    made["attacks/index.md"] = _table("Attacks", words, ("Attack", "What it does"), rows)
-    return made
+    for name in tv.attack.__all__:
+        if name not in ATTACKS:
+            function = getattr(tv.attack, name)
+            title, _, rest = (inspect.getdoc(inspect.getmodule(function)) or "").partition("\n")
+            call = _function(f"tv.attack.{name}", function)
+            made[f"attacks/{name}.md"] = "\n".join([f"# {name}\n", f"{title}\n", markdown(rest), "## Call\n", *call])
+            rows.append((f"[{name}]({name}.md)", title))
+    return "#" + _table("Functions", "Attacks that are called by themselves.", ("Function", "What it does"), rows)
+
+
+def _measure_facts(one: type[Measure]) -> dict[str, str]:
+    return {"For": " and ".join(one.kinds)}
+
+
+def _measure_usage(one: type[Measure]) -> list[tuple[str, str, str]]:
+    settings = "".join(f'"{p.name}": {p.default!r}' for p in _shown(one, 1))
+    return [("Python", "python", f'tv.evaluate(data, release, measures={{"{one.name}": {{{settings}}}}})')]
+
+
+def _measure_ending(one: type[Measure]) -> list[str]:
+    rows = [(f"`{figure}`", *meaning) for figure, meaning in one.meanings.items()]
+    return ["#" + _table("Figures", "What it puts on a score card.", ("Figure", "Title", "Unit", "What it says"), rows)]
+
+
+def _distance_facts(one: type[Distance]) -> dict[str, str]:
+    uses = "groups of similar records, and linkage" if one.embeds() else "linkage"
+    return {"In plain words": one.plain_name(), "For": uses, "Needs": f"it {one.needs}" if one.fewest else ""}
+
+
+def _distance_usage(one: type[Distance]) -> list[tuple[str, str, str]]:
+    command = f"tsveil protect meters.csv --out release --distance {one.name}"
+    return [
+        *([("Command line", "bash", command)] if one.embeds() else []),
+        ("Python", "python", f'tv.attack.series(original, released, distance="{one.name}")'),
+    ]
+
+
+CHAPTERS = (
+    Chapter(METHODS, "Every protection method, from the registry.", _method_facts, _method_usage, _method_ending),
+    Chapter(PROMISES, "What releases promise, and verifiers check.", _promise_facts, _promise_usage),
+    Chapter(
+        ATTACKS,
+        "A release is as good as the best attack on it. Which ones are run depends on what its method leaves behind; a release of unknown making "
+        "gets them all.",
+        _attack_facts,
+        _attack_usage,
+        _attack_ending,
+    ),
+    Chapter(
+        MEASURES, "What is measured of every release that it fits.", _measure_facts, _measure_usage, _measure_ending
+    ),
+    Chapter(DISTANCES, "What makes two series similar.", _distance_facts, _distance_usage),
+)
 
 
 # -- from docstrings --------------------------------------------------------------------------------------------------
@@ -232,7 +315,7 @@ def api_pages() -> Pages:
     rows = []
     for name in sorted(tv.__all__, key=str.lower):
         thing = getattr(tv, name)
-        if inspect.isclass(thing) and issubclass(thing, Method | IntervalMethod):
+        if inspect.isclass(thing) and issubclass(thing, Method):
             rows.append((f"[{name}](../methods/{thing.name}.md)", _first(thing)))
         elif isinstance(thing, str):
             rows.append((f"`{name}`", "The version of the package, a text."))
@@ -395,8 +478,7 @@ def navigation(found: Pages) -> list[dict[str, Any]]:
         sections.append({title: [{_title(found[place]): place} for place in there]})
         placed |= set(there)
     for title, folder in (
-        ("Methods", "methods"),
-        ("Attacks", "attacks"),
+        *((f"{chapter.registry.kind}s".title(), f"{chapter.registry.kind}s") for chapter in CHAPTERS),
         ("Reference", "api"),
         ("Decisions", "decisions"),
     ):

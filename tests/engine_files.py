@@ -15,15 +15,16 @@ import pytest
 
 import tsveil as tv
 from release_folders import contents
-from tsveil._types import Array
+from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.data.source import Source
-from tsveil.plan import Evaluation, Input, Outcome, Output, Plan, Running
+from tsveil.plan.plan import Evaluation, Input, Output, Plan, Running
 from tsveil.protect import work
 from tsveil.protect.base import Method
 from tsveil.protect.partition import Unit
-from tsveil.release import Release
-from tsveil.reopened import reopened
+from tsveil.release.publish import Outcome
+from tsveil.release.release import Release
+from tsveil.release.reopen import reopened
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -90,7 +91,7 @@ def protect_files(
         input=Input(path=str(path), **roles),
         method={"name": method.name, **{name: value for name, value in method.settings().items() if value is not None}},
         output=Output(folder=str(out)),
-        evaluate=Evaluation(people=targets),
+        evaluate=Evaluation(targets=targets),
         run=Running() if engine is None else Running(memory=str(TINY), chunk=chunk),
         seed=seed,
     )

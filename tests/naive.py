@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 
 
 def squared_distances(Z: Array, point: Array) -> Array:

@@ -6,13 +6,15 @@ import itertools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 import tsveil as tv
-from tsveil._types import Array
+from tsveil.attack.links import Links
+from tsveil.core.types import Array
 
 Record = Sequence[float]
 
@@ -202,6 +204,27 @@ def guessing(n: int, m: int) -> dict[int, float]:
 
 
 # -- data for the tests -----------------------------------------------------------------------------------------------
+
+
+def rounds(
+    attack: Callable[..., Links], original: tv.Dataset, released: Any, counts: Sequence[int] | None = None, **more: Any
+) -> list[Links]:
+    """The links with the first 1, 2, ..., all known attributes, or these numbers of them."""
+    every = range(1, len(original.columns) + 1) if counts is None else counts
+    return [attack(original, released, known=original.columns[:count], **more) for count in every]
+
+
+def block_rounds(
+    original: tv.Dataset, released: Any, counts: Sequence[int] | None = None, projection: str = "best", **more: Any
+) -> list[Links]:
+    """The projected linkage with the first 1, 2, ... blocks known, by the projection that is best over all rounds."""
+    ends = np.cumsum([len(block) for block in original.blocks]).tolist()
+    wanted = ends if counts is None else [ends[count - 1] for count in counts]
+    tried = [
+        rounds(tv.attack.projected, original, released, wanted, projection=how, **more)
+        for how in (("pcp", "zscores") if projection == "best" else (projection,))
+    ]
+    return max(tried, key=lambda found: sum(links.correct for links in found))
 
 
 def dataset(x: Array, ids: Sequence[str] | None = None, blocks: Sequence[int] | None = None) -> tv.Dataset:

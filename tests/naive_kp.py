@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil.core.types import Array
 
 Row = Sequence[float]
 

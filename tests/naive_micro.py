@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 
 Groups = list[list[int]]
 

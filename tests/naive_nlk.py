@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from tsveil._types import AnyArray, Array, Indices
+from tsveil.core.types import AnyArray, Array, Indices
 
 
 def clusters(Y: AnyArray) -> list[list[frozenset[int]]]:

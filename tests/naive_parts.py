@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tsveil._types import Indices
+from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
 from tsveil.protect import envelopes, kp, mdav, nlk, noise, projected, rank_swap, univariate, vmdav
 from tsveil.protect.base import Method

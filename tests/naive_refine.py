@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 
 
 def sse(Z: Array, groups: Indices) -> float:

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil.core.types import Array
 
 Series = Sequence[float]
 

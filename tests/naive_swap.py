@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil.core.types import Array
 
 #: who swaps with whom -> the probability of it
 Chances = dict[tuple[int, ...], Fraction]

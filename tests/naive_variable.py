@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from naive import squared_distances
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 
 
 def vmdav(Z: Array, k: int, gamma: float) -> Indices:

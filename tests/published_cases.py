@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 
 import tsveil as tv
-from tsveil._types import Array
-from tsveil.registry import method
+from tsveil.core.registry import METHODS
+from tsveil.core.types import Array
 
 SEED = 7
 #: records, and those of the kind "many": exact MDAV and envelopes go another way from 2,000 and 1,000 records on
@@ -274,7 +274,7 @@ def data_hash(name: str) -> str:
 
 def released(case: Case, seed: int = SEED) -> Any:
     """The release of a case."""
-    return method(case.method, case.settings).protect(data_named(case.data), seed=seed)
+    return METHODS.make(case.method, case.settings).protect(data_named(case.data), seed=seed)
 
 
 def published_hash(case: Case, seed: int = SEED) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array
+from tsveil.core.types import Array
 from tsveil.data.pieces import stored
-from tsveil.plan import Input, Output, Plan, Running, run
-from tsveil.release import Release
+from tsveil.plan.plan import Input, Output, Plan, Running
+from tsveil.plan.run import run
+from tsveil.release.release import Release
 
 RECORDS = 123
 #: kind of data -> its blocks

@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 import tsveil as tv
+from tsveil.assess.summary import measured
 from tsveil.cli import main
-from tsveil.reopened import reopened
-from tsveil.study.measures import measured
+from tsveil.release.reopen import reopened
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -19,14 +20,15 @@ import pytest
 from click.testing import CliRunner
 
 import tsveil as tv
-from tsveil.attack.fits import ATTACKS
-from tsveil.cli import main, method_options
-from tsveil.plan import Plan
-from tsveil.registry import ALL_METHODS
+from tsveil.cli import main
+from tsveil.cli.arguments import method_parameters
+from tsveil.core.registry import ATTACKS, DISTANCES, MEASURES, METHODS, PROMISES
+from tsveil.plan.plan import Plan
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+KINDS = (METHODS, PROMISES, ATTACKS, MEASURES, DISTANCES)
 ROOT = Path(__file__).resolve().parents[1]
 WRITTEN = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 #: pages whose commands are run one after the other, as a reader would; on the others they are read only
@@ -80,8 +82,8 @@ def check_command(words: list[str]) -> None:
         if isinstance(parameter.type, click.Choice) and isinstance(value, str):
             assert value in parameter.type.choices, f"{command.name}: {value} is no {parameter.name}"
     if context.allow_extra_args:
-        known = {p.name for p in ALL_METHODS[str(given.get("name") or "mdav")].parameters()}
-        assert set(method_options(rest)) <= known, rest
+        known = {p.name for p in METHODS[str(given.get("name") or "mdav")].parameters()}
+        assert set(method_parameters(rest)) <= known, rest
     else:
         assert rest == []
 
@@ -101,9 +103,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @every_page
-def test_the_blocks_of_a_page_run(page: Path, place: Path) -> None:
+def test_the_blocks_of_a_page_run(page: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python blocks of a page share their names; on the pages that a reader follows, commands run between them."""
-    names: dict[str, Any] = {"__name__": "__main__"}
+    # A dataclass looks its annotations up in its module, so the page is one.
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)
+    names: dict[str, Any] = vars(module)
     for language, block in blocks(page.read_text(encoding="utf-8")):
         if language == "python":
             exec(compile(block, str(page), "exec"), names)
@@ -151,17 +156,22 @@ def test_every_public_name_is_documented() -> None:
         assert len(text.split()) > 20, name
 
 
-def test_every_method_and_attack_has_a_page() -> None:
-    methods, attacks = maker().method_pages(), maker().attack_pages()
-    assert set(methods) == {f"methods/{name}.md" for name in (*ALL_METHODS, "index")}
-    assert {f"attacks/{name}.md" for name in (*ATTACKS, *tv.attack.__all__, "index")} == set(attacks)
-    for name, method in ALL_METHODS.items():
-        page = methods[f"methods/{name}.md"]
-        for parameter in method.parameters():
-            assert f"| `{parameter.name}` | `{parameter.default!r}` | " in page
-        command = re.search(r"tsveil (protect .*)", page)
-        assert command is not None
-        check_command(shlex.split(command[1]))
+def test_everything_in_the_registries_has_a_page() -> None:
+    pages = maker().kind_pages()
+    expected = {f"{kind.kind}s/{name}.md" for kind in KINDS for name in (*kind, "index")}
+    assert set(pages) == expected | {f"attacks/{name}.md" for name in tv.attack.__all__}
+    for kind in KINDS:
+        for name, one in kind.items():
+            page = pages[f"{kind.kind}s/{name}.md"]
+            assert page.startswith(f"# {name}\n")
+            assert one.summary in page
+            assert one.reference in page
+            assert kind is not METHODS or ">>>" in page
+            for parameter in one.parameters():
+                assert f"| `{parameter.name}` | `{parameter.default!r}` | " in page
+            for words in commands(re.sub(r"^    ", "", page, flags=re.MULTILINE)):
+                check_command(words)
+    assert all(re.search(r"tsveil protect .*", pages[f"methods/{name}.md"]) for name in METHODS)
 
 
 def test_no_page_is_lost() -> None:
@@ -203,12 +213,32 @@ def test_a_broken_link_stops_the_build(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_link_to_a_file_that_is_no_page_becomes_its_name(tmp_path: Path) -> None:
-    page = ROOT / "docs" / "adding-a-method.md"
+    page = ROOT / "docs" / "extending.md"
     assert "](contributing.md)" in maker()._linked(page)
     readme = maker()._linked(ROOT / "README.md")
     assert "](images/before-after.svg)" in readme
     assert "](tutorials/steward.md)" in readme
     assert "](decisions/index.md)" in readme
+
+
+def test_the_page_on_extending_shows_the_package_of_the_tests() -> None:
+    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    for file in sorted((ROOT / "tests" / "plugin").glob("*.py")):
+        assert f"```python\n{file.read_text(encoding='utf-8')}```\n" in page, file.name
+    declared = (ROOT / "tests" / "plugin" / "pyproject.toml").read_text(encoding="utf-8")
+    assert f"```toml\n{declared}```\n" in page
+
+
+def test_twenty_questions_lead_to_files_in_every_folder() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("## Where would a change go?\n")[2].partition("\n## ")[0]
+    answers = re.findall(r"^\| .*\? \| (.*) \|$", section, flags=re.MULTILINE)
+    places = [place for answer in answers for place in re.findall(r"`(\w+/\w+\.py)`", answer)]
+    assert len(answers) == 20
+    assert [place for place in places if not (ROOT / "src" / "tsveil" / place).exists()] == []
+    folders = {folder.name for folder in (ROOT / "src" / "tsveil").iterdir() if (folder / "__init__.py").exists()}
+    assert {place.partition("/")[0] for place in places} == folders
+    assert set(re.findall(r"^\| `(\w+)/` \|", text, flags=re.MULTILINE)) == folders
 
 
 def test_a_docstring_becomes_markdown() -> None:

@@ -12,9 +12,9 @@ import pytest
 
 import tsveil as tv
 from release_folders import with_values
+from tsveil.core.errors import GuaranteeError, OutputError
 from tsveil.data.dataset import Layout
 from tsveil.data.intervals import IntervalTable, read_intervals
-from tsveil.errors import GuaranteeError, OutputError
 from tsveil.guarantee.kp import verify_kp
 from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.kp import KP
@@ -42,7 +42,7 @@ def files_under(folder: Path) -> set[str]:
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_a_release_is_written_whole(tmp_path: Path, form: str) -> None:
     made = release()
-    folder = made.write(tmp_path / "out", format=form)  # type: ignore[arg-type]
+    folder = made.write(tmp_path / "out", format=form)
     assert files_under(folder) == {
         f"published/data.{form}",
         "published/README.md",
@@ -53,6 +53,7 @@ def test_a_release_is_written_whole(tmp_path: Path, form: str) -> None:
         "private/risk.csv",
         "private/attribute_disclosure.csv",
         "private/release.json",
+        "private/assessment.json",
         "private/report.html",
     }
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
@@ -141,7 +142,7 @@ def test_an_error_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tsveil.publish._private", fail)
+    monkeypatch.setattr("tsveil.release.publish._private", fail)
     with pytest.raises(OutputError, match="No space left"):
         release().write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

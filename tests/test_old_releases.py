@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 import tsveil as tv
-from tsveil.comparison import original_of
-from tsveil.plan import Plan
-from tsveil.reopened import reopened
+from tsveil.plan.compare import original_of
+from tsveil.plan.plan import Plan
+from tsveil.release.reopen import reopened
 
 STORED = Path(__file__).parent / "releases_0_1"
 KINDS = ("values", "envelopes", "parts", "envelopes-parts")
+
+#: plans of 0.1 have the accepted risk in another section, which is said when they are read
+pytestmark = pytest.mark.filterwarnings("ignore:.*accepted_risk stands in:FutureWarning")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -39,7 +42,8 @@ def test_a_plan_is_run_again(kind: str, tmp_path: Path) -> None:
     for path in STORED.iterdir():
         if path.name not in KINDS:
             (shutil.copytree if path.is_dir() else shutil.copy)(path, tmp_path / path.name)
-    outcome = tv.run(tmp_path / f"{kind}.toml")
+    # One of them accepts 30 %, which its own groups of three exceed: 0.1 wrote it all the same.
+    outcome = tv.run(tmp_path / f"{kind}.toml", allow=["accepted-risk"])
     assert outcome.verdict.holds
     assert Plan.load(outcome.folder / "private" / "plan.toml").seed == 5
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from tsveil.errors import PlanError
-from tsveil.plan import Plan
-from tsveil.sweep_plan import SweepPlan
+import pytest
+from click.testing import CliRunner
+
+from tsveil.cli import main
+from tsveil.core.errors import PlanError
+from tsveil.plan.plan import Plan
+from tsveil.plan.sweep import SweepPlan
 
 GOOD = '[input]\npath = "a.csv"\n[method]\nname = "mdav"\nk = 3\n[output]\nfolder = "out"\n'
 
@@ -51,7 +55,7 @@ def test_all_problems_at_once() -> None:
         "  10. [output]: format must be one of 'csv', 'parquet'. Got 'xls'.",
         "  11. [evaluate]: counts must be a list of whole numbers. Got '1'.",
         '  12. [context]: review_date must be a text in quotes, such as "a". Got 2027-01-31.',
-        "  [input] may have: path, layout, id, blocks, confidential, time, variable, value, separator, decimal, missing, "
+        "  [input] may have: path, layout, id, blocks, confidential, person, leave_out, numbers, independent_rows, transpose, time, variable, value, separator, decimal, missing, "
         "resample, split, block_size, blocks_by",
         "  options: `tsveil plan FILE` writes a plan to start from",
     ]
@@ -95,3 +99,29 @@ def test_a_good_plan_is_what_it_says() -> None:
     plan = Plan.from_toml(GOOD)
     assert (plan.input.path, plan.method, plan.output.folder) == ("a.csv", {"name": "mdav", "k": 3}, "out")
     assert Plan.from_toml(plan.to_toml()) == plan
+
+
+OLD = """[input]
+path = "a.csv"
+[method]
+name = "mdav"
+[output]
+folder = "out"
+[evaluate]
+people = 20
+"""
+
+
+def test_old_keys_are_read_with_a_note() -> None:
+    with pytest.warns(FutureWarning, match=r"old.toml: \[evaluate\] people is now called targets"):
+        plan = Plan.from_toml(OLD, "old.toml")
+    assert plan.evaluate.options()["targets"] == 20
+    assert "people" not in plan.to_toml()
+
+
+@pytest.mark.filterwarnings("always")
+def test_the_command_line_shows_the_note(tmp_path: Path) -> None:
+    (tmp_path / "old.toml").write_text(OLD)
+    ended = CliRunner().invoke(main, ["run", str(tmp_path / "old.toml")])
+    assert ended.exit_code == 2  # there is no a.csv
+    assert ended.stderr.startswith(f"note: {tmp_path / 'old.toml'}: [evaluate] people is now called targets\nerror: ")

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 from scipy.stats import chisquare, kstest
 
-from tsveil.randomness import generator, secret_integers, secret_normals, secret_uniforms
+from tsveil.core.randomness import generator, secret_integers, secret_normals, secret_uniforms
 
 
 def test_integers_are_uniform_in_every_bit() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 import tsveil as tv
 from release_folders import with_values
+from tsveil.core.errors import GuaranteeError, OutputError
 from tsveil.data.published import read_like
-from tsveil.errors import GuaranteeError, OutputError
 
 
 def households(n: int = 30, confidential: bool = True) -> tv.Dataset:
@@ -48,6 +48,7 @@ def test_a_release_is_written_whole(tmp_path: Path) -> None:
         "private/risk.csv",
         "private/attribute_disclosure.csv",
         "private/release.json",
+        "private/assessment.json",
         "private/report.html",
     }
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
@@ -139,7 +140,7 @@ def test_an_error_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tsveil.publish._private", fail)
+    monkeypatch.setattr("tsveil.release.publish._private", fail)
     with pytest.raises(OutputError, match="No space left"):
         release.write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 import tsveil as tv
 from tsveil.cli import main
-from tsveil.plan import Plan
-from tsveil.sweep_plan import SweepPlan
+from tsveil.plan.plan import Plan
+from tsveil.plan.sweep import SweepPlan
 
 
 @pytest.fixture

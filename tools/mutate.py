@@ -77,6 +77,7 @@ TESTS = {
     "protect/intervals": KP,
     "protect/rank_swap_buckets": SWAP,
     "protect/rank_swap_distribution": SWAP,
+    "protect/swapping": SWAP,
     "protect/sensitive": ["tests/protect/test_variable.py", *CONTRACT],
     "protect/vmdav": ["tests/protect/test_variable.py", *CONTRACT],
     "protect/nlk": ["tests/protect/test_nlk.py", "tests/measure/test_nlk.py", *CONTRACT],
@@ -92,6 +93,8 @@ TESTS = {
     "guarantee/verify": CHUNKS,
     "guarantee/p_sensitive": ["tests/guarantee/test_p_sensitive.py", "tests/protect/test_variable.py"],
     "guarantee/kp": KP,
+    "guarantee/about_envelopes": KP,
+    "attack/agreement": ["tests/attack/test_probabilistic.py"],
     "guarantee/nlk": [
         "tests/guarantee/test_nlk.py",
         "tests/guarantee/test_chunks.py",

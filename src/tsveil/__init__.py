@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from tsveil import attack, distance, errors
-    from tsveil.comparison import compare
+    from tsveil import attack, distance
+    from tsveil.core import errors
     from tsveil.data.dataset import Block, Dataset
     from tsveil.data.examples import example
     from tsveil.data.read import read
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from tsveil.measure.evaluate import evaluate
     from tsveil.measure.queries import Queries
     from tsveil.measure.scorecard import Scorecard
-    from tsveil.plan import Plan, run
+    from tsveil.plan.compare import compare
+    from tsveil.plan.plan import Plan
+    from tsveil.plan.run import run
     from tsveil.protect.envelopes import KAnonymousEnvelopes
     from tsveil.protect.kp import KP
     from tsveil.protect.mdav import MDAV
@@ -45,18 +47,18 @@ if TYPE_CHECKING:
     from tsveil.protect.sensitive import SensitiveMDAV
     from tsveil.protect.univariate import OptimalUnivariate
     from tsveil.protect.vmdav import VMDAV
-    from tsveil.release import Release
+    from tsveil.release.release import Release
     from tsveil.report.comparison import Comparison
     from tsveil.study.choice import Recommendation
     from tsveil.study.study import Study
     from tsveil.study.sweep import sweep
 
-#: public name -> module that defines it; a module that is public itself stands for itself
+#: public name -> module that defines it, or the module itself
 _PLACES = {
     "Block": "tsveil.data.dataset",
     "Comparison": "tsveil.report.comparison",
     "Dataset": "tsveil.data.dataset",
-    "compare": "tsveil.comparison",
+    "compare": "tsveil.plan.compare",
     "KAnonymity": "tsveil.guarantee.k_anonymity",
     "KAnonymousEnvelopes": "tsveil.protect.envelopes",
     "KP": "tsveil.protect.kp",
@@ -64,8 +66,8 @@ _PLACES = {
     "Queries": "tsveil.measure.queries",
     "verify_kp": "tsveil.guarantee.kp",
     "MDAV": "tsveil.protect.mdav",
-    "Plan": "tsveil.plan",
-    "Release": "tsveil.release",
+    "Plan": "tsveil.plan.plan",
+    "Release": "tsveil.release.release",
     "SensitiveMDAV": "tsveil.protect.sensitive",
     "Scorecard": "tsveil.measure.scorecard",
     "VMDAV": "tsveil.protect.vmdav",
@@ -81,15 +83,18 @@ _PLACES = {
     "RankSwapDistribution": "tsveil.protect.rank_swap_distribution",
     "attack": "tsveil.attack",
     "distance": "tsveil.distance",
-    "errors": "tsveil.errors",
+    "errors": "tsveil.core.errors",
     "evaluate": "tsveil.measure.evaluate",
     "example": "tsveil.data.examples",
     "read": "tsveil.data.read",
     "Recommendation": "tsveil.study.choice",
     "Study": "tsveil.study.study",
-    "run": "tsveil.plan",
+    "run": "tsveil.plan.run",
     "sweep": "tsveil.study.sweep",
 }
+
+#: the public names that are modules
+_MODULES = {"attack", "distance", "errors"}
 
 __all__ = [
     "KP",
@@ -136,7 +141,7 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'tsveil' has no attribute {name!r}")
     module = importlib.import_module(_PLACES[name])
-    value = module if module.__name__ == f"tsveil.{name}" else getattr(module, name)
+    value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import naive_attacks as naive
 from tsveil._kernels.alignment import least_cost_runs
-from tsveil.attack._files import on_one_scale, relative
-from tsveil.attack.alignment import alignment, alignment_prefixes
+from tsveil.attack.alignment import alignment
 from tsveil.attack.distance import distance
-from tsveil.errors import ParameterError
+from tsveil.attack.files import on_one_scale, relative
+from tsveil.core.errors import ParameterError
 
 
 @given(st.integers(0, 10**6), st.integers(2, 30), st.integers(1, 3), st.integers(1, 4), st.booleans())
@@ -22,7 +22,7 @@ def test_links_are_those_of_the_definition(seed: int, n: int, columns: int, k: i
     rng = np.random.default_rng(seed)
     a = rng.integers(0, 6, (n, columns)).astype(float) if coarse else rng.normal(size=(n, columns))
     b = naive.grouped(a, k, rng)
-    found = alignment_prefixes(naive.dataset(a), naive.dataset(b))
+    found = naive.rounds(alignment, naive.dataset(a), naive.dataset(b))
     for count, links in enumerate(found, 1):
         x, y, factor = on_one_scale(a[:, :count], b[:, :count])
         factor = relative(factor)

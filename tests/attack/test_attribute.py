@@ -17,11 +17,11 @@ from polars.testing import assert_frame_equal
 
 import tsveil as tv
 from tsveil.attack.attribute import SHARE, AttributeDisclosure, attribute, disclosure
+from tsveil.core.errors import InputError, ParameterError
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.store import Folder, Memory, Store
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
-from tsveil.errors import InputError, ParameterError
 
 
 def released(groups: list[int], **confidential: list[object]) -> tv.Dataset:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import naive_attacks as naive
 import tsveil as tv
-from tsveil._types import Array
-from tsveil.attack._files import on_one_scale, relative
-from tsveil.attack.distance import distance, distance_prefixes
-from tsveil.errors import InputError, ParameterError
+from tsveil.attack.distance import distance
+from tsveil.attack.files import checked_counts, on_one_scale, relative
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array
 
 dataset = naive.dataset
 
@@ -39,8 +39,8 @@ def test_links_are_those_of_the_definition(
         own[0] = 0
     original, released, truth = naive.pair_of_files(a, b, own.tolist())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tsveil.attack._columns.MANY", 0 if tree else 2**60)
-        found = distance_prefixes(original, released, truth=truth, metric=metric, scaling=scaling)
+        patch.setattr("tsveil.attack.nearest_columns.MANY", 0 if tree else 2**60)
+        found = naive.rounds(distance, original, released, truth=truth, metric=metric, scaling=scaling)
     x, y, factor = on_one_scale(a, b, scaling)
     factor = relative(factor)
     for count, links in enumerate(found, 1):
@@ -71,11 +71,11 @@ def test_a_tree_finds_what_comparing_finds(seed: int, offset: float, metric: Any
     a[:, 4] = 7.0
     b = naive.grouped(a, 3, rng)
     original, released = dataset(a), dataset(b)
-    compared = distance_prefixes(original, released, metric=metric)
+    compared = naive.rounds(distance, original, released, metric=metric)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tsveil.attack._columns.MANY", 0)
-        patch.setattr("tsveil.attack._columns.CHUNK", 77)
-        searched = distance_prefixes(original, released, metric=metric)
+        patch.setattr("tsveil.attack.nearest_columns.MANY", 0)
+        patch.setattr("tsveil.attack.nearest_columns.CHUNK", 77)
+        searched = naive.rounds(distance, original, released, metric=metric)
     for one, other in zip(compared, searched, strict=True):
         for field in ("candidates", "link", "hit"):
             assert np.array_equal(getattr(one, field), getattr(other, field))
@@ -148,7 +148,7 @@ def test_one_to_one_shares_among_equals() -> None:
 
 
 def test_one_to_one_says_how_large_files_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tsveil.attack._one_to_one.ASSIGNED", 3)
+    monkeypatch.setattr("tsveil.attack.one_to_one.ASSIGNED", 3)
     with pytest.raises(InputError, match="at most 3 records"):
         distance(dataset(np.zeros((4, 1))), dataset(np.zeros((4, 1))), one_to_one=True)
 
@@ -181,7 +181,7 @@ def test_bad_requests_are_refused_with_what_to_do() -> None:
     with pytest.raises(ParameterError, match=r"'metric' parameter[\s\S]*weight of 'z'"):
         distance(data, data, metric="l7", weights={"z": 1.0})  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="numbers of known attributes from 1 to 3"):
-        distance_prefixes(data, data, counts=[4])
+        checked_counts([4], 3)
     other = tv.Dataset.from_arrays({"y": np.eye(3)})
     with pytest.raises(InputError, match="the release has no column 'x0'"):
         distance(data, other)

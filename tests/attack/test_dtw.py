@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import naive_series
 import tsveil as tv
 from tsveil.attack.series import series
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
 
 dtw = partial(series, distance="dtw")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import naive_attacks as naive
 import tsveil as tv
 from tsveil.attack.fuzzy import ALPHAS, fuzzy, normalised, representatives
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
 
 #: ten records of four attributes, and the same in other columns (Nin 2008, Table 5.1)
 A = np.array(

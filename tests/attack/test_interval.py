@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive_attacks as naive
 from tsveil.attack.interval import interval
-from tsveil.errors import ParameterError
+from tsveil.core.errors import ParameterError
 
 
 @given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 3), st.booleans())

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from tsveil._types import Array
-from tsveil.attack import _nearest
-from tsveil.attack._nearest import draw, nearest
+from tsveil.attack import nearest as searching
+from tsveil.attack.nearest import draw, nearest
+from tsveil.core.types import Array
 
 
 def check(known: Array, released: Array, widths: list[int], few: int = 0) -> None:
@@ -80,13 +80,13 @@ def test_wide_blocks_and_more_than_one_chunk(monkeypatch: pytest.MonkeyPatch) ->
     rng = np.random.default_rng(3)
     x = rng.normal(size=(200, 600)).cumsum(axis=1)
     check(x, x[rng.integers(0, 150, 200)] + 0.0, [600])
-    monkeypatch.setattr(_nearest, "CHUNK", 64)
+    monkeypatch.setattr(searching, "CHUNK", 64)
     check(x[:, :90], x[rng.integers(0, 150, 200), :90] + rng.normal(size=(200, 90)), [70, 20])
 
 
 def test_more_candidates_than_few_get_a_picture() -> None:
     x = np.random.default_rng(1).normal(size=(1000, 6))
-    check(x, x + 0.5, [6], few=_nearest.FEW)
+    check(x, x + 0.5, [6], few=searching.FEW)
     starts = np.array([0, 6])
     assert draw(x, x, starts) is not None
     assert draw(x * 1e160, x * 1e160, starts) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from itertools import product
 
 import numpy as np
@@ -12,16 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_attacks as naive
-from tsveil._types import Array
-from tsveil.attack.probabilistic import (
-    FellegiSunter,
-    fellegi_sunter,
-    nearest_values,
-    patterns,
-    probabilistic,
-    probabilistic_prefixes,
-)
-from tsveil.errors import ParameterError
+from tsveil.attack import agreement
+from tsveil.attack.agreement import FellegiSunter, fellegi_sunter, nearest_values, patterns
+from tsveil.attack.probabilistic import probabilistic
+from tsveil.core.errors import ParameterError
+from tsveil.core.types import Array
 
 
 def tables(seed: int, n: int, m: int, columns: int, values: int) -> tuple[Array, Array]:
@@ -40,7 +34,7 @@ def test_links_are_those_of_the_definition(seed: int, n: int, m: int, columns: i
     a, b = tables(seed, n, m, columns, values)
     own = [i if i < m else -1 for i in range(n)]
     original, released, truth = naive.pair_of_files(a, b, own)
-    for count, links in enumerate(probabilistic_prefixes(original, released, truth=truth), 1):
+    for count, links in enumerate(naive.rounds(probabilistic, original, released, truth=truth), 1):
         pairs = naive.agreement(a[:, :count], b[:, :count])
         model = FellegiSunter(
             np.array(list(links.facts["m"].values())),
@@ -80,7 +74,7 @@ def test_agreement_within_a_tolerance(seed: int, n: int, m: int, columns: int, t
     original, released, truth = naive.pair_of_files(a, b, own)
     sd = a.std(axis=0, ddof=1) if n > 1 else np.zeros(columns)
     for count, links in enumerate(
-        probabilistic_prefixes(original, released, truth=truth, agree="within", tolerance=tolerance), 1
+        naive.rounds(probabilistic, original, released, truth=truth, agree="within", tolerance=tolerance), 1
     ):
         model = FellegiSunter(
             np.array(list(links.facts["m"].values())),
@@ -105,8 +99,8 @@ def test_parts_of_the_table_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     a, b = tables(7, 50, 60, 3, 6)
     original, released, truth = naive.pair_of_files(a, b, range(50))
     whole = probabilistic(original, released, truth=truth)
-    monkeypatch.setattr(sys.modules["tsveil.attack.probabilistic"], "CELLS", 64)
-    monkeypatch.setattr(sys.modules["tsveil.attack.probabilistic"], "PIECE", 24)
+    monkeypatch.setattr(agreement, "CELLS", 64)
+    monkeypatch.setattr(agreement, "PIECE", 24)
     parts = probabilistic(original, released, truth=truth)
     for name in ("candidates", "link", "hit"):
         assert np.array_equal(getattr(parts, name), getattr(whole, name))

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_attacks as naive
-from tsveil._types import Array
 from tsveil.attack.distance import distance
-from tsveil.attack.projected import projected, projected_prefixes
-from tsveil.errors import ParameterError
+from tsveil.attack.files import checked_counts
+from tsveil.attack.projected import projected
+from tsveil.core.errors import ParameterError
+from tsveil.core.types import Array
 
 
 def by_definition(a: Array, b: Array, how: str) -> tuple[Array, Array]:
@@ -34,7 +35,7 @@ def test_links_are_those_of_the_definition(seed: int, n: int, how: Literal["pcp"
     a[:, 4] -= a[:, 3]
     b = a + rng.normal(0, 0.3, a.shape)
     original, released = naive.dataset(a, blocks=[2, 3]), naive.dataset(b, blocks=[2, 3])
-    found = projected_prefixes(original, released, projection=how)
+    found = naive.block_rounds(original, released, projection=how)
     assert len(found) == 2
     parts = [by_definition(a[:, s], b[:, s], how) for s in (slice(0, 2), slice(2, 5))]
     pa, pb = (np.stack([part[side] for part in parts], axis=1) for side in (0, 1))
@@ -86,4 +87,4 @@ def test_bad_requests() -> None:
     with pytest.raises(ParameterError, match="'projection' parameter of the projected attack"):
         projected(data, data, projection="sugeno")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="from 1 to 2"):
-        projected_prefixes(data, data, counts=[3])
+        checked_counts([3], 2)

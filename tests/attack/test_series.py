@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import naive
 import tsveil as tv
-from tsveil.attack.series import series_prefixes
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
 
 
 @given(
@@ -27,15 +26,14 @@ def test_links_are_those_of_the_definition(seed: int, n: int, blocks: int, dista
     original = {f"s{b}": table(b + 2) for b in range(blocks)}
     # Few distinct protected rows, as microaggregation leaves them.
     released = {name: x[rng.integers(0, max(1, n // 2), n)] for name, x in original.items()}
-    links = series_prefixes(
-        tv.Dataset.from_arrays(original), tv.Dataset.from_arrays(released), distance=distance, normalise="none"
-    )
+    data, protected = tv.Dataset.from_arrays(original), tv.Dataset.from_arrays(released)
     for j in range(1, blocks + 1):
         known = list(original)[:j]
+        links = tv.attack.series(data, protected, known=known, distance=distance, normalise="none")
         tied, link, hit = naive.series_links([original[b] for b in known], [released[b] for b in known], distance)
-        assert np.array_equal(links[j - 1].candidates, tied)
-        assert np.array_equal(links[j - 1].link, link)
-        assert np.array_equal(links[j - 1].hit, hit)
+        assert np.array_equal(links.candidates, tied)
+        assert np.array_equal(links.link, link)
+        assert np.array_equal(links.hit, hit)
 
 
 def test_identical_data_are_linked_completely_and_constant_data_by_chance() -> None:
@@ -89,8 +87,9 @@ def test_files_of_different_people(seed: int, n: int, m: int, blocks: int, dista
     original = tv.Dataset.from_arrays(one, ids=[f"a{i}" for i in range(n)])
     released = tv.Dataset.from_arrays(other, ids=[f"b{i}" for i in range(m)])
     truth = {f"a{i}": f"b{row}" for i, row in enumerate(own) if row >= 0}
-    every = series_prefixes(original, released, truth=truth, distance=distance, normalise="none")
-    for count, found in enumerate(every, 1):
+    for count in range(1, len(one) + 1):
+        known = list(one)[:count]
+        found = tv.attack.series(original, released, known=known, truth=truth, distance=distance, normalise="none")
         tables = [(one[name], other[name]) for name in list(one)[:count]]
         if distance == "sts":
             tables = [(np.diff(a, axis=1), np.diff(b, axis=1)) for a, b in tables]
@@ -105,7 +104,7 @@ def test_files_of_different_people(seed: int, n: int, m: int, blocks: int, dista
     assert around.approximate
     assert "nearest in sum" in around.attack
     for field in ("candidates", "link", "hit"):
-        assert np.array_equal(getattr(around, field), getattr(every[-1], field))
+        assert np.array_equal(getattr(around, field), getattr(found, field))
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "sts", "dtw"])

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import tsveil as tv
-from tsveil._types import Array
+from tsveil.core.errors import InputError, Problems
+from tsveil.core.types import Array
 from tsveil.data.dataset import check_ids
-from tsveil.errors import InputError, Problems
 
 X = np.array([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]])
 
@@ -70,7 +70,6 @@ def test_other_values_notes_and_rows() -> None:
     doubled = data.with_values(data.values * 2)
     assert doubled.block("load").tolist() == (X * 2).tolist()
     assert doubled.others is data.others
-    assert data.with_notes("x").with_notes("y", "z").notes == ("x", "y", "z")
     turned = data.take([1, 0])
     assert turned.ids.to_list() == ["b", "a"]
     assert turned.values.tolist() == X[::-1].tolist()
@@ -115,7 +114,7 @@ def test_other_values_notes_and_rows() -> None:
         (
             {"a": [[1, 2]]},
             {"ids": ["p", "q"]},
-            "the arrays cannot be used: there are 1 records, but 2 ids or confidential values",
+            "the arrays cannot be used: there are 1 records, but 2 ids, persons or confidential values",
         ),
         (
             {"a": [[1, 2]]},

@@ -11,35 +11,35 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tsveil.data import _disk, _memory
+from tsveil.core.errors import OutputError
+from tsveil.data import disk, memory
 from tsveil.data.write import refuse_existing, told_by_the_disk, write_bytes
-from tsveil.errors import OutputError
 
 
 def test_a_lock_is_held_by_one_only(tmp_path: Path) -> None:
-    held = _disk.lock_on(tmp_path)
+    held = disk.lock_on(tmp_path)
     assert held is not None
-    assert _disk.lock_on(tmp_path) is None
-    _disk.unlock(held)
-    again = _disk.lock_on(tmp_path)
+    assert disk.lock_on(tmp_path) is None
+    disk.unlock(held)
+    again = disk.lock_on(tmp_path)
     assert again is not None
-    _disk.unlock(again)
-    assert _disk.lock_on(tmp_path / "nowhere") is None
+    disk.unlock(again)
+    assert disk.lock_on(tmp_path / "nowhere") is None
 
 
 def test_without_locks_nothing_is_taken_for_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_disk, "fcntl", None)
-    partial, lock = _disk.claimed_folder(tmp_path / "release")
+    monkeypatch.setattr(disk, "fcntl", None)
+    partial, lock = disk.claimed_folder(tmp_path / "release")
     assert lock is None
-    _disk.unlock(lock)
-    _disk.tidy(tmp_path / "release")
+    disk.unlock(lock)
+    disk.tidy(tmp_path / "release")
     assert partial.is_dir()
 
 
 def test_a_folder_that_was_removed_before_it_was_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock_on = _disk.lock_on
+    lock_on = disk.lock_on
     seen: list[Path] = []
 
     def late(path: Path, *, wait: bool = False) -> int | None:
@@ -49,9 +49,9 @@ def test_a_folder_that_was_removed_before_it_was_locked_is_made_again(
         seen.append(path)
         return found
 
-    monkeypatch.setattr(_disk, "lock_on", late)
-    partial, lock = _disk.claimed_folder(tmp_path / "release")
-    _disk.unlock(lock)
+    monkeypatch.setattr(disk, "lock_on", late)
+    partial, lock = disk.claimed_folder(tmp_path / "release")
+    disk.unlock(lock)
     assert len(seen) == 2
     assert [path.name for path in tmp_path.iterdir()] == [partial.name]
     assert partial == seen[1] != seen[0]
@@ -61,12 +61,12 @@ def test_names_are_exchanged_in_one_step_or_not_at_all(tmp_path: Path, monkeypat
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_text("1")
     other.write_text("2")
-    if _disk.exchange(one, other):
+    if disk.exchange(one, other):
         assert (one.read_text(), other.read_text()) == ("2", "1")
-        assert _disk.exchange(one, other)
+        assert disk.exchange(one, other)
     # A library of the system without that function.
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: object())
-    assert not _disk.exchange(one, other)
+    assert not disk.exchange(one, other)
     assert (one.read_text(), other.read_text()) == ("1", "2")
 
 
@@ -77,9 +77,9 @@ def test_only_folders_may_refuse_to_be_flushed(tmp_path: Path, monkeypatch: pyte
         raise OSError(errno.EINVAL, "Invalid argument")
 
     monkeypatch.setattr(os, "fsync", refused)
-    _disk.flush(tmp_path)
+    disk.flush(tmp_path)
     with pytest.raises(OSError, match="Invalid argument"):
-        _disk.flush(tmp_path / "file")
+        disk.flush(tmp_path / "file")
     with pytest.raises(OutputError, match=r"other cannot be written: Invalid argument"):
         write_bytes(tmp_path / "other", b"content")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -100,8 +100,8 @@ def test_what_a_writer_of_tables_says_of_the_disk_is_an_error_of_the_disk() -> N
 
 
 def test_memory_that_nobody_has_is_refused_before_it_is_needed() -> None:
-    _memory.reserve(1 << 20)
+    memory.reserve(1 << 20)
     with pytest.raises(MemoryError):
-        _memory.reserve(1 << 62)
+        memory.reserve(1 << 62)
     with pytest.raises(MemoryError, match=r"drawing needs 4611686018 GB of addresses, though little memory"):
-        _memory.reserve_addresses(1 << 62, "drawing")
+        memory.reserve_addresses(1 << 62, "drawing")

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tsveil import Dataset
-from tsveil._types import Array
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array
 from tsveil.data.examples import EXAMPLES, _runs, example, example_frame, food_prices, ibex, load_curves
-from tsveil.errors import InputError, ParameterError
 
 # -- load curves ------------------------------------------------------------------------------------------------------
 

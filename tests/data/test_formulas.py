@@ -12,7 +12,7 @@ from hypothesis import given
 
 import tsveil as tv
 from tsveil.data.formulas import harmless, harmless_frame
-from tsveil.plan import Input, Output, Plan
+from tsveil.plan.plan import Input, Output, Plan
 
 NASTY = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "\t=1", "\r=1", " =1", "＝1+1", "--5", "-x", "+"]
 PLAIN = ["-1.5", "+2", "-1e5", "1,5", "-1,5", "-.5", "a=b", "", "r00ff", "2018-01-01", "<script>", "x-1"]

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tsveil as tv
+from tsveil.core.errors import InputError, ParameterError
 from tsveil.data.frames import dataset_from_wide
-from tsveil.errors import InputError, ParameterError
 
 
 def message(make: Callable[..., object], *args: Any, **options: Any) -> str:

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import tsveil as tv
 from small_parquet import PARQUET
-from tsveil.data._trial import Trial
+from tsveil.core.errors import InputError, ParameterError, QuestionError, TsveilError
 from tsveil.data.read import looked_at, read
-from tsveil.errors import InputError, ParameterError, TsveilError
+from tsveil.data.trial import Trial
 
 METERS = "meter,2018-01-01,2018-01-02,2018-01-04\na,1.5,2,3\nb,4,5.25,6\n"
 VALUES = [[1.5, 2, 3], [4, 5.25, 6]]
@@ -211,7 +211,7 @@ def test_long_files(file: Any) -> None:
     assert (layout.shape, layout.time, layout.variable, layout.values) == ("long", "hour", None, ("load", "gas"))
     assert layout.order == ("meter", "hour", "load", "gas")
     assert read(path, value="gas").columns == ("1", "2")
-    assert read(path, layout="wide").blocks[0].name == "attributes"
+    assert read(path, layout="wide", independent_rows=True).blocks[0].name == "attributes"
     assert read(path, resample=4, split=2).blocks[1].name == "load/2"
 
 
@@ -551,7 +551,9 @@ def test_real_wide_files(shared_data: Path) -> None:
     assert stocks.blocks[0].times[:5].tolist() == [0, 1, 2, 5, 6]  # no trade at the weekend
     census = read(shared_data / "census.csv")
     assert repr(census) == "Dataset: 1080 records; attributes 'attributes' (13 columns)"
-    assert read(shared_data / "eia.csv").block("attributes").shape == (4092, 10)
+    with pytest.raises(QuestionError, match="several rows for the same 'UTILITYID'"):
+        read(shared_data / "eia.csv")
+    assert read(shared_data / "eia.csv", independent_rows=True).block("attributes").shape == (4092, 10)
 
 
 def test_real_long_files(shared_data: Path) -> None:

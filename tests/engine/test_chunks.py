@@ -17,11 +17,12 @@ from release_folders import contents
 from tsveil.data.intervals import IntervalTable
 from tsveil.engine.base import Engine
 from tsveil.engine.threads import LocalEngine
-from tsveil.measure.kp import pattern_loss, value_loss
+from tsveil.measure.envelope_loss import pattern_loss, value_loss
 from tsveil.measure.nlk import identification
-from tsveil.plan import Input, Outcome, Output, Plan, Running
+from tsveil.plan.plan import Input, Output, Plan, Running
 from tsveil.protect.base import Method, Part, Protected
 from tsveil.protect.intervals import IntervalMethod
+from tsveil.release.publish import Outcome
 from tsveil.transform.sax import sax
 
 #: name -> method and data; small enough to run on three engines

@@ -73,7 +73,7 @@ def line_with(log: Callable[[], str], mark: str) -> str:
 
 def ran(folder: Path, *options: str) -> tuple[int, str]:
     """The exit code of the command, in a process of its own, and what it said."""
-    command = [sys.executable, "-m", "tsveil.cli", "run", str(folder / "plan.toml"), *options]
+    command = [sys.executable, "-m", "tsveil", "run", str(folder / "plan.toml"), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, done.stdout + done.stderr
 

@@ -13,14 +13,15 @@ import pytest
 
 import tsveil as tv
 from engine_files import TINY, assert_same, protect_files, two_workers, write_files
-from tsveil import progress, publish
-from tsveil._types import Indices
+from tsveil.core import progress
+from tsveil.core.types import Indices
 from tsveil.engine.base import Engine, Result, Task, Work
 from tsveil.engine.choose import chosen_engine
 from tsveil.engine.on_dask import DaskEngine
 from tsveil.engine.on_spark import SparkEngine
 from tsveil.engine.threads import LocalEngine
 from tsveil.protect import work
+from tsveil.release import publish
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -97,7 +98,7 @@ def test_a_task_that_fails_ends_the_run_with_its_reason(engine: Engine) -> None:
 
 def test_complaints_about_the_data_come_back_as_they_are(engine: Engine) -> None:
     def refusing(task: Task) -> Result:
-        from tsveil.errors import InputError
+        from tsveil.core.errors import InputError
 
         raise InputError("2 problems: a, b", ["a", "b"])
 

@@ -13,12 +13,12 @@ from polars.testing import assert_frame_equal
 
 import tsveil as tv
 from engine_files import again, private, protect_files, walks, write_files
-from tsveil.attack import run, targets
+from tsveil.attack import base, ranges, targets
 from tsveil.data.dataset import Dataset
 from tsveil.measure.scorecard import Scorecard
-from tsveil.plan import Outcome
 from tsveil.protect.base import Method
-from tsveil.release import Release
+from tsveil.release.publish import Outcome
+from tsveil.release.release import Release
 
 N = 240
 
@@ -79,7 +79,7 @@ def test_everybody_is_linked_as_in_one_piece(
     name: str, small: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if small:  # few targets in a task
-        monkeypatch.setattr(run, "AT_ONCE", 40)
+        monkeypatch.setattr(base, "AT_ONCE", 40)
     outcome, mine, original, release = protected(name, tmp_path)
     card = evaluated(original, release)
     assert set(mine.by_known) == CASES[name][2]
@@ -98,7 +98,7 @@ def test_a_sample_of_targets_is_looked_for_in_the_whole_release(name: str, tmp_p
     assert mine.options["targets"] == "a random sample of 31 of 240 records, each linked against the whole release"
     assert not [column for column in private(outcome.folder, "risk").columns if "linked" in column or column == "risk"]
     assert mine.to_dict() == evaluated(original, release, targets=31).to_dict()
-    rows = targets.rows_of(targets.border_of(N, 31), 0, N)
+    rows = np.flatnonzero(targets.chosen_rows(targets.border_of(N, 31), np.arange(N)))
     everyone = evaluated(original, release).per_record
     for figure, rates in mine.by_known.items():
         # PLD weighs agreements by how often they occur among the pairs that it sees, and the better projection may be another.
@@ -112,7 +112,7 @@ def test_files_without_anybody_whom_the_intruder_knows(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = protected(name, tmp_path / "a", asked=2)[1]
-    monkeypatch.setattr(run, "AT_ONCE", 1)  # a task for each file
+    monkeypatch.setattr(base, "AT_ONCE", 1)  # a task for each file
     assert protected(name, tmp_path / "b", asked=2)[1].to_dict() == together.to_dict()
 
 
@@ -132,7 +132,7 @@ def test_all_are_targets_while_that_is_affordable(tmp_path: Path, monkeypatch: p
 
 
 def test_ranges_that_fit_into_no_worker_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "SLICE", 10)
+    monkeypatch.setattr(ranges, "SLICE", 10)
     _, card, original, release = protected("swapped series", tmp_path)
     assert "linkage by ranks" in card.options["not measured"]
     assert "RSLD" not in card
@@ -169,5 +169,5 @@ def test_carried_values_that_groups_disclose(tmp_path: Path) -> None:
     private_page, public_page = (
         (outcome.folder / side / "report.html").read_text() for side in ("private", "published")
     )
-    assert "Carried values that are given away" in private_page
-    assert "Carried values that are given away" not in public_page
+    assert "Attribute disclosure" in private_page
+    assert "Attribute disclosure" not in public_page

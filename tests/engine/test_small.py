@@ -11,8 +11,8 @@ import pytest
 import tsveil as tv
 from engine_files import assert_same, protect_files, published, write_files
 from tsveil.measure.scorecard import Scorecard
-from tsveil.plan import Outcome
 from tsveil.protect.base import Method
+from tsveil.release.publish import Outcome
 
 if TYPE_CHECKING:
     from distributed import Client

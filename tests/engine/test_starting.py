@@ -26,7 +26,7 @@ def test_without_java_spark_is_not_started(tmp_path: Path) -> None:
     there = os.environ | {"JAVA_HOME": str(tmp_path), "PATH": os.path.dirname(sys.executable) + ":/usr/bin:/bin"}
     ended = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
-    assert "tsveil.errors.InputError: Spark cannot be started at this machine" in ended.stderr
+    assert "tsveil.core.errors.InputError: Spark cannot be started at this machine" in ended.stderr
     assert "that Java is installed" in ended.stderr
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import tsveil as tv
-from tsveil import plan as planning
+from tsveil.core.errors import InputError
 from tsveil.data import read as reading
-from tsveil.errors import InputError
+from tsveil.plan import plan as planning
 
 OLD = b"id,1,2,3\n" + b"".join(b"h%d,1,2,3\n" % i for i in range(100))
 

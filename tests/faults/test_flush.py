@@ -19,11 +19,12 @@ import pytest
 import tsveil as tv
 from engine_files import walks, write_files
 from faults.arena import contents, hidden
-from tsveil.data import _disk
+from tsveil.core.errors import OutputError
+from tsveil.data import disk
 from tsveil.data import write as writing
 from tsveil.data.write import write_text
-from tsveil.errors import OutputError
-from tsveil.plan import Evaluation, Input, Output, Plan, Running, run
+from tsveil.plan.plan import Evaluation, Input, Output, Plan, Running
+from tsveil.plan.run import run
 
 #: what was done, and with what; the name of what is being filled is NEW
 Event = tuple[str, str]
@@ -66,7 +67,7 @@ class Recorder:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, final: Path) -> None:
         self.final, self.events, self.fails, self.code = final, list[Event](), -1, errno.EIO
-        fsync, rename, replace, exchange = os.fsync, Path.rename, Path.replace, _disk.exchange
+        fsync, rename, replace, exchange = os.fsync, Path.rename, Path.replace, disk.exchange
 
         def flushed(handle: int) -> None:
             if stat.S_ISREG(os.fstat(handle).st_mode) or stat.S_ISDIR(os.fstat(handle).st_mode):

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 import tsveil as tv
 from faults.arena import Arena, contents, hidden
 from tsveil.cli import main
-from tsveil.data import _disk
-from tsveil.errors import OutputError
+from tsveil.core.errors import OutputError
+from tsveil.data import disk
 
 
 @pytest.fixture(scope="module")
@@ -194,15 +194,15 @@ def test_the_exchange_in_two_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_exchange_says_when_it_cannot(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
-    assert not _disk.exchange(tmp_path / "one", tmp_path / "missing")
+    assert not disk.exchange(tmp_path / "one", tmp_path / "missing")
     assert (tmp_path / "one").exists()
 
 
 def test_what_another_run_is_filling_is_left_alone(tmp_path: Path) -> None:
-    partial, lock = _disk.claimed_folder(tmp_path / "release")
+    partial, lock = disk.claimed_folder(tmp_path / "release")
     release(1).write(tmp_path / "release")
     assert partial.exists()
-    _disk.unlock(lock)
+    disk.unlock(lock)
     release(2).write(tmp_path / "release", overwrite=True)
     assert not partial.exists()
 

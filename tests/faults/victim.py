@@ -26,13 +26,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import tsveil as tv
 import tsveil.cli
-import tsveil.plan
-import tsveil.report.html
+import tsveil.plan.plan
+import tsveil.plan.run
+import tsveil.plan.sweep
+import tsveil.report.release
 import tsveil.report.risk_map
-import tsveil.sweep_plan
 from engine_files import walks, write_files
-from tsveil.data import _disk
-from tsveil.errors import TsveilError
+from tsveil.core.errors import TsveilError
+from tsveil.data import disk
 
 #: what Python tells of a program's dealings with files, before they happen
 STEPS = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.scandir", "os.listdir", "shutil.rmtree")
@@ -59,15 +60,15 @@ def chunks(folder: str, version: int) -> int:
     place = Path(folder).with_name(f"input{version}")
     if not place.exists():
         write_files(place, pl.DataFrame(walks(60, 4, version), schema=list("1234")), 2)
-    plan = tsveil.plan.Plan(
-        input=tsveil.plan.Input(path=str(place)),
+    plan = tsveil.plan.plan.Plan(
+        input=tsveil.plan.plan.Input(path=str(place)),
         method={"name": "mdav", "k": 3},
-        output=tsveil.plan.Output(folder=folder),
-        evaluate=tsveil.plan.Evaluation(models=["ses"]),
-        run=tsveil.plan.Running(memory="1", chunk=20),
+        output=tsveil.plan.plan.Output(folder=folder),
+        evaluate=tsveil.plan.plan.Evaluation(models=["ses"]),
+        run=tsveil.plan.plan.Running(memory="1", chunk=20),
         seed=version,
     )
-    tsveil.plan.run(plan, overwrite=True)
+    tsveil.plan.run.run(plan, overwrite=True)
     return 0
 
 
@@ -83,7 +84,7 @@ def command(*words: str) -> int:
 def draw() -> int:
     """Make the report of a release."""
     made = release(1)
-    tsveil.report.html.report(made, tv.evaluate(made.original, made, models=["ses"]), made.verify(), public=True)
+    tsveil.report.release.report(made, tv.evaluate(made.original, made, models=["ses"]), made.verify(), public=True)
     return 0
 
 
@@ -113,7 +114,7 @@ class Steps:
         #: the steps at which a file is half written
         self.halves: list[int] = []
         sys.addaudithook(self.heard)
-        flush, exchange = os.fsync, _disk.exchange
+        flush, exchange = os.fsync, disk.exchange
 
         def counted_flush(fd: Any) -> None:
             self.step()

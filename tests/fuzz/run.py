@@ -23,7 +23,7 @@ def fuzz(name: str, seconds: int) -> None:
     import atheris
 
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    followed = ["tsveil.data", "tsveil.plan", "tsveil.guarantee", "tsveil.params", "tomllib"]
+    followed = ["tsveil.data", "tsveil.plan.plan", "tsveil.guarantee", "tsveil.core.params", "tomllib"]
     with atheris.instrument_imports(include=followed):
         from fuzz.targets import FOLDER, SNIPPETS, TARGETS
     target, seeds = TARGETS[name]

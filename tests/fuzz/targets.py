@@ -24,16 +24,16 @@ import naive_kp
 import naive_nlk
 import tsveil as tv
 from small_parquet import PARQUET
+from tsveil.core.errors import TsveilError
 from tsveil.data import read as reading
-from tsveil.data._trial import Trial
 from tsveil.data.intervals import read_intervals
 from tsveil.data.read import looked_at
-from tsveil.errors import TsveilError
+from tsveil.data.trial import Trial
 from tsveil.guarantee.base import Status
 from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.guarantee.kp import verify_kp
 from tsveil.guarantee.nlk import verify_nlk
-from tsveil.plan import Plan
+from tsveil.plan.plan import Plan
 
 FOLDER = Path(tempfile.mkdtemp(prefix="tsveil-fuzz-"))
 TRIAL = Trial()

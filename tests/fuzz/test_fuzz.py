@@ -18,11 +18,11 @@ from hypothesis.extra.numpy import arrays
 import tsveil as tv
 from fuzz.targets import SNIPPETS, TARGETS
 from naive_parts import small_parts
-from tsveil._types import Array
-from tsveil.errors import TsveilError
-from tsveil.params import Parameter
+from tsveil.core.errors import TsveilError
+from tsveil.core.params import Parameter
+from tsveil.core.registry import METHODS
+from tsveil.core.types import Array
 from tsveil.protect.intervals import rounded_outwards
-from tsveil.registry import ALL_METHODS
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
 
@@ -46,7 +46,7 @@ def few(number: int) -> settings:
     ],
 )
 def test_what_was_found_stays_fixed(name: str, chosen: dict[str, Any], values: list[list[float]]) -> None:
-    release = ALL_METHODS[name].from_settings(chosen).protect(tv.Dataset.from_arrays({"x": values}), seed=1)
+    release = METHODS[name].from_settings(chosen).protect(tv.Dataset.from_arrays({"x": values}), seed=1)
     assert np.isfinite(release.data.values).all()
 
 
@@ -135,9 +135,9 @@ def values_of(parameter: Parameter) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("parts", ["one", "many"])
-@pytest.mark.parametrize("name", list(ALL_METHODS))
+@pytest.mark.parametrize("name", list(METHODS))
 def test_every_method_with_random_data_and_parameters(name: str, parts: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = ALL_METHODS[name]
+    kind = METHODS[name]
     if parts == "many":
         small_parts(monkeypatch, 8)
     ranges = {parameter.name: values_of(parameter) for parameter in kind.parameters()}

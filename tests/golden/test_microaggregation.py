@@ -10,7 +10,7 @@ import pytest
 
 import naive_micro
 import tsveil as tv
-from tsveil._types import Array
+from tsveil.core.types import Array
 from tsveil.measure.real_anonymity import real_anonymity
 from tsveil.measure.sse import sse, sse_share
 from tsveil.protect.base import Method

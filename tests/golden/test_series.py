@@ -76,6 +76,6 @@ def test_the_paper_variant_breaks_k_and_says_so() -> None:
     assert not verdict.holds
     assert verdict.blocks_release
     assert "the smallest group has 5" in verdict.witness
-    with pytest.raises(tv.errors.GuaranteeError, match="allow_unverified"):
+    with pytest.raises(tv.errors.GuaranteeError, match="--allow promise"):
         release.write("never")
     assert not Path("never").exists()

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import tsveil as tv
-from tsveil.guarantee.base import Guarantee, NoGuarantee, Status, Verdict
+from tsveil.guarantee.base import Promise, Status, Verdict
+from tsveil.guarantee.envelopes import EnvelopeAnonymity
 from tsveil.guarantee.k_anonymity import KAnonymity
-from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity
+from tsveil.guarantee.kp import KPAnonymity
 from tsveil.guarantee.nlk import Attack, Finding, NLKAnonymity
+from tsveil.guarantee.none import NoGuarantee
 from tsveil.guarantee.p_sensitive import PSensitive
 
 
@@ -41,8 +43,8 @@ def test_a_verdict_is_told_line_by_line() -> None:
     assert Verdict(Status.HOLDS, "a promise").details == ()
 
 
-class Words(Guarantee):
-    """The least that a guarantee must have."""
+class Words(Promise):
+    """The least that a promise must have."""
 
     @property
     def words(self) -> str:
@@ -52,11 +54,11 @@ class Words(Guarantee):
         return Verdict(Status.HOLDS, self.words)
 
 
-def test_a_guarantee_needs_words_and_a_check() -> None:
+def test_a_promise_needs_words_and_a_check() -> None:
     assert Words().short == "Nothing is older than today."
     assert Words().limits == ""
     for missing in ("words", "verify"):
-        lacking = type("Lacking", (Words,), {missing: getattr(Guarantee, missing)})
+        lacking = type("Lacking", (Words,), {missing: getattr(Promise, missing)})
         with pytest.raises(TypeError, match=missing):
             lacking()
 

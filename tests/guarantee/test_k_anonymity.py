@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tsveil as tv
-from tsveil.guarantee.base import NoGuarantee, Status, Verdict
-from tsveil.guarantee.k_anonymity import KAnonymity, Scope, shared_by
+from tsveil.guarantee.base import Status, Verdict
+from tsveil.guarantee.counting import shared_by
+from tsveil.guarantee.k_anonymity import KAnonymity, Scope
+from tsveil.guarantee.none import NoGuarantee
 
 
 @given(st.lists(st.lists(st.sampled_from([0.0, 1.0, -1.0, 1e-300]), min_size=2, max_size=2), min_size=1, max_size=30))

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 import naive_kp
 import tsveil as tv
+from tsveil.core.errors import InputError, ParameterError
 from tsveil.data.intervals import IntervalTable, read_intervals
-from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.base import Status
-from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity, homogeneous, verify_kp
+from tsveil.guarantee.counting import homogeneous
+from tsveil.guarantee.envelopes import EnvelopeAnonymity
+from tsveil.guarantee.kp import KPAnonymity, verify_kp
 from tsveil.protect.kp import KP
 
 ROWS = 24

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import naive_nlk as naive
 import tsveil as tv
-from tsveil._types import Indices
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Indices
 from tsveil.guarantee.base import Status
-from tsveil.guarantee.nlk import Attack, NLKAnonymity, _search, check_nlk, clusters_of, find_violation, verify_nlk
+from tsveil.guarantee.counting import clusters_of
+from tsveil.guarantee.nlk import Attack, NLKAnonymity, _search, check_nlk, find_violation, verify_nlk
 
 
 @pytest.mark.parametrize(("text", "nlk", "anonymous"), naive.VECTORS)

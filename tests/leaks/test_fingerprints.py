@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import tsveil as tv
-from tsveil.registry import METHODS
+from tsveil.core.registry import METHODS
 
 GROUPING = ["mdav", "v-mdav", "p-sensitive", "optimal-univariate", "projected"]
 

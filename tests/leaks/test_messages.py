@@ -17,7 +17,7 @@ import tsveil as tv
 from leaks.marks import POINTS, SEED, found_in, marked_frame, markers
 from release_folders import with_values
 from tsveil.cli import main
-from tsveil.errors import GuaranteeError, InputError
+from tsveil.core.errors import GuaranteeError, InputError
 from tsveil.protect.base import Part, Protected
 
 GOOD = "98765.4321"

@@ -15,12 +15,12 @@ from scipy.stats import spearmanr
 import tsveil as tv
 from engine_files import private, protect_files, published, walks, write_files
 from leaks.marks import POINTS, SEED, VALUES_STAY, found_in, marked_frame, markers
-from tsveil import publish
+from tsveil.core.errors import InputError, TsveilError
+from tsveil.core.registry import METHODS
 from tsveil.data.write import complete_folder
-from tsveil.errors import InputError, TsveilError
-from tsveil.plan import Outcome
 from tsveil.protect import work
-from tsveil.registry import ALL_METHODS
+from tsveil.release import publish
+from tsveil.release.publish import Outcome
 
 PROTECTED: dict[str, Any] = {"load": {"from": "load.0", "to": f"load.{POINTS - 1}", "kind": "series"}}
 
@@ -44,7 +44,7 @@ def released(planted: Path, out: Path, method: Any) -> Outcome:
     return protect_files(planted, method, out, seed=SEED, part=20, chunk=15, file=15, **roles)
 
 
-@pytest.mark.parametrize("kind", ALL_METHODS.values())
+@pytest.mark.parametrize("kind", METHODS.values())
 def test_no_marker_is_published(planted: Path, tmp_path: Path, kind: Any) -> None:
     release = released(planted, tmp_path / "out", made(kind))
     assert len(list((release.folder / "published" / "data").iterdir())) == 3
@@ -124,7 +124,7 @@ def test_published_rows_are_in_random_order(tmp_path: Path, method: Any) -> None
     assert abs(np.mean(found)) < 4 * SPREAD / np.sqrt(SEEDS)
 
 
-@pytest.mark.parametrize("kind", [ALL_METHODS[name] for name in ALL_METHODS if name not in UNGROUPED])
+@pytest.mark.parametrize("kind", [METHODS[name] for name in METHODS if name not in UNGROUPED])
 def test_members_of_a_group_have_the_same_bits(tmp_path: Path, kind: Any) -> None:
     rng = np.random.default_rng(8)
     values = rng.normal(0, 1, (90, 6)) / 3 + 1e6 * rng.integers(0, 2, (90, 1))

@@ -11,8 +11,9 @@ import pytest
 
 import tsveil as tv
 from leaks.marks import POINTS, SEED, VALUES_STAY, found_in, marked_frame, markers, values
-from tsveil.plan import Input, Output, Plan, Running, run
-from tsveil.registry import ALL_METHODS
+from tsveil.core.registry import METHODS
+from tsveil.plan.plan import Input, Output, Plan, Running
+from tsveil.plan.run import run
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def released(planted: Path, out: Path, name: str, form: Any, **running: Any) -> Path:
     """Its release by a method, from a plan in a file of its own."""
-    names = {parameter.name for parameter in ALL_METHODS[name].parameters()}
+    names = {parameter.name for parameter in METHODS[name].parameters()}
     settings = {key: value for key, value in {"k": 4, "P": 2, "columns": "tariff"}.items() if key in names}
     plan = Plan(
         input=Input(path=str(planted), id="person", blocks={"load": {"from": "load.0", "to": f"load.{POINTS - 1}", "kind": "series"}}, confidential=["tariff"]),
@@ -39,9 +40,7 @@ def released(planted: Path, out: Path, name: str, form: Any, **running: Any) -> 
 
 
 @pytest.mark.parametrize("running", [{}, {"chunk": 15}], ids=["memory", "chunks"])
-@pytest.mark.parametrize(
-    ("name", "form"), [*((name, "parquet") for name in ALL_METHODS), ("mdav", "csv"), ("kp", "csv")]
-)
+@pytest.mark.parametrize(("name", "form"), [*((name, "parquet") for name in METHODS), ("mdav", "csv"), ("kp", "csv")])
 def test_no_marker_is_published(planted: Path, tmp_path: Path, name: str, form: str, running: dict[str, Any]) -> None:
     folder = released(planted, tmp_path / "out", name, form, **running)
     assert found_in(folder / "published", markers(planted, cells=name not in VALUES_STAY)) == []

@@ -19,8 +19,9 @@ import pytest
 
 from engine_files import write_files
 from release_folders import BLOCKS, contents, table
-from tsveil.errors import TsveilError
-from tsveil.plan import Plan, run
+from tsveil.core.errors import TsveilError
+from tsveil.plan.plan import Plan
+from tsveil.plan.run import run
 from tsveil.report.context import QUESTIONS
 
 #: what a plan says unless a case says otherwise
@@ -32,6 +33,8 @@ USUAL: dict[str, Any] = {
     "evaluate": {},
     "run": {"chunk": 17},
     "context": {},
+    "limits": {},
+    "intruder": {},
 }
 ATTRIBUTES: dict[str, Any] = {"input.blocks": BLOCKS["attributes"]}
 LONG: dict[str, Any] = {
@@ -62,6 +65,15 @@ KEYS: dict[str, Case] = {
     "input.id": Case("name", "private/id_map.csv"),
     "input.blocks": Case({"load": {"from": "2018-01-01", "to": "2018-01-04"}}, DATA),
     "input.confidential": Case([], DATA),
+    "input.person": Case(["name"], "private/id_map.csv"),
+    "input.leave_out": Case(["a0"], DATA, given={"input": {"path": "plain.csv", "id": "id"}}),
+    "input.numbers": Case(
+        [], refused="may be codes", given={"input": {"path": "codes.csv", "id": "id", "numbers": ["a0"]}}
+    ),
+    "input.independent_rows": Case(
+        False, refused="several rows for the same", given={"input": {"path": "owners.csv", "independent_rows": True}}
+    ),
+    "input.transpose": Case(True, DATA, given={"input": {"path": "turned.csv", "transpose": False}}),
     "input.time": Case("minute", DATA, given=LONG),
     "input.variable": Case("sort", DATA, given=LONG),
     "input.value": Case("kw", DATA, given=LONG),
@@ -86,14 +98,28 @@ KEYS: dict[str, Case] = {
     "evaluate.counts": Case([1], FACTS, given=ATTRIBUTES),
     "evaluate.by": Case("blocks", FACTS, given=ATTRIBUTES),
     "evaluate.score": Case("classic", FACTS, given=ATTRIBUTES),
-    "evaluate.people": Case(20, FACTS),
+    "evaluate.targets": Case(20, FACTS),
     "run.memory": Case("1", "run", given=FOLDER),
     "run.chunk": Case(50, "run"),
     "run.engine": Case("local", "run", given=MEMORY),
     "run.scheduler": Case("tcp://127.0.0.1:1", refused="scheduler", given=MEMORY),
     "run.master": Case("spark://127.0.0.1:1", refused="master", given=MEMORY),
     **{f"context.{name}": Case(f"answer to {name}", "private/report.html") for name in QUESTIONS},
-    "context.accepted_risk": Case(12.5, "private/report.html"),
+    "context.accepted_risk": Case(12.5, refused="accepted-risk", given={"context": {"accepted_risk": 50.0}}),
+    "intruder.knows": Case("part", "private/assessment.json"),
+    "intruder.knows_carried": Case(["town"], "private/assessment.json"),
+    "limits.accepted_risk": Case("1/5", refused="accepted-risk"),
+    "limits.exposed": Case(
+        0,
+        refused="accepted-risk",
+        given={
+            "input.path": "other.csv",
+            "limits": {"accepted_risk": 24.0},
+            "method": {"name": "mdav", "k": 4, "refine": "swap"},
+        },
+    ),
+    "limits.unique_records": Case(0, refused="whole-record", given={"input.blocks": BLOCKS["two series"]}),
+    "limits.attribute_disclosure": Case(0, refused="attribute-disclosure", given={"input.path": "disclosing.csv"}),
 }
 
 
@@ -122,7 +148,16 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plain.with_columns(town="=" + pl.col("town")).write_csv(base / "formulas.csv")
     gap = pl.when(pl.int_range(pl.len()) == 40).then(None).otherwise("2018-01-03").alias("2018-01-03")
     plain.with_columns(gap).write_csv(base / "gaps.csv")
+    plain.with_columns(
+        town=pl.when(pl.int_range(pl.len()).is_between(20, 39)).then(pl.lit("x")).otherwise("town")
+    ).write_csv(base / "disclosing.csv")
     write_files(base / "folder", plain, 2)
+    attributes = table("continuous").select("id", "a0", "a1", "b0", "b1")
+    attributes.write_csv(base / "plain.csv")
+    attributes.with_columns(a0=pl.int_range(pl.len()) % 3).write_csv(base / "codes.csv")
+    attributes.with_columns(customer_id=pl.int_range(pl.len()) // 2).drop("id").write_csv(base / "owners.csv")
+    days_of = {f"MAC{3 * at}": attributes["a0"][at : at + 30] for at in range(25)}
+    pl.DataFrame({"day": [f"2020-01-{day + 1:02d}" for day in range(30)], **days_of}).write_csv(base / "turned.csv")
     days = BLOCKS["two series"]["first"]
     first = plain.columns.index(days["from"])
     tall = plain.unpivot(plain.columns[first : first + 4], index="id", variable_name="day", value_name="kwh")
@@ -156,6 +191,7 @@ def left(plan: dict[str, Any], base: Path, out: Path) -> tuple[dict[str, Any], s
     return contents(folder), json.loads((folder / FACTS).read_text())["run"]
 
 
+@pytest.mark.filterwarnings("ignore:accepted_risk stands in:FutureWarning")
 @pytest.mark.parametrize("key", KEYS)
 def test_a_key_changes_something_or_is_refused(base: Path, tmp_path: Path, key: str) -> None:
     case, plan = KEYS[key], USUAL

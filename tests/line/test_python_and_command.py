@@ -13,7 +13,8 @@ from click.testing import CliRunner
 import tsveil as tv
 from release_folders import BLOCKS, contents, table
 from tsveil.cli import main
-from tsveil.plan import Input, Output, Plan, Running, run
+from tsveil.plan.plan import Input, Output, Plan, Running
+from tsveil.plan.run import run
 from tsveil.report.context import Context
 
 METHODS: dict[str, tuple[Any, dict[str, Any]]] = {

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from release_folders import BLOCKS, contents, released, table
+from tsveil.core.registry import METHODS
 from tsveil.data import pieces
-from tsveil.registry import ALL_METHODS
 
 #: small settings, for those that a method has
 SMALL = {"k": 4, "P": 2, "n": 1, "l": 3, "kappa": 20, "buckets": 5}
@@ -17,7 +17,7 @@ SMALL = {"k": 4, "P": 2, "n": 1, "l": 3, "kappa": 20, "buckets": 5}
 
 def _cases() -> list[tuple[str, dict[str, Any], str]]:
     found: list[tuple[str, dict[str, Any], str]] = []
-    for name, method in ALL_METHODS.items():
+    for name, method in METHODS.items():
         parameters = {parameter.name: parameter for parameter in method.parameters()}
         small = {key: value for key, value in SMALL.items() if key in parameters}
         kinds = ["series", "two series", "attributes", "both"]

@@ -8,7 +8,7 @@ import pytest
 
 import naive_attacks as naive
 import tsveil as tv
-from tsveil.errors import InputError
+from tsveil.core.errors import InputError
 
 
 def series_files() -> tuple[tv.Dataset, tv.Dataset, dict[str, str]]:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import naive_series as naive
-from tsveil._types import Array
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array
 from tsveil.measure.forecast import (
     MODELS,
     SES,
@@ -41,6 +41,11 @@ TWINS: list[tuple[Model, Callable[[list[float]], list[float]]]] = [
     (Quadratic(), lambda x: naive.polynomial(x, 2)),
 ]
 ALL = [model for model, _ in TWINS] + [SES(alpha="optimised"), Holt(alpha="optimised", beta="optimised")]
+
+
+def fitted(model: SES | Holt, X: Any) -> Array:
+    """Each record's alpha and beta: those of least one-step squared error where they are optimised."""
+    return model._fit(np.ascontiguousarray(X, dtype=np.float64))[:, :2]
 
 
 def test_the_golden_forecasts_of_bread() -> None:
@@ -148,11 +153,11 @@ def test_smoothing_agrees_with_statsmodels() -> None:
 @given(tables)
 def test_optimised_rates_are_the_best(X: Array) -> None:
     grid = np.linspace(0, 1, 21)
-    for x, (alpha, beta) in zip(X.tolist(), SES(alpha="optimised").fitted(X), strict=True):
+    for x, (alpha, beta) in zip(X.tolist(), fitted(SES(alpha="optimised"), X), strict=True):
         assert 0 <= alpha <= 1
         assert beta == 0
         assert naive.one_step_error(x, alpha) <= min(naive.one_step_error(x, a) for a in grid) * (1 + 1e-4) + 1e-9
-    for x, (alpha, beta) in zip(X.tolist(), Holt(alpha="optimised", beta="optimised").fitted(X), strict=True):
+    for x, (alpha, beta) in zip(X.tolist(), fitted(Holt(alpha="optimised", beta="optimised"), X), strict=True):
         assert 0 <= min(alpha, beta) <= max(alpha, beta) <= 1
         least = min(naive.one_step_error(x, a, b) for a in grid[::2] for b in grid[::2])
         assert naive.one_step_error(x, alpha, beta) <= least * (1 + 1e-9) + 1e-9
@@ -162,7 +167,7 @@ def test_optimised_forecasts_use_the_fitted_rates() -> None:
     X = np.random.default_rng(8).normal(size=(6, 25)).cumsum(axis=1)
     ses, holt, half = SES(alpha="optimised"), Holt(alpha="optimised", beta="optimised"), Holt(beta="optimised")
     for x, a, b, c, f, g, h in zip(
-        X.tolist(), ses.fitted(X), holt.fitted(X), half.fitted(X), ses(X), holt(X), half(X), strict=True
+        X.tolist(), fitted(ses, X), fitted(holt, X), fitted(half, X), ses(X), holt(X), half(X), strict=True
     ):
         assert c[0] == 0.3
         np.testing.assert_allclose(f, naive.ses(x, a[0]), rtol=1e-9)
@@ -175,7 +180,7 @@ def test_the_best_rate_of_a_smooth_error_is_found_precisely() -> None:
 
     x = (np.random.default_rng(9).normal(size=60) + 0.3 * np.random.default_rng(10).normal(size=60).cumsum()).tolist()
     best = optimize.minimize_scalar(lambda a: naive.one_step_error(x, a), bounds=(0, 1), method="bounded")
-    assert SES(alpha="optimised").fitted([x])[0, 0] == pytest.approx(best.x, abs=1e-4)
+    assert fitted(SES(alpha="optimised"), [x])[0, 0] == pytest.approx(best.x, abs=1e-4)
 
 
 @pytest.mark.parametrize(

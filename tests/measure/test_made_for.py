@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tsveil as tv
-from tsveil.attack.fits import made_for_series
+from tsveil.attack.base import Shape
+from tsveil.attack.choose import fitting
 
 
 @pytest.fixture(scope="module")
@@ -40,4 +41,4 @@ def test_series_averaged_column_by_column_are_found_by_alignment(curves: tv.Data
 def test_other_methods_and_files_of_unknown_making_keep_the_two_linkages(curves: tv.Dataset) -> None:
     assert set(tv.evaluate(curves, tv.MDAV(k=5).protect(curves)).by_known) == {"EULD", "STSLD"}
     assert set(tv.evaluate(curves, tv.RankSwap(p=30).protect(curves).data).by_known) == {"EULD", "STSLD"}
-    assert made_for_series(None, {}, curves) == []
+    assert [attack.figure for attack in fitting(Shape(curves.n, curves.blocks))] == ["EULD", "STSLD"]

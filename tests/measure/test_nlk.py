@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import naive_nlk as naive
 from tsveil._kernels.nlk_verify import narrow_down
-from tsveil._types import Array
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array
 from tsveil.data.store import Folder, Memory
 from tsveil.data.synthetic import random_series, sine_series
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
-from tsveil.errors import InputError, ParameterError
-from tsveil.guarantee.nlk import clusters_of
+from tsveil.guarantee.counting import clusters_of
 from tsveil.measure import nlk as module
 from tsveil.measure.nlk import (
     Identification,

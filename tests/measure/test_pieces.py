@@ -13,18 +13,19 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import tsveil as tv
-from tsveil._types import Array, Indices
 from tsveil.attack.pieces import Columns, Pieces
+from tsveil.core.errors import ParameterError
+from tsveil.core.registry import METHODS
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.store import Folder, Memory, Store
 from tsveil.engine.base import Engine
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
-from tsveil.errors import ParameterError
+from tsveil.measure.base import Schema
 from tsveil.measure.evaluate import measured, scorecard
 from tsveil.measure.scorecard import Scorecard
-from tsveil.registry import method
-from tsveil.release import Release
+from tsveil.release.release import Release
 
 N = 120
 
@@ -54,7 +55,7 @@ DATA = {
         {"x": walks(9, 1), "y": walks(1, 2)}, times={"y": [0.0], "x": range(9)}
     ),
 }
-METHODS: dict[str, dict[str, Any]] = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "mdav": {"k": 3},
     "v-mdav": {"k": 3},
     "optimal-univariate": {"k": 3},
@@ -97,16 +98,13 @@ def check(data: Dataset, released: Dataset, folder: Path, made: dict[str, Any], 
     folder.mkdir(exist_ok=True)
     for store, engine, cuts, order in ways(folder):
         files = in_pieces(store, data, released.values, cuts, order)
-        found = measured(store, files, engine, **made, **options)
-        card = found.card(store, files)
+        card = measured(store, Schema(files), engine, **made, **options)
         assert card.to_dict() == whole.to_dict()
         assert card.by_known == whole.by_known
         assert card.per_series == whole.per_series
         assert card.options == whole.options
         assert card.meanings == whole.meanings
-        assert found.of_all == ("risk" in whole.per_record.columns)
-        parts = [found.risks(store, files, at) for at in range(len(files.original))]
-        mine = pl.concat(parts)[np.argsort(files.numbers(store)).tolist()]
+        mine = card.per_record[np.argsort(files.numbers(store)).tolist()]
         assert_frame_equal(mine, whole.per_record.drop("original"), check_exact=True)
     return whole
 
@@ -115,21 +113,21 @@ def check(data: Dataset, released: Dataset, folder: Path, made: dict[str, Any], 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few candidates at a time, few targets in a task, and trees as for many records."""
     for module, name, value in (
-        ("candidates", "MANY", 150), ("_ranges", "MANY", 150), ("run", "AT_ONCE", 20), ("run", "KEPT", 0), ("probabilistic", "CELLS", 500),
-        ("probabilistic", "ROWS", 30), ("_columns", "MANY", 1),
+        ("candidates", "MANY", 150), ("ranges", "MANY", 150), ("base", "AT_ONCE", 20), ("probabilistic", "KEPT", 0), ("probabilistic", "CELLS", 500), ("agreement", "CELLS", 500),
+        ("agreement", "ROWS", 30), ("nearest_columns", "MANY", 1),
     ):  # fmt: skip
         # Attacks are named like the modules that they are in.
         monkeypatch.setattr(sys.modules[f"tsveil.attack.{module}"], name, value)
 
 
 def made_by(name: str, data: Dataset) -> tuple[Dataset, dict[str, Any]]:
-    chosen = method(name, METHODS[name])
+    chosen = METHODS.make(name, SETTINGS[name])
     release = chosen.protect(data, seed=3)
     assert isinstance(release, Release)
-    return release.data, {"method": name, "settings": chosen.settings()}
+    return release.data, {"method": chosen}
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("kind", DATA)
 def test_every_method(kind: str, name: str, tmp_path: Path) -> None:
     data = DATA[kind]
@@ -143,7 +141,7 @@ def test_every_method(kind: str, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ties", ["expected", "first"])
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in ("attributes", "two series") for name in METHODS])
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in ("attributes", "two series") for name in SETTINGS])
 def test_small_pieces_of_work(kind: str, name: str, ties: str, tmp_path: Path, small: None) -> None:
     released, made = made_by(name, DATA[kind])
     models = {"models": "fitting"} if DATA[kind].series else {}
@@ -164,9 +162,9 @@ def test_a_release_of_unknown_making(tmp_path: Path) -> None:
 
 
 def test_microaggregated_patterns(tmp_path: Path) -> None:
-    release = method("nlk", {"n": 2, "l": 4, "k": 3}).protect(DATA["two series"], seed=3)
+    release = METHODS.make("nlk", {"n": 2, "l": 4, "k": 3}).protect(DATA["two series"], seed=3)
     assert isinstance(release, Release)
-    check(DATA["two series"], release.data, tmp_path, {"method": "nlk"}, {"models": "fitting"})
+    check(DATA["two series"], release.data, tmp_path, {"method": release.method}, {"models": "fitting"})
 
 
 @pytest.mark.parametrize(
@@ -216,8 +214,8 @@ def test_models_of_ones_own_are_for_data_in_memory(tmp_path: Path) -> None:
     own: dict[str, Any] = {"models": {"last": lambda rows: np.repeat(rows[:, -1:], 3, axis=1)}}
     assert scorecard(data, data, **own)["IL3"] == 0.0
     files = in_pieces(store := Folder(tmp_path), data, data.values, [60], None)
-    with pytest.raises(ParameterError, match="a model of your own runs on data in memory only"):
-        measured(store, files, LocalEngine(), **own)
+    with pytest.raises(ParameterError, match="a function of your own runs on data in memory only"):
+        measured(store, Schema(files), LocalEngine(), **own)
 
 
 def test_series_beside_attributes(tmp_path: Path) -> None:
@@ -244,7 +242,7 @@ def test_files_of_different_records_in_pieces() -> None:
         store.put("own", own)
         blocks = tuple(map(Columns.of, data.blocks))
         files = Pieces(blocks, sizes(cuts, 80), sizes(their_cuts, 100), aligned=False)
-        cards.append(measured(store, files, Here(), **made).card(store, files))
+        cards.append(measured(store, Schema(files), Here(), **made))
     assert cards[0].to_dict() == cards[1].to_dict()
     assert cards[0].options == cards[1].options
     assert cards[0].options["targets"] == "80 known, 100 released, 60 in both"
@@ -255,7 +253,9 @@ def test_huge_and_tiny_values(tmp_path: Path) -> None:
     values = rng.normal(size=(N, 3)) * [1e-250, 1.0, 1e250] + [0, 2.0**40, 0]
     data = Dataset.from_frame(pl.DataFrame(values, schema=["a", "b", "c"]), blocks={"all": ["a", "b", "c"]})
     released = data.with_values(values * (1 + 0.1 * rng.normal(size=values.shape)))
-    assert np.isfinite(list(check(data, released, tmp_path, {"method": "noise"}, {}).to_dict().values())).all()
+    assert np.isfinite(
+        list(check(data, released, tmp_path, {"method": METHODS.make("noise")}, {}).to_dict().values())
+    ).all()
 
 
 @pytest.mark.parametrize("targets", [0, -1, True, 1.5, "some"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import naive_micro
 import tsveil as tv
-from tsveil.errors import ParameterError
+from tsveil.core.errors import ParameterError
 from tsveil.measure.real_anonymity import expected_anonymity, printed_anonymity, real_anonymity
 from tsveil.protect.mdav import MDAV
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_micro
-from tsveil._types import Array
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array
 from tsveil.measure.sse import Form, sse, sse_share
 
 

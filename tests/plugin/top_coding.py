@@ -1,10 +1,10 @@
-"""Top and bottom coding: values beyond the outermost ranks of their column are replaced by the value at that rank.
+"""Top and bottom coding: the c smallest values of a column become the largest of them, and the c largest the smallest of them.
 
-    x' = min(max(x, x_(low)), x_(high))        low = share % of the records, high = 100 % - share %
+    x' = min(max(x, x_(c)), x_(n+1-c))        c = share % of the n records, at least 1
 
 Rare, extreme values identify; after this nobody is richer than the richest few.
 
-Guarantee: none. The values between the two ranks are published as they are.
+Guarantee: in each column, at least c records share the smallest value, and at least c the largest. The values between them are published as they are.
 
 References
 ----------
@@ -13,9 +13,12 @@ References
 Examples
 --------
 >>> import tsveil as tv
->>> data = tv.Dataset.from_arrays({"income": [[1.0], [2.0], [3.0], [90.0]]})
->>> TopCoding(share=25).protect(data).data.values.ravel().tolist()
-[1.75, 2.0, 3.0, 24.75]
+>>> data = tv.Dataset.from_arrays({"income": [[1.0], [2.0], [3.0], [4.0], [90.0]]})
+>>> release = TopCoding(share=40).protect(data)
+>>> release.data.values.ravel().tolist()
+[2.0, 2.0, 3.0, 4.0, 4.0]
+>>> print(release.verify())
+HOLDS: In each column, the smallest and the largest published value are shared by at least 2 records.
 """
 
 from __future__ import annotations
@@ -25,18 +28,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from tsveil.guarantee.base import NoGuarantee
-from tsveil.params import number, param
+from plugin.shared_extremes import SharedExtremes
+from tsveil.core.params import number, param
+from tsveil.core.technique import Technique
 from tsveil.protect.base import Described, Part, Protected, ValueMethod
-from tsveil.technique import Technique
 
 
 @dataclass(frozen=True, kw_only=True)
 class TopCoding(ValueMethod):
-    """Values beyond the outermost ranks are drawn in."""
+    """Extreme values are drawn in."""
 
     name: ClassVar[str] = "top-coding"
-    summary: ClassVar[str] = "values beyond the outermost ranks of their column are replaced by the value at that rank"
+    summary: ClassVar[str] = "the extreme values of each column are replaced by the least extreme of them"
     reference: ClassVar[str] = "Hundepool et al. 2012"
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.LOCAL_GENERALIZATION,)
 
@@ -44,11 +47,16 @@ class TopCoding(ValueMethod):
         5.0, number(0, 50), "the share of the records at each end whose values are drawn in, in percent"
     )
 
-    def guarantee(self, data: Described) -> NoGuarantee:
-        """Nothing is promised."""
-        return NoGuarantee("Only extreme values are hidden.")
+    def count(self, n: int) -> int:
+        """The number of records at each end."""
+        return max(1, int(n * self.share / 100))
+
+    def guarantee(self, data: Described) -> SharedExtremes:
+        """Those at either end share one value."""
+        return SharedExtremes(self.count(data.n))
 
     def protect_part(self, part: Part) -> Protected:
         """Each column by itself; a block is one part."""
-        low, high = np.quantile(part.values, [self.share / 100, 1 - self.share / 100], axis=0)
-        return Protected(np.clip(part.values, low, high))
+        ordered = np.sort(part.values, axis=0)
+        count = self.count(len(ordered))
+        return Protected(np.clip(part.values, ordered[count - 1], ordered[-count]))

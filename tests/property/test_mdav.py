@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import naive
 import tsveil as tv
-from tsveil._types import Array
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array
 
 
 @st.composite

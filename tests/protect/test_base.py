@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tsveil as tv
-from tsveil._types import Array, Indices
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block
-from tsveil.errors import InputError, ParameterError
-from tsveil.guarantee.base import NoGuarantee
+from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import (
     Described,
     Method,

@@ -15,12 +15,13 @@ from hypothesis.extra.numpy import arrays
 import naive_kp
 import tsveil as tv
 from naive_parts import parts_of
-from tsveil._types import Array, Indices
 from tsveil.attack.kp import envelope_linkages
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array, Indices
 from tsveil.data.intervals import IntervalTable
-from tsveil.errors import InputError, ParameterError
-from tsveil.guarantee.kp import EnvelopeAnonymity, verify_kp
-from tsveil.measure.kp import pattern_loss, value_loss
+from tsveil.guarantee.envelopes import EnvelopeAnonymity
+from tsveil.guarantee.kp import verify_kp
+from tsveil.measure.envelope_loss import pattern_loss, value_loss
 from tsveil.protect import kp as module
 from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.intervals import IntervalMethod, envelopes, rounded_outwards

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 import naive
 from tsveil._kernels.mdav import fused_groups
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 from tsveil.engine.crew import Crew
 from tsveil.protect import _mdav_exact
 from tsveil.protect._mdav_exact import cosines, draw, exact_groups, in_range, outermost, running_sum

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import naive_micro
 import tsveil as tv
-from tsveil._types import Array
-from tsveil.errors import ParameterError
+from tsveil.core.errors import ParameterError
+from tsveil.core.types import Array
 from tsveil.guarantee.base import Status
 from tsveil.protect.mic1d import Mic1D, mixed_means
 

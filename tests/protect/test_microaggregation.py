@@ -10,8 +10,8 @@ import pytest
 
 import naive
 import tsveil as tv
-from tsveil._types import Array, Indices
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array, Indices
 from tsveil.protect import mdav
 from tsveil.protect.base import EXACT_RECORDS, EXACT_VALUES
 from tsveil.protect.mdav import MDAV, equal_records

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 import naive_nlk as naive
 import tsveil as tv
-from tsveil._types import Array, Indices
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.published import read_like
 from tsveil.data.synthetic import random_series, sine_series
-from tsveil.errors import InputError, ParameterError
-from tsveil.guarantee.nlk import clusters_of, find_violation
+from tsveil.guarantee.counting import clusters_of
+from tsveil.guarantee.nlk import find_violation
 from tsveil.measure.nlk import identification
 from tsveil.protect import nlk as module
 from tsveil.protect.microaggregation import TOGETHER

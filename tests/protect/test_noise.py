@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
-from tsveil._types import Array
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array
 from tsveil.data.dataset import Block, Dataset
-from tsveil.errors import InputError, ParameterError
 from tsveil.protect import noise as module
 from tsveil.protect.noise import Noise, combined, triangle
 from tsveil.protect.work import survey_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tsveil.errors import ParameterError
-from tsveil.registry import ALL_METHODS
+from tsveil.core.errors import ParameterError
+from tsveil.core.registry import METHODS
 
 GROUPS = {
     "k": (5, "an integer of at least 2"),
@@ -34,6 +34,8 @@ PARAMETERS: dict[str, dict[str, tuple[Any, str]]] = {
         "iterations": (None, "an integer of at least 1, or left out"),
         "seconds": (None, "a number above 0 and at most 1e+06, or left out"),
         "part": (8000, "an integer of at least 100"),
+        "share": ("bounded", "one of 'bounded', 'told'"),
+        "max_records": (None, "an integer of at least 1, or left out"),
         **ROUNDING,
     },
     "v-mdav": {**GROUPS, "gamma": (0.2, "a number from 0 to 10"), **ROUNDING},
@@ -82,30 +84,30 @@ every_method = pytest.mark.parametrize("name", PARAMETERS)
 
 
 def test_no_method_is_forgotten() -> None:
-    assert list(ALL_METHODS) == list(PARAMETERS)
+    assert list(METHODS) == list(PARAMETERS)
 
 
 @every_method
 def test_its_parameters_are_those_that_plans_rely_on(name: str) -> None:
-    listed = {p.name: (p.default, p.words) for p in ALL_METHODS[name].parameters()}
+    listed = {p.name: (p.default, p.words) for p in METHODS[name].parameters()}
     assert list(listed.items()) == list(PARAMETERS[name].items())
 
 
 @every_method
 def test_it_cannot_be_changed_after_its_check(name: str) -> None:
-    made = ALL_METHODS[name]()
+    made = METHODS[name]()
     for p in made.parameters():
         with pytest.raises(FrozenInstanceError):
             setattr(made, p.name, p.default)
-    assert made == ALL_METHODS[name]()
-    assert hash(made) == hash(ALL_METHODS[name]())
+    assert made == METHODS[name]()
+    assert hash(made) == hash(METHODS[name]())
 
 
 @every_method
 def test_parameters_are_given_by_name(name: str) -> None:
     first = next(iter(PARAMETERS[name]))
     with pytest.raises(TypeError, match="positional"):
-        ALL_METHODS[name](PARAMETERS[name][first][0])  # type: ignore[call-arg]
+        METHODS[name](PARAMETERS[name][first][0])
 
 
 @pytest.mark.parametrize(
@@ -129,6 +131,6 @@ def test_parameters_are_given_by_name(name: str) -> None:
     ],
 )
 def test_ranges_end_where_they_say(name: str, parameter: str, accepted: Any, refused: Any) -> None:
-    assert getattr(ALL_METHODS[name](**{parameter: accepted}), parameter) == accepted
+    assert getattr(METHODS[name](**{parameter: accepted}), parameter) == accepted
     with pytest.raises(ParameterError, match=f"The '{parameter}' parameter of .* must be .* Got {refused}"):
-        ALL_METHODS[name](**{parameter: refused})
+        METHODS[name](**{parameter: refused})

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import tsveil as tv
 from naive_parts import parts_of, small_parts
-from tsveil._types import Array
+from tsveil.core.randomness import mixed
+from tsveil.core.types import Array
 from tsveil.data.pieces import piece
 from tsveil.data.store import Memory
 from tsveil.engine.here import Here
@@ -19,7 +20,6 @@ from tsveil.protect import envelopes, projected
 from tsveil.protect.base import Method
 from tsveil.protect.partition import Tree, along, grown, joined, principal_direction, sampled
 from tsveil.protect.work import protect_in_chunks, protect_in_memory
-from tsveil.randomness import mixed
 
 seeds = st.integers(0, 10**6)
 KINDS = [

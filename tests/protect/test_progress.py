@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tsveil as tv
-from tsveil import progress
-from tsveil._types import Indices
+from tsveil.core import progress
+from tsveil.core.types import Indices
 from tsveil.data.synthetic import random_series
 from tsveil.protect.base import Method
 from tsveil.protect.nlk import nlk_study

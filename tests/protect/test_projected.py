@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import naive
 import naive_micro
 import tsveil as tv
-from tsveil._types import Array
-from tsveil.errors import ParameterError
+from tsveil.core.errors import ParameterError
+from tsveil.core.types import Array
 from tsveil.protect.projected import Projected, fixed_groups
 from tsveil.protect.univariate import OptimalUnivariate
 from tsveil.transform.normalise import normalised

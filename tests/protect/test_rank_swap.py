@@ -25,16 +25,17 @@ from naive_swap import (
     window_sample,
 )
 from tsveil._kernels.rank_swap import TRIES, bucket_partners, normal_partners, window_partners
-from tsveil._types import Array, Indices
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.randomness import generator, secret_integers, secret_normals, secret_uniforms, sub_seed
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block, Dataset
-from tsveil.errors import InputError, ParameterError
 from tsveil.protect import rank_swap, rank_swap_distribution
 from tsveil.protect.base import Method
-from tsveil.protect.rank_swap import RankSwap, window
+from tsveil.protect.rank_swap import RankSwap
 from tsveil.protect.rank_swap_buckets import RankSwapBuckets
 from tsveil.protect.rank_swap_distribution import BATCH, RankSwapDistribution
+from tsveil.protect.swapping import window
 from tsveil.protect.work import survey_of
-from tsveil.randomness import generator, secret_integers, secret_normals, secret_uniforms, sub_seed
 
 #: below this a chi-square test fails; draws are seeded, so a test that passes goes on passing
 UNLIKELY = 1e-3

@@ -13,12 +13,12 @@ import naive_refine
 import tsveil as tv
 from naive_parts import parts_of
 from tsveil._kernels import refine as kernels
-from tsveil._types import Array, Indices
-from tsveil.errors import ParameterError
+from tsveil.core.errors import ParameterError
+from tsveil.core.randomness import generator, sub_seed
+from tsveil.core.types import Array, Indices
 from tsveil.protect import _refine, mdav
 from tsveil.protect._mdav_exact import exact_groups
 from tsveil.protect._refine import Budget, list_near, near_rows, opened, refined_groups
-from tsveil.randomness import generator, sub_seed
 from tsveil.transform.statistics import slopes
 
 values = st.one_of(

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tsveil as tv
-from tsveil._types import Array
+from tsveil.core.types import Array
 from tsveil.data.dataset import Block
 from tsveil.data.pieces import piece
 from tsveil.data.store import Memory

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import naive_micro
 import tsveil as tv
 from naive_parts import parts_of
-from tsveil._types import Array
-from tsveil.errors import ParameterError
+from tsveil.core.errors import ParameterError
+from tsveil.core.types import Array
 from tsveil.protect import univariate
 from tsveil.protect.mdav import MDAV
 from tsveil.protect.univariate import OptimalUnivariate, least_sse_groups

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import naive_variable
 import tsveil as tv
 from naive_parts import parts_of
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
 from tsveil.guarantee.p_sensitive import PSensitive
 from tsveil.protect import vmdav
 from tsveil.protect.sensitive import codes_of

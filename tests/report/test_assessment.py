@@ -17,27 +17,29 @@ from hypothesis import strategies as st
 
 import tsveil as tv
 from tsveil.attack.candidates import numbered
+from tsveil.core.errors import PlanError
+from tsveil.core.registry import METHODS
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.pieces import stored
+from tsveil.data.records import Records
 from tsveil.data.source import Source
-from tsveil.errors import PlanError
 from tsveil.guarantee.base import Status, Verdict
 from tsveil.measure.real_anonymity import real_anonymity
-from tsveil.plan import Input, Output, Plan
+from tsveil.plan.plan import Input, Output, Plan
 from tsveil.protect.kp import KP
-from tsveil.registry import ALL_METHODS, INTERVAL_METHODS
-from tsveil.release import Records
-from tsveil.report.assessment import Crowd, GivenAway, Linkage, given_away, residual, scopes
 from tsveil.report.context import QUESTIONS, Context, starting_section
-from tsveil.report.html import report
-from tsveil.report.intervals import interval_report
+from tsveil.report.counts import Crowd, DisclosedColumn, disclosed_columns, scopes
+from tsveil.report.disclosure import residual
+from tsveil.report.linkage import Linkage
+from tsveil.report.release import report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Request
 
 N = 40
 #: an answer of its own for every question
-TOLD = Context(**{name: f"answer-to-{name}" for name in QUESTIONS if name != "accepted_risk"}, accepted_risk=12.5)
+ANSWERS: dict[str, Any] = {name: f"answer-to-{name}" for name in QUESTIONS}
+TOLD = Context(**ANSWERS)
 SECTIONS = (
     "Release and recipients",
     "Columns and their roles",
@@ -79,9 +81,8 @@ def made(method: tv.MDAV | KP) -> tuple[Any, Any, Verdict]:
 @cache
 def pages(method: tv.MDAV | KP, context: Context) -> dict[bool, str]:
     """The public and the private report of a release."""
-    write = interval_report if isinstance(method, KP) else report
     told: dict[str, Any] = {"title": "Meters", "source": "meters-of-2024.csv", "digest": "c0ffee" * 10}
-    return {public: write(*made(method), public=public, context=context, **told) for public in (True, False)}
+    return {public: report(*made(method), public=public, context=context, **told) for public in (True, False)}
 
 
 every_kind = pytest.mark.parametrize("method", [tv.MDAV(k=4), KP(k=6, P=2)], ids=["values", "intervals"])
@@ -98,11 +99,10 @@ def test_the_sections_come_in_the_order_of_the_assessment(method: tv.MDAV | KP) 
 def test_the_owner_reads_every_answer_and_every_gap(method: tv.MDAV | KP) -> None:
     private = seen(pages(method, TOLD)[False])
     for name in QUESTIONS:
-        assert (f"answer-to-{name}" in private) is (name != "accepted_risk"), name
-    assert "the limit of 12.5 % that was accepted" in private
+        assert f"answer-to-{name}" in private, name
     assert "not stated" not in private
     unanswered = seen(pages(method, Context())[False])
-    assert unanswered.count("not stated") == len(QUESTIONS) - 1
+    assert unanswered.count("not stated") == len(QUESTIONS)
     assert "no limit for this risk was stated" in unanswered
 
 
@@ -111,7 +111,7 @@ def test_the_public_reads_what_users_need_and_nothing_else(method: tv.MDAV | KP)
     public = pages(method, TOLD)[True]
     shown = {name for name in QUESTIONS if f"answer-to-{name}" in public}
     assert shown == {name for name, question in QUESTIONS.items() if question.public}
-    for secret in ("12.5", "meters-of-2024", "c0ffee", "987654321987", "PERSON", "SHA-256", "not stated"):
+    for secret in ("meters-of-2024", "c0ffee", "987654321987", "PERSON", "SHA-256", "not stated"):
         assert secret not in public, secret
     silent = pages(method, Context())[True]
     assert "Release and recipients" not in silent
@@ -178,12 +178,12 @@ def test_carried_columns_part_groups_further(rows: list[tuple[int, str | None, i
 def test_the_residual_risk_is_one_sentence_and_knows_its_limit() -> None:
     holds, broken = Verdict(Status.HOLDS, "g"), Verdict(Status.VIOLATED, "g", "w")
     ways = [Linkage("linkage by values", 20.0, "m")]
-    within = residual(holds, ways, 50, "some", Context(accepted_risk=20), public=False)
-    above = residual(broken, ways, 50, "some", Context(accepted_risk=19.9), public=False)
+    within = residual(holds, ways, 50, "some", 20.0, public=False)
+    above = residual(broken, ways, 50, "some", 19.9, public=False)
     assert "is within the limit of 20 %" in within
     assert "is ABOVE the limit of 19.9 %" in above
     assert "NOT VERIFIED" in above
-    assert "limit" not in residual(holds, ways, 50, "some", Context(accepted_risk=20), public=True)
+    assert "limit" not in residual(holds, ways, 50, "some", 20.0, public=True)
     for sentence in (within, above):
         assert sentence.endswith(".")
         assert ". " not in sentence
@@ -225,10 +225,10 @@ def test_the_attributes_of_a_public_page_hide_the_identifier_of_intervals() -> N
     data = replace(meters(), dropped=("street-of-residence",))
     release, card, verdict = made(KP(k=6, P=2))
     named = replace(release, original=replace(data, others=data.others.rename({"id": "passport"}), id="passport"))
-    public = interval_report(named, card, verdict, public=True)
+    public = report(named, card, verdict, public=True)
     assert "passport" not in public
     assert "street-of-residence" not in public
-    assert "passport" in interval_report(named, card, verdict, public=False)
+    assert "passport" in report(named, card, verdict, public=False)
 
 
 @every_kind
@@ -253,7 +253,7 @@ def test_the_report_opens_from_disk_without_the_network(method: tv.MDAV | KP, tm
         assert asked == [place.as_uri()] * 2
 
 
-def test_carried_values_that_groups_give_away_are_counted_for_the_owner() -> None:
+def test_attribute_disclosure_is_counted_for_the_owner() -> None:
     data = Dataset.from_frame(
         pl.DataFrame(
             {
@@ -266,14 +266,14 @@ def test_carried_values_that_groups_give_away_are_counted_for_the_owner() -> Non
         confidential=["ill", "pay"],
     )
     release = tv.OptimalUnivariate(k=3).protect(data)
-    found = given_away(release.attribute_disclosure())
-    assert found == [GivenAway("pay", 2, 3, 3), GivenAway("ill", 1, 3, 0)]
+    found = disclosed_columns(release.attribute_disclosure())
+    assert found == [DisclosedColumn("pay", 2, 3, 3), DisclosedColumn("ill", 1, 3, 0)]
     texts = {
         public: report(release, tv.evaluate(release.original, release), release.verify(), public=public)
         for public in (True, False)
     }
-    assert "6 records are in groups that give pay away" in seen(texts[False])
-    assert "give pay away" not in texts[True]
+    assert "6 records are in classes that disclose pay" in seen(texts[False])
+    assert "disclose pay" not in texts[True]
     assert "attribute_disclosure.csv" not in texts[True]
 
 
@@ -288,13 +288,13 @@ def test_a_rate_over_several_series_tells_how_far_it_goes() -> None:
     assert text.count(f"{rate:.1f} % (up to {max(card.by_known[name]):.1f} %, depending on how much is known)") == 2
 
 
-@pytest.mark.parametrize("name", ALL_METHODS)
+@pytest.mark.parametrize("name", METHODS)
 def test_every_method_has_a_report(name: str) -> None:
-    release: Any = ALL_METHODS[name]().protect(meters(), seed=1)
-    write, options = (interval_report, {}) if name in INTERVAL_METHODS else (report, {"models": "fitting"})
+    release: Any = METHODS[name]().protect(meters(), seed=1)
+    options = {} if release.envelopes else {"models": "fitting"}
     card, verdict = release.evaluate(**options), release.verify()
     for public in (True, False):
-        text = seen(write(release, card, verdict, public=public))
+        text = seen(report(release, card, verdict, public=public))
         assert f"Method {name} :" in text
-        assert f"In the terms of ISO/IEC 20889: {ALL_METHODS[name].techniques[0]} (a " in text
+        assert f"In the terms of ISO/IEC 20889: {METHODS[name].techniques[0]} (a " in text
         assert "finds that person&#39;s record in " in text

@@ -12,8 +12,8 @@ import tsveil as tv
 from tsveil.cli import main
 from tsveil.data.synthetic import random_series
 from tsveil.measure.nlk import identification
-from tsveil.report.html import report
 from tsveil.report.nlk import model_section
+from tsveil.report.release import report
 
 
 def test_a_report_says_what_the_model_does_and_does_not() -> None:

@@ -18,13 +18,15 @@ import tsveil as tv
 from tsveil.data.dataset import Dataset
 from tsveil.data.pieces import stored
 from tsveil.data.source import Source
-from tsveil.guarantee.base import NoGuarantee, Status, Verdict
+from tsveil.guarantee.base import Status, Verdict
+from tsveil.guarantee.none import NoGuarantee
 from tsveil.measure.evaluate import evaluate
 from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.mdav import MDAV
-from tsveil.release import Release
-from tsveil.report.figures import INK, ROUNDED, bars, by_level, by_spread, histogram, thinned
-from tsveil.report.html import report
+from tsveil.release.release import Release
+from tsveil.report.curves import by_level, by_spread
+from tsveil.report.figures import INK, ROUNDED, bars, histogram, thinned
+from tsveil.report.release import report
 
 N, T = 60, 24
 SEED = 424242424243

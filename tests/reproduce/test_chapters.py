@@ -19,12 +19,12 @@ import pytest
 import naive
 import naive_attacks
 import naive_micro
-from tsveil._types import Array
+from tsveil.core.errors import InputError
+from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.data.synthetic import random_series, sine_series
-from tsveil.errors import InputError
 from tsveil.protect.rank_swap import RankSwap
-from tsveil.release import Release
+from tsveil.release.release import Release
 from tsveil.reproduce import chapter2, chapter3, chapter4, chapter5, pattern, series
 from tsveil.reproduce.microdata import CENSUS, EIA, EIA_NINE, WATER_NINE
 from tsveil.reproduce.printed import Row

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tsveil.errors import InputError
+from tsveil.core.errors import InputError
 from tsveil.reproduce.run import EXPERIMENTS, Result, chosen, reproduce
 from tsveil.reproduce.source import FILES, Source
 

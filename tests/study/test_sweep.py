@@ -14,13 +14,13 @@ import polars as pl
 import pytest
 
 import tsveil as tv
-from tsveil.guarantee.base import NoGuarantee
+from tsveil.assess.summary import measured
+from tsveil.core.registry import METHODS
+from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part, Protected, ValueMethod
-from tsveil.registry import ALL_METHODS
 from tsveil.study import grids
 from tsveil.study import sweep as sweeping
 from tsveil.study.grids import chosen, default_grid
-from tsveil.study.measures import measured
 from tsveil.study.store import locked
 
 GRID: dict[str, Any] = {
@@ -105,7 +105,7 @@ def test_a_table_without_records_is_a_problem_not_a_choice() -> None:
 @pytest.mark.parametrize("data", [curves(), people(), tv.example("food-prices")], ids=["series", "attributes", "few"])
 def test_every_method_is_tried_and_every_problem_is_told(data: tv.Dataset) -> None:
     study = tv.sweep(data, seed=3)
-    assert set(study.table["method"]) == set(ALL_METHODS)
+    assert set(study.table["method"]) == set(METHODS)
     assert study.complete
     for row in study.table.to_dicts():
         if row["problem"] is None:
@@ -139,7 +139,7 @@ def test_a_method_without_a_grid_is_tried_with_its_defaults(monkeypatch: pytest.
         def protect_part(self, part: Part) -> Protected:
             return Protected(part.values.copy())
 
-    monkeypatch.setitem(ALL_METHODS, "same", Same)
+    monkeypatch.setitem(METHODS._others[0], "same", Same)
     study = tv.sweep(curves(), ["same"])
     assert study.table.select("label", "risk", "loss").rows() == [("same rounding=none", 100.0, 0.0)]
     assert default_grid("same", curves()) == [{}]
@@ -250,7 +250,7 @@ def test_a_folder_with_another_study_is_refused(tmp_path: Path) -> None:
 def test_a_method_that_is_gone_stays_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tv.sweep(curves(), ["mdav", "noise"], {"mdav": {"k": [3]}, "noise": {"sd": [0.1]}}, folder=tmp_path)
     (tmp_path / "study.parquet").unlink()
-    monkeypatch.setattr(grids, "ALL_METHODS", {name: m for name, m in ALL_METHODS.items() if name != "mdav"})
+    monkeypatch.setattr(grids, "METHODS", {name: m for name, m in METHODS.items() if name != "mdav"})
     assert tv.Study.load(tmp_path).table["label"].to_list() == ["noise sd=0.1", "mdav k=3"]
 
 

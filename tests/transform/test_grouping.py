@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from naive_swap import families
-from tsveil._types import Array
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array
 from tsveil.data.dataset import Block, Dataset
-from tsveil.errors import InputError, ParameterError
-from tsveil.transform.grouping import correlated, grouped, scattered
+from tsveil.data.grouping import correlated, grouped, scattered
 
 # few different values: equal, constant and opposite columns are common
 tables = st.tuples(st.integers(1, 8), st.integers(1, 9)).flatmap(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import naive_series as naive
-from tsveil._types import Array
-from tsveil.errors import ParameterError
+from tsveil.core.errors import ParameterError
+from tsveil.core.types import Array
 from tsveil.transform.normalise import How, normalise, normalised
 
 HOWS: list[How] = ["global", "per-record", "component", "ranging"]

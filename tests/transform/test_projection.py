@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsveil._types import Array
-from tsveil.errors import ParameterError
+from tsveil.core.errors import ParameterError
+from tsveil.core.types import Array
 from tsveil.transform.aggregation import exponent, owa, threshold
 from tsveil.transform.normalise import normalised
 from tsveil.transform.projection import Projection, Scale, first_component, project

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tsveil as tv
-from tsveil._types import Array
-from tsveil.errors import InputError, ParameterError
-from tsveil.transform.resample import fill_gaps, resample, split
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array
+from tsveil.data.resample import fill_gaps, resample, split
 
 values = st.floats(-1e300, 1e300, allow_nan=False) | st.sampled_from([0.0, 0.1, 1e9 + 0.1, 5e-324, -1.0])
 series = st.lists(values, min_size=1, max_size=30).map(np.array)

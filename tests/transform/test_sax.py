@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
 import naive_kp
-from tsveil._types import Array
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array
 from tsveil.transform.sax import (
     as_symbols,
     as_words,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import naive_series as naive
-from tsveil._types import Array
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array
 from tsveil.transform import statistics
 from tsveil.transform.statistics import acf, default_lags, means, slopes
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tsveil.errors import InputError, OutputError
+from tsveil.core.errors import InputError, OutputError
 from tsveil.web import forms
 from tsveil.web.pages import _between, whole_percent
 from tsveil.web.serve import serve

@@ -5,11 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import AnyArray, Array, Indices
+from tsveil.core.types import AnyArray, Array, Indices
 
 #: an odd number near 2^23 / golden ratio: its product spreads keys over the table, without overflow for keys below 2^40 (the square
 #: of a million records)
 SPREAD = 5184547
+
+
+@kernel
+def _slot(keys: Indices, size: int, key: int) -> int:
+    """Where a key stands in a table of `size` slots, a power of two; a slot with -1 is free, and the place for it."""
+    at = key * SPREAD
+    at = (at ^ (at >> 21)) & (size - 1)
+    while keys[at] != -1 and keys[at] != key:
+        at = (at + 1) & (size - 1)
+    return at
 
 
 @kernel
@@ -68,10 +78,7 @@ def pattern_counts(labels: Indices, released: Indices, copies: Indices, sizes: I
         for r in range(b_alive):
             row = theirs[depth, r]
             key = their_code[depth, r] * sizes[j] + released[row, j]
-            at = key * SPREAD
-            at = (at ^ (at >> 21)) & (size - 1)
-            while keys[at] != -1 and keys[at] != key:
-                at = (at + 1) & (size - 1)
+            at = _slot(keys, size, key)
             if keys[at] == -1:
                 keys[at] = key
                 codes[at] = found
@@ -84,10 +91,7 @@ def pattern_counts(labels: Indices, released: Indices, copies: Indices, sizes: I
         for r in range(a_alive):
             row = ours[depth, r]
             key = our_code[depth, r] * sizes[j] + labels[row, j]
-            at = key * SPREAD
-            at = (at ^ (at >> 21)) & (size - 1)
-            while keys[at] != -1 and keys[at] != key:
-                at = (at + 1) & (size - 1)
+            at = _slot(keys, size, key)
             if keys[at] == key:
                 counts[row, mask | (1 << j)] = members[codes[at]]
                 used[codes[at]] = 1
@@ -170,8 +174,7 @@ def first_with_pattern(
                     fits = False
                     break
             if fits:
-                if link[i] < 0 or row < link[i]:
-                    link[i] = row
+                link[i] = row if link[i] < 0 else min(link[i], row)
                 break
 
 
@@ -196,6 +199,5 @@ def first_with_pattern_within(
                     fits = False
                     break
             if fits:
-                if link[i] < 0 or row < link[i]:
-                    link[i] = row
+                link[i] = row if link[i] < 0 else min(link[i], row)
                 break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 
 #: distinct released records that are compared at a time: their running sums stay in the first-level cache
 TILE = 512
@@ -77,6 +77,25 @@ def nearest_by_columns(
 
 
 @kernel
+def nearer(
+    total: float, best: float, i: int, at: int, copies: Indices, first: Indices, own: Indices, tied: Indices, link: Indices, hit: Indices
+) -> float:  # fmt: skip
+    """Take candidate `at` for record i if it is nearer than the best so far, or add it to the tie; gives the least distance."""
+    if total > best:
+        return best
+    if total < best:
+        best = total
+        tied[i] = 0
+        hit[i] = 0
+        link[i] = first[at]
+    tied[i] += copies[at]
+    link[i] = min(link[i], first[at])
+    if at == own[i]:
+        hit[i] = 1
+    return best
+
+
+@kernel
 def nearest_in_window(
     known: Array,
     candidates: Array,
@@ -110,16 +129,6 @@ def nearest_in_window(
                     difference = abs(known[i, j] - candidates[at, j]) * factor[j]
                     part += difference if absolute else difference * difference
                 total += np.sqrt(part) if rooted else part
-            if total > best:
-                continue
-            if total < best:
-                best = total
-                tied[i] = 0
-                hit[i] = 0
-                link[i] = first[at]
-            tied[i] += copies[at]
-            link[i] = min(link[i], first[at])
-            if at == own[i]:
-                hit[i] = 1
+            best = nearer(total, best, i, at, copies, first, own, tied, link, hit)
         counter[0] += 1
     return tied, link, hit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import AnyArray, Array
+from tsveil.core.types import AnyArray, Array
 
 #: more floats than this never have bits that do not overlap
 MOST = 64

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import Array
+from tsveil.core.types import Array
 
 #: rows whose spread lies outside these bounds are scaled, lest their squares leave the range of float64
 TINY, HUGE = 1e-70, 1e70
@@ -57,6 +57,23 @@ def _shifted(x: Array, z: Array) -> float:
 
 
 @kernel
+def _products(u: Array, v: Array, y: Array) -> tuple[float, float, float, float, float]:
+    """The sums of uu, vv, uv, uy and vy, each in the order of the points."""
+    uu = 0.0
+    vv = 0.0
+    uv = 0.0
+    uy = 0.0
+    vy = 0.0
+    for t in range(len(y)):
+        uu += u[t] * u[t]
+        vv += v[t] * v[t]
+        uv += u[t] * v[t]
+        uy += u[t] * y[t]
+        vy += v[t] * y[t]
+    return uu, vv, uv, uy, vy
+
+
+@kernel
 def autoregressed(X: Array, lags: int) -> Array:
     """Regression on the one or two values before, with intercept, applied again and again to its own forecasts.
 
@@ -69,6 +86,7 @@ def autoregressed(X: Array, lags: int) -> Array:
     z = np.empty(T)
     u = np.empty(N)
     v = np.zeros(N)
+    y = np.empty(N)
     for i in range(n):
         scale = _shifted(X[i], z)
         mean_u = 0.0
@@ -81,21 +99,12 @@ def autoregressed(X: Array, lags: int) -> Array:
         mean_u /= N
         mean_v /= N
         mean_y /= N
-        uu = 0.0
-        vv = 0.0
-        uv = 0.0
-        uy = 0.0
-        vy = 0.0
         for t in range(N):
-            y = z[t + lags] - mean_y
+            y[t] = z[t + lags] - mean_y
             u[t] = z[t + lags - 1] - mean_u
             if lags == 2:
                 v[t] = z[t] - mean_v
-            uu += u[t] * u[t]
-            vv += v[t] * v[t]
-            uv += u[t] * v[t]
-            uy += u[t] * y
-            vy += v[t] * y
+        uu, vv, uv, uy, vy = _products(u, v, y)
         # The rotated columns are u cos - v sin and u sin + v cos.
         cos = 1.0
         sin = 0.0
@@ -109,22 +118,9 @@ def autoregressed(X: Array, lags: int) -> Array:
             c = 1.0 / np.sqrt(1.0 + tangent * tangent)
             s = c * tangent
             cos, sin = c * cos - s * sin, s * cos + c * sin
-            uu = 0.0
-            vv = 0.0
-            uv = 0.0
-            uy = 0.0
-            vy = 0.0
             for t in range(N):
-                y = z[t + lags] - mean_y
-                first = c * u[t] - s * v[t]
-                second = s * u[t] + c * v[t]
-                u[t] = first
-                v[t] = second
-                uu += first * first
-                vv += second * second
-                uv += first * second
-                uy += first * y
-                vy += second * y
+                u[t], v[t] = c * u[t] - s * v[t], s * u[t] + c * v[t]
+            uu, vv, uv, uy, vy = _products(u, v, y)
         least = RANK * RANK * max(uu, vv)
         along_u = uy / uu if uu > least else 0.0
         along_v = vy / vv if vv > least else 0.0

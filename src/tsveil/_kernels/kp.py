@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import Array, Indices, Mask
+from tsveil.core.types import Array, Indices, Mask
 
 #: rounds of walking from a record to the one farthest from it, where all pairs are too many
 WALKS = 4

@@ -27,7 +27,7 @@ import numpy as np
 
 from tsveil._kernels.compiling import kernel
 from tsveil._kernels.mdav import assign, keep_smallest, squared
-from tsveil._types import AnyArray, Array, Indices
+from tsveil.core.types import AnyArray, Array, Indices
 
 #: records per tile
 LANES = 64

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import Array, Indices, Mask
+from tsveil.core.types import Array, Indices, Mask
 
 #: what became of a cut
 ACCEPTED, REFUSED, UNDECIDED = 1, 0, 2

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import AnyArray, Indices, Mask
+from tsveil.core.types import AnyArray, Indices, Mask
 
 ZERO, ONE, TWO, FOUR, EIGHT = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(8)
 SIXTEEN, THIRTY_TWO, LAST_BYTE = np.uint64(16), np.uint64(32), np.uint64(0xFF)

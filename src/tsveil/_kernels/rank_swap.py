@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 
 #: whole random numbers lie below this; a power of two that leaves int64 room for sums
 DRAWS_BELOW = 1 << 62

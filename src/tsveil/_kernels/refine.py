@@ -22,7 +22,7 @@ import numpy as np
 
 from tsveil._kernels.compiling import kernel
 from tsveil._kernels.mdav import keep_smallest, squared
-from tsveil._types import AnyArray, Array, Indices
+from tsveil.core.types import AnyArray, Array, Indices
 
 #: a change must lower the SSE of the groups it touches by this share
 LEAST = 1e-9

@@ -5,39 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._types import Array, Indices
-
-
-@kernel
-def _squared(z: Array, i: int, j: int) -> float:
-    total = 0.0
-    for c in range(z.shape[1]):
-        difference = z[i, c] - z[j, c]
-        total += difference * difference
-    return total
-
-
-@kernel
-def _squared_to(z: Array, i: int, point: Array) -> float:
-    total = 0.0
-    for c in range(z.shape[1]):
-        difference = z[i, c] - point[c]
-        total += difference * difference
-    return total
+from tsveil._kernels.mdav import squared
+from tsveil.core.types import Array, Indices
 
 
 @kernel
 def variable_groups(z: Array, k: int, gamma: float, counter: Indices) -> Indices:
     """The groups of V-MDAV, in order of formation; `protect.vmdav` has the definition."""
     n, d = z.shape
-    centre = np.zeros(d)
+    centre = np.zeros((1, d))
     for i in range(n):
         for c in range(d):
-            centre[c] += z[i, c]
+            centre[0, c] += z[i, c]
     centre /= n
     away = np.empty(n)
     for i in range(n):
-        away[i] = _squared_to(z, i, centre)
+        away[i] = squared(z, i, centre, 0)
     outermost = np.argsort(-away, kind="mergesort")  # stable: of equally far records the first comes first
     labels = np.full(n, -1, np.int64)
     # `left` holds the unassigned records in ascending order; `near` their distance to the group that grows
@@ -51,7 +34,7 @@ def variable_groups(z: Array, k: int, gamma: float, counter: Indices) -> Indices
             at += 1
         seed = outermost[at]
         for u in range(many):
-            near[u] = _squared(z, left[u], seed)
+            near[u] = squared(z, left[u], z, seed)
             if left[u] == seed:
                 near[u] = -1.0  # the seed itself comes first, also among duplicates
         order = np.argsort(near[:many], kind="mergesort")[:k]
@@ -67,14 +50,14 @@ def variable_groups(z: Array, k: int, gamma: float, counter: Indices) -> Indices
             best = -1
             for u in range(many):
                 for member in newest:
-                    near[u] = min(near[u], _squared(z, left[u], member))
+                    near[u] = min(near[u], squared(z, left[u], z, member))
                 if best < 0 or near[u] < near[best]:
                     best = u
             record = left[best]
             outside = np.inf
             for u in range(many):
                 if u != best:
-                    outside = min(outside, _squared(z, left[u], record))
+                    outside = min(outside, squared(z, left[u], z, record))
             if not np.sqrt(near[best]) < gamma * np.sqrt(outside):
                 break
             labels[record] = label
@@ -88,7 +71,7 @@ def variable_groups(z: Array, k: int, gamma: float, counter: Indices) -> Indices
         least = np.inf
         for i in range(n):
             if labels[i] >= 0:
-                distance = _squared(z, left[u], i)
+                distance = squared(z, left[u], z, i)
                 if distance < least:
                     least = distance
                     chosen[u] = labels[i]
@@ -118,10 +101,10 @@ def sensitive_groups(z: Array, k: int, p: int, codes: Indices, kinds: Indices, c
     left = np.arange(n)
     near = np.empty(n)
     many = n
-    total = np.zeros(d)
+    total = np.zeros((1, d))
     for i in range(n):
         for c in range(d):
-            total[c] += z[i, c]
+            total[0, c] += z[i, c]
     label = 0
     stage = 0  # 0: pairs of groups while 3k remain, 1: the second of a pair, 2: one more while 2k remain
     seed = -1
@@ -134,15 +117,15 @@ def sensitive_groups(z: Array, k: int, p: int, codes: Indices, kinds: Indices, c
         if not _various(codes, kinds, left[:many], p):
             break
         # the farthest from the mean of the remaining, or from the last seed
-        point = z[seed].copy() if stage == 1 else total / many
+        point = z[seed : seed + 1].copy() if stage == 1 else total / many
         far = -1.0
         for u in range(many):
-            distance = _squared_to(z, left[u], point)
+            distance = squared(z, left[u], point, 0)
             if distance > far:
                 far = distance
                 seed = left[u]
         for u in range(many):
-            near[u] = _squared(z, left[u], seed)
+            near[u] = squared(z, left[u], z, seed)
             if left[u] == seed:
                 near[u] = -1.0
         order = np.argsort(near[:many], kind="mergesort")
@@ -154,7 +137,7 @@ def sensitive_groups(z: Array, k: int, p: int, codes: Indices, kinds: Indices, c
         for u in range(many):
             if labels[left[u]] == label:
                 for c in range(d):
-                    total[c] -= z[left[u], c]
+                    total[0, c] -= z[left[u], c]
         many = _drop_assigned(left, near, labels, many)
         label += 1
         counter[0] = n - many
@@ -200,7 +183,7 @@ def _join_nearest(z: Array, labels: Indices, rows: Indices, groups: int) -> None
     for row in rows:
         least = np.inf
         for g in range(groups):
-            distance = _squared_to(z, row, means[g])
+            distance = squared(z, row, means, g)
             if distance < least:
                 least = distance
                 labels[row] = g

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tsveil._kernels.attributes import nearer
 from tsveil._kernels.compiling import kernel
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 
 #: bounds have this share of the least distance to spare, so that rounding never gives up a tie
 SPARE = 1e-9
@@ -74,17 +75,8 @@ def nearest_warped(
                 total += np.sqrt(_cost(known[i, low:high], candidates[c, low:high], radius, left))
                 if total > best:
                     break
-            if total > best or total == np.inf:
-                continue
-            if total < best:
-                best = total
-                tied[i] = 0
-                hit[i] = 0
-                link[i] = first[c]
-            tied[i] += copies[c]
-            link[i] = min(link[i], first[c])
-            if c == own[i]:
-                hit[i] = 1
+            if total != np.inf:
+                best = nearer(total, best, i, c, copies, first, own, tied, link, hit)
         counter[0] += 1
     return tied, link, hit
 

@@ -1,4 +1,7 @@
-"""What an intruder can do: one file per attack, all called as `attack(original, released, known=..., ...) -> Links`."""
+"""What an intruder can do: one file per attack, all called as `attack(original, released, known=..., ...) -> Links`.
+
+An attack sees two files and what a method declares that it leaves behind. Nothing here protects, or knows a single method.
+"""
 
 from tsveil.attack.alignment import alignment
 from tsveil.attack.attribute import attribute

@@ -37,19 +37,21 @@ Links: alignment linkage, 2 attributes known: 6.0 of 7 records re-identified (85
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from tsveil._types import Array, Indices
-from tsveil.attack._files import Files, HasData, Ties, files
-from tsveil.attack._ranges import nearest_in_all
-from tsveil.attack.distance import checked_counts
+from tsveil.attack.base import OrderOfColumns, Trace
+from tsveil.attack.files import Files, HasData, Ties, files, wrong_choices
 from tsveil.attack.links import Links
+from tsveil.attack.ranges import InRanges, nearest_in_ranges
+from tsveil.core.errors import InputError, ParameterError, Problems
+from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
-from tsveil.errors import InputError, ParameterError, Problems
 
 Align = Literal["auto", "counts", "runs", "neighbours"]
 Direction = Literal["original", "released"]
@@ -75,63 +77,33 @@ def alignment(
     the result are then those of the release.
     """
     pair = files(original, released, known, truth)
-    return _rounds(pair, [len(pair.names)], align, k, direction, ties)[0]
-
-
-def alignment_prefixes(
-    original: Dataset,
-    released: Dataset | HasData,
-    *,
-    known: Sequence[str] | None = None,
-    counts: Sequence[int] | None = None,
-    truth: Truth = None,
-    align: Align = "auto",
-    k: int | None = None,
-    direction: Direction = "original",
-    ties: Ties = "expected",
-) -> list[Links]:
-    """The linkage with the first 1, 2, ..., all known attributes (or the given numbers of them)."""
-    pair = files(original, released, known, truth)
-    return _rounds(pair, checked_counts(counts, len(pair.names)), align, k, direction, ties)
-
-
-def _rounds(
-    pair: Files, counts: list[int], align: Align, k: int | None, direction: Direction, ties: Ties
-) -> list[Links]:
     _check(pair, align, k, direction, ties)
     equal = len(pair.a) == len(pair.b)
     if align == "auto":
         align = "counts" if equal else "neighbours"
     low, high = np.empty((2, len(pair.b if direction == "released" else pair.a), len(pair.names)), dtype=np.int64)
     for j in range(len(pair.names)):
-        x, released = np.sort(pair.a[:, j]), np.sort(pair.b[:, j])
+        x, released_column = np.sort(pair.a[:, j]), np.sort(pair.b[:, j])
         if align == "neighbours":
-            bounds = _neighbours(x, released, pair.a[:, j])
+            bounds = _neighbours(x, released_column, pair.a[:, j])
         else:
-            at_position = released if align == "counts" else _runs(x, released, k or 2)
+            at_position = released_column if align == "counts" else _runs(x, released_column, k or 2)
             if direction == "released":
-                x, released, at_position = at_position, np.sort(pair.a[:, j]), np.sort(pair.a[:, j])
-                bounds = touched(x, released, at_position, pair.b[:, j])
+                bounds = touched(at_position, x, x, pair.b[:, j])
             else:
-                bounds = touched(x, released, at_position, pair.a[:, j])
+                bounds = touched(x, released_column, at_position, pair.a[:, j])
         low[:, j], high[:, j] = bounds
     attack = "alignment linkage" + (" from the release" if direction == "released" else "")
     # Runs found by their distance to the centroids may be off by some positions, and a file of some people hides ties.
     exact = align == "counts" or (align == "neighbours" and equal)
     if direction == "released":
         pair = pair.turned()
-    return nearest_in_all(pair, low, high, counts, ties, attack, exact)
+    return nearest_in_ranges(pair, low, high, ties, attack, exact=exact)
 
 
 def _check(pair: Files, align: Align, k: int | None, direction: Direction, ties: Ties) -> None:
     problems = Problems("the alignment attack cannot run", ParameterError)
-    for name, value, allowed in (
-        ("align", align, get_args(Align)),
-        ("direction", direction, get_args(Direction)),
-        ("ties", ties, get_args(Ties)),
-    ):
-        if value not in allowed:
-            problems.add(f"The {name!r} parameter must be one of {', '.join(map(repr, allowed))}. Got {value!r}.")
+    problems.found += wrong_choices(align=(align, Align), direction=(direction, Direction), ties=(ties, Ties))
     if align in ("counts", "runs") and len(pair.a) != len(pair.b):
         problems.add(
             f"alignment by {align} needs files of equal size, these have {len(pair.a)} and {len(pair.b)} records: use 'neighbours'"
@@ -143,9 +115,24 @@ def _check(pair: Files, align: Align, k: int | None, direction: Direction, ties:
     problems.raise_if_any()
 
 
-def ranges_of(x: Array, released: Array) -> tuple[Indices, Indices]:
-    """The ranges of the sorted released column that the values of the sorted original column can have become."""
-    return touched(x, released, released, x) if len(x) == len(released) else _neighbours(x, released, x)
+@dataclass(frozen=True, kw_only=True)
+class Alignment(InRanges):
+    """Linkage among the records at the same place of the sorted columns."""
+
+    name: ClassVar[str] = "alignment"
+    figure: ClassVar[str] = "ARLD"
+    plain: ClassVar[str] = "linkage by alignment"
+    summary: ClassVar[str] = (
+        "Share linked right among the published records that stand at the same place of the sorted columns, whose order "
+        "microaggregation of single columns keeps."
+    )
+    reference: ClassVar[str] = "Nin and Torra 2009"
+    on_files: ClassVar[Callable[..., Links] | None] = partial(alignment)
+    trace: ClassVar[type[Trace] | None] = OrderOfColumns
+
+    def ranges(self, x: Array, released: Array) -> tuple[Indices, Indices]:
+        """Position by position, or from the centroid below to the centroid above if the files differ in size."""
+        return touched(x, released, released, x) if len(x) == len(released) else _neighbours(x, released, x)
 
 
 def touched(x: Array, released: Array, at_position: Array, values: Array) -> tuple[Indices, Indices]:

@@ -46,16 +46,16 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices, Mask
-from tsveil.attack._files import HasData, released_data
-from tsveil.attack._nearest import distinct_rows
+from tsveil.attack.files import HasData, released_data
+from tsveil.attack.nearest import distinct_rows
+from tsveil.core.errors import InputError, ParameterError, some
+from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.store import Memory, Store, opened
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.engine.here import Here
-from tsveil.errors import InputError, ParameterError, some
-from tsveil.guarantee.kp import classes_of
+from tsveil.guarantee.counting import classes_of
 from tsveil.transform.exact import parts
 
 #: how near numbers must be, of the standard deviation of their column, and how many records are a class
@@ -328,3 +328,11 @@ def _judged(seen: pl.DataFrame, near: float | None) -> pl.DataFrame:
     low, high = (bound.gather(rows).cast(pl.String).set(no_number, "NaN") for bound in (low, high))
     kept = [seen[name].gather(rows) for name in ("class", "records")]
     return pl.DataFrame([*kept, low, high, pl.Series("constant", constant[rows])])
+
+
+def disclosed_warning(name: str, what: str, records: int, n: int) -> str:
+    """What to tell of a carried column that whole groups have in common."""
+    return (
+        f"the carried column {name!r} has one value only among all records of one {what} for {records} of {n} records: "
+        "whoever finds their group learns it"
+    )

@@ -12,13 +12,14 @@ in all of them would find (`Best`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from tsveil._types import AnyArray, Array, Indices
-from tsveil.attack._files import Ties
+from tsveil.attack.files import Ties
+from tsveil.attack.nearest import Near, Rows
 from tsveil.attack.pieces import Pieces, Targets
+from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.store import Store
 
 #: values that are compared with at a time, if a single piece of the release has no more
@@ -90,24 +91,10 @@ def keep_distinct(store: Store, files: Pieces, at: int) -> None:
     store.put(f"distinct-{at}", values if len(rows) == stop - start else values[rows])
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Some distinct rows: their values, the lowest record of each (by its number), the released row where it stands, how often each occurs."""
-
-    values: Array
-    lowest: Indices
-    first: Indices
-    copies: Indices
-    #: the number of the first of them
-    start: int
-
-    def own(self, of_row: Indices) -> Indices:
-        """Where among these distinct rows of some numbers are; -1: elsewhere."""
-        return np.where((of_row >= self.start) & (of_row < self.start + len(self.first)), of_row - self.start, -1)
-
-
-def candidates(store: Store, files: Pieces) -> Iterator[Candidates]:
+def candidates(targets: Targets) -> Iterator[Rows]:
     """All distinct rows, in pieces of a bounded size."""
+    store, files = targets.store, targets.files
+    of_row = np.where(targets.own >= 0, store.get("distinct.of_row")[targets.own], -1)
     first, copies = store.get("distinct.first"), store.get("distinct.copies")
     pieces = len(files.released)
     ends = np.searchsorted(first, np.cumsum([0, *files.released]))
@@ -123,61 +110,64 @@ def candidates(store: Store, files: Pieces) -> Iterator[Candidates]:
             rows = np.array(first[span])
             lowest = files.numbers(store)[rows] if files.numbered else rows
             values = found[0] if len(found) == 1 else np.concatenate(found)
-            yield Candidates(values, lowest, rows, np.array(copies[span]), span.start)
+            own = np.where((of_row >= span.start) & (of_row < span.stop), of_row - span.start, -1)
+            yield Rows(values, lowest, np.array(copies[span]), own)
         begin = end
 
 
-def distinct_of(store: Store, own: Indices) -> Indices:
-    """The numbers of the distinct rows that released rows are; -1 stays -1."""
-    return np.where(own >= 0, store.get("distinct.of_row")[own], -1)
+class Found(NamedTuple):
+    """What an attack finds: a row for each number of known columns or blocks, and a column for each target."""
 
+    #: how many released records fit best, the lowest of them (-1: none), and whether the own one is among them
+    tied: Indices
+    link: Indices
+    hit: AnyArray
+    #: how many records are possible; those that fit best unless given
+    possible: Indices | None = None
 
-#: what a search in some candidates finds, a row for each target and a column for each round: least distance, number of records at it, the
-#: lowest of them, whether the own one is among them
-Found = tuple[Array, Indices, Indices, Indices]
+    @property
+    def candidates(self) -> Indices:
+        """How many records are possible."""
+        return self.tied if self.possible is None else self.possible
+
+    def chances(self, targets: Targets, ties: Ties) -> Array:
+        """The chance of a right link: a tie among t records counts 1/t, or the lowest one is taken."""
+        if ties == "first":
+            files = targets.files
+            own = targets.own
+            if files.numbered:
+                own = np.where(own >= 0, files.numbers(targets.store)[own], -1)
+            return np.asarray((self.link == own) & (self.link >= 0), dtype=np.float64)
+        found: Array = np.where(self.hit > 0, 1.0 / np.maximum(self.tied, 1), 0.0)
+        return found
 
 
 class Best:
-    """The nearest records found so far for each target and round."""
+    """The records that fit best, found so far for each target and round: those in most ranges, if these count, and the nearest of them."""
 
     def __init__(self, targets: int, rounds: int) -> None:
         self.best = np.full((targets, rounds), np.inf)
-        self.tied = np.zeros((targets, rounds), dtype=np.int64)
-        self.link = np.full((targets, rounds), -1, dtype=np.int64)
-        self.hit = np.zeros((targets, rounds), dtype=np.int64)
+        self.tied, self.link, self.hit, self.ranges, self.size = (
+            np.full((targets, rounds), start, dtype=np.int64) for start in (0, -1, 0, 0, 0)
+        )
 
-    def add(self, best: Array, tied: Indices, link: Indices, hit: Indices) -> None:
-        """What was found among other candidates."""
-        closer, equal = best < self.best, (best == self.best) & (link >= 0)
+    def add(self, near: Near, ranges: Indices | int = 0, size: Indices | int = 0) -> None:
+        """What was found among other candidates; `ranges` says in how many ranges they are, and `size` how many are in as many."""
+        best, tied, link, hit = near
+        more, same = ranges > self.ranges, ranges == self.ranges
+        closer, equal = more | (same & (best < self.best)), same & (best == self.best) & (link >= 0)
         lower = equal & ((self.link < 0) | (link < self.link))
+        self.size = np.where(more, size, self.size + np.where(same, size, 0))
         self.tied = np.where(closer, tied, self.tied + np.where(equal, tied, 0))
         self.hit = np.where(closer, hit, np.maximum(self.hit, np.where(equal, hit, 0)))
         self.link = np.where(closer | lower, link, self.link)
-        self.best = np.minimum(self.best, best)
-
-    def chances(self, targets: Targets, ties: Ties) -> Array:
-        """The chances of right links, a row for each round."""
-        return chances(self.tied.T, self.link.T, self.hit.T, targets, ties)
+        self.best = np.where(closer, best, self.best)
+        self.ranges = np.maximum(self.ranges, ranges)
 
 
-def chances(tied: Indices, link: Indices, hit: AnyArray, targets: Targets, ties: Ties) -> Array:
-    """The chance of a right link: a tie among t records counts 1/t, or the lowest one is taken; the last axis is that of the targets."""
-    if ties == "first":
-        files = targets.files
-        own = targets.own
-        if files.numbered:
-            own = np.where(own >= 0, files.numbers(targets.store)[own], -1)
-        return np.asarray((link == own) & (link >= 0), dtype=np.float64)
-    found: Array = np.where(hit > 0, 1.0 / np.maximum(tied, 1), 0.0)
-    return found
-
-
-def nearest_in_pieces(
-    targets: Targets, rounds: int, ties: Ties, search: Callable[[Candidates, Indices], Found]
-) -> Array:
-    """The chances that the nearest of all candidates is the right one; `search` looks among some of them, where the targets' own are."""
-    own = distinct_of(targets.store, targets.own)
+def nearest_in_pieces(targets: Targets, rounds: int, search: Callable[[Rows], Near]) -> Found:
+    """The nearest of all distinct rows; `search` looks among some of them, of which it gets the values of all columns."""
     best = Best(len(targets), rounds)
-    for some in candidates(targets.store, targets.files):
-        best.add(*search(some, some.own(own)))
-    return best.chances(targets, ties)
+    for some in candidates(targets):
+        best.add(search(some))
+    return Found(best.tied.T, best.link.T, best.hit.T)

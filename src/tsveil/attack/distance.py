@@ -31,24 +31,27 @@ Links: distance linkage, 1 attribute known: 4.0 of 4 records re-identified (100.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
-from tsveil import progress
-from tsveil._types import Array, Indices
-from tsveil.attack._columns import Candidates as Columns
-from tsveil.attack._columns import Metric, nearest, nearest_distinct
-from tsveil.attack._files import Files, HasData, Ties, files, on_one_scale, relative
-from tsveil.attack._neighbourhood import neighbourhood
-from tsveil.attack._one_to_one import one_to_one as assigned
-from tsveil.attack.candidates import Candidates, Found, nearest_in_pieces
+from tsveil.attack.base import Attack, Column, Situation, Trial
+from tsveil.attack.candidates import Found
+from tsveil.attack.files import Files, HasData, Ties, files, on_one_scale, relative, wrong_choices
 from tsveil.attack.links import Links
+from tsveil.attack.nearest_columns import Metric, compared_rows, nearest, nearest_of_targets
+from tsveil.attack.neighbourhood import nearest_around, neighbourhood
+from tsveil.attack.one_to_one import distances
+from tsveil.attack.one_to_one import one_to_one as assigned
 from tsveil.attack.pieces import Side, Targets
+from tsveil.core.errors import ParameterError, Problems
+from tsveil.core.params import one_of, param
+from tsveil.core.types import Array
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
-from tsveil.engine.base import Task
-from tsveil.engine.local import map_chunks
-from tsveil.errors import ParameterError, Problems
+from tsveil.engine.base import Result, Task
 from tsveil.transform.normalise import Scaling
 
 
@@ -71,41 +74,15 @@ def distance(
         raise ParameterError("The distance attack takes either 'one_to_one' or 'blocking', not both.")
     a, b, factor = _prepared(pair, scaling, metric, weights, ties)
     if one_to_one:
-        attack = pair.told("distance linkage")
-        return assigned(a, b, pair.own, lambda x, y: _distances(x, y, factor, metric), ties, attack)
+        attack, whole = pair.describe("distance linkage"), np.array([0, a.shape[1]])
+        return assigned(a, b, pair.own, lambda x, y: distances(x, y, factor, whole, metric), ties, attack)
     if blocking is not None:
-        return _blocked(pair, a, b, factor, metric, ties, blocking)
-    return nearest(pair, a, b, factor, metric, ties, [len(pair.names)])[0]
-
-
-def distance_prefixes(
-    original: Dataset,
-    released: Dataset | HasData,
-    *,
-    known: Sequence[str] | None = None,
-    counts: Sequence[int] | None = None,
-    truth: Truth = None,
-    scaling: Scaling = "original",
-    metric: Metric = "euclidean",
-    weights: Mapping[str, float] | None = None,
-    ties: Ties = "expected",
-) -> list[Links]:
-    """The linkage with the first 1, 2, ..., all known attributes (or the given numbers of them), in one pass."""
-    pair = files(original, released, known, truth)
-    a, b, factor = _prepared(pair, scaling, metric, weights, ties)
-    return nearest(pair, a, b, factor, metric, ties, checked_counts(counts, len(pair.names)))
-
-
-def checked_counts(counts: Sequence[int] | None, most: int) -> list[int]:
-    """Increasing numbers of known attributes (or blocks); 1, 2, ..., all unless given."""
-    if counts is None:
-        return list(range(1, most + 1))
-    wanted = sorted({int(count) for count in counts})
-    if not wanted or wanted[0] < 1 or wanted[-1] > most:
-        raise ParameterError(
-            f"The 'counts' parameter of an attack must be numbers of known attributes from 1 to {most}. Got {list(counts)}."
-        )
-    return wanted
+        around = neighbourhood(a, b, pair.own, factor, blocking)
+        starts, text = np.array([0, a.shape[1]], dtype=np.int64), "Linking records by distance"
+        found = nearest_around(a, around, factor, starts, metric=metric, text=text)
+        attack = pair.describe(f"distance linkage among the {blocking} records nearest in sum")
+        return Links.of(attack, found, ties, pair.own, len(b), approximate=True)
+    return nearest(pair, a, b, factor, metric, ties)
 
 
 def _prepared(
@@ -113,9 +90,7 @@ def _prepared(
 ) -> tuple[Array, Array, Array]:
     """Both files and the factor of each column, weights included."""
     problems = Problems("the distance attack cannot run", ParameterError)
-    for name, value, allowed in (("metric", metric, ("euclidean", "l1")), ("ties", ties, ("expected", "first"))):
-        if value not in allowed:
-            problems.add(f"The {name!r} parameter must be {allowed[0]!r} or {allowed[1]!r}. Got {value!r}.")
+    problems.found += wrong_choices(metric=(metric, Metric), ties=(ties, Ties))
     for name, weight in (weights or {}).items():
         if name not in pair.names:
             problems.add(f"the weight of {name!r} belongs to no known attribute")
@@ -127,81 +102,47 @@ def _prepared(
     return a, b, relative(factor * (each if metric == "l1" else np.sqrt(each)))
 
 
-def _distances(a: Array, b: Array, factor: Array, metric: Metric) -> Array:
-    """The distance of every pair."""
-    total = np.zeros((len(a), len(b)))
-    for j in range(a.shape[1]):
-        difference = np.abs(a[:, j, None] - b[None, :, j]) * factor[j]
-        total += difference if metric == "l1" else difference * difference
-    return total if metric == "l1" else np.sqrt(total, out=total)
-
-
-def _blocked(pair: Files, a: Array, b: Array, factor: Array, metric: Metric, ties: Ties, width: int) -> Links:
-    """The nearest among the distinct released records whose sum of standardised values is near."""
-    from tsveil._kernels.attributes import nearest_in_window
-
-    near = neighbourhood(a, b, pair.own, factor, width)
-    whole = np.array([0, a.shape[1]], dtype=np.int64)
-    with progress.step("Linking records by distance", total=len(a)) as counter:
-        parts = map_chunks(
-            lambda low, high: nearest_in_window(
-                a[low:high], near.candidates, factor, whole, metric == "l1", False, near.start[low:high], near.width,
-                near.copies, near.first, near.own[low:high], counter,
-            ),
-            len(a),
-            4096,
-        )  # fmt: skip
-    tied, link, hit = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    return Links(
-        attack=pair.told(f"distance linkage among the {width} records nearest in sum"),
-        candidates=tied,
-        link=link,
-        hit=hit.astype(np.bool_),
-        ties=ties,
-        own=pair.own,
-        released=len(b),
-        approximate=True,
-    )
-
-
 # -- files in pieces --------------------------------------------------------------------------------------------------
 
 
-def link_by_distance(targets: Targets, task: Task) -> Array:
-    """The chances that some targets are linked right, with the first of some columns known.
+@dataclass(frozen=True, kw_only=True)
+class NearestRecord(Attack):
+    """Linkage to the nearest released record by the known attributes."""
 
-    `scales` are those of the columns: power of two and factor, or mean and deviation of either file.
-    """
-    columns, scales = task["columns"], task["scales"]
-    if task["scaling"] == "original":
-        power, factor = np.array([scale[0] for scale in scales]), relative(np.array([scale[1] for scale in scales]))
-    else:
-        factor = np.ones(len(columns))
+    name: ClassVar[str] = "distance"
+    figure: ClassVar[str] = "DLD"
+    plain: ClassVar[str] = "linkage by distance"
+    summary: ClassVar[str] = "Share of records that an intruder links right by taking the nearest published record."
+    reference: ClassVar[str] = "Pagliuca and Seri 1999"
+    on_files: ClassVar[Callable[..., Links] | None] = partial(distance)
+    options: ClassVar[tuple[str, ...]] = ("one_to_one", "blocking")
 
-    def placed(table: Array, side: Side) -> Array:
+    metric: Metric = param("euclidean", one_of("euclidean", "l1"), "whether squared or absolute differences are summed")
+
+    def of_column(self, column: Column) -> Result:
+        """Its scale."""
+        return {"scale": column.scale}
+
+    def plan(self, situation: Situation) -> list[Trial]:
+        """Each target is compared with all distinct rows."""
+        compared = compared_rows(situation.distinct, max(situation.counts))
+        return [Trial(situation.affordable(compared), {"scales": situation.from_columns("scale")})]
+
+    def link(self, targets: Targets, task: Task) -> Found:
+        """The nearest by the first of some columns."""
+        columns, scales = task["columns"], task["scales"]
         if task["scaling"] == "original":
-            return np.asarray(np.ldexp(table, power))
-        mean, deviation = np.array([scale[2 if side == "original" else 3] for scale in scales]).T
-        return np.asarray(np.divide(table - mean, deviation, out=np.zeros_like(table), where=deviation > 0))
+            power, factor = np.array([scale[0] for scale in scales]), relative(np.array([scale[1] for scale in scales]))
+        else:
+            factor = np.ones(len(columns))
 
-    known = np.ascontiguousarray(placed(targets.values(columns), "original"))
-    return nearest_by_columns(
-        targets, known, lambda values: placed(values[:, columns], "released"), factor, task
-    )  # fmt: skip
+        def placed(table: Array, side: Side) -> Array:
+            if task["scaling"] == "original":
+                return np.asarray(np.ldexp(table, power))
+            mean, deviation = np.array([scale[2 if side == "original" else 3] for scale in scales]).T
+            return np.asarray(np.divide(table - mean, deviation, out=np.zeros_like(table), where=deviation > 0))
 
-
-def nearest_by_columns(
-    targets: Targets, known: Array, placed: Callable[[Array], Array], factor: Array, task: Task
-) -> Array:
-    """The chances with the first columns known of where records are placed, for some numbers of columns."""
-    counts = task["counts"]
-
-    def search(some: Candidates, own: Indices) -> Found:
-        rows = np.ascontiguousarray(placed(some.values))
-        near = nearest_distinct(known, Columns(rows, some.lowest, some.copies, own), factor, "euclidean", counts)
-        best, tied, link, hit = (
-            np.stack(each, axis=1) for each in zip(*(near[count] for count in counts), strict=True)
+        known = np.ascontiguousarray(placed(targets.values(columns), "original"))
+        return nearest_of_targets(
+            targets, known, lambda values: placed(values[:, columns], "released"), factor, task["counts"], self.metric
         )
-        return best, tied, link, hit
-
-    return nearest_in_pieces(targets, len(counts), task["ties"], search)

@@ -33,15 +33,16 @@ Links: owa exponent linkage by distance, 4 and 4 attributes: 5.0 of 5 records re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal, get_args
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from tsveil._types import Array
-from tsveil.attack._columns import nearest
-from tsveil.attack._files import (
+from tsveil.attack.agreement import heaviest_links
+from tsveil.attack.base import OnRequest
+from tsveil.attack.files import (
     Files,
     HasData,
     Ties,
@@ -50,12 +51,15 @@ from tsveil.attack._files import (
     on_one_scale,
     own_rows,
     released_data,
+    wrong_choices,
 )
 from tsveil.attack.links import Links
-from tsveil.attack.probabilistic import probabilistic_rounds
+from tsveil.attack.nearest_columns import nearest
+from tsveil.core.errors import InputError, ParameterError, Problems, some
+from tsveil.core.params import one_of, param
+from tsveil.core.types import Array
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
-from tsveil.errors import InputError, ParameterError, Problems, some
 from tsveil.transform.aggregation import QUANTIFIERS, owa, sugeno, twofold
 from tsveil.transform.normalise import Scaling
 
@@ -92,7 +96,12 @@ def fuzzy(
     `known` are the attributes of the original that are used, `published` those of the release (all by default). `second` is the
     quantifier of the Choquet part of the twofold integral, `quantifier` that of its Sugeno part.
     """
-    _check(aggregation, quantifier, second, normalise, linkage, ties)
+    problems = Problems("the fuzzy attack cannot run", ParameterError)
+    problems.found += wrong_choices(
+        aggregation=(aggregation, Aggregation), quantifier=(quantifier, Family), second=(second, Family),
+        normalise=(normalise, Normalise), linkage=(linkage, Linkage), ties=(ties, Ties),
+    )  # fmt: skip
+    problems.raise_if_any()
     protected = released_data(released)
     ours, theirs = known_columns(original, known), known_columns(protected, published)
     tables = []
@@ -108,9 +117,9 @@ def fuzzy(
     names = tuple(f"{aggregation} {alpha:g}" for alpha in ALPHAS[quantifier])
     pair = Files(names, a, b, own_rows(original, protected, truth), protected)
     if linkage == "distance":
-        found = nearest(pair, *on_one_scale(a, b, scaling), "euclidean", ties, [len(names)])[0]
+        found = nearest(pair, *on_one_scale(a, b, scaling), "euclidean", ties)
     else:
-        found = probabilistic_rounds(pair, [len(names)], ties=ties)[0]
+        found = heaviest_links(pair, ties=ties)
     how = f"{aggregation} {quantifier}" + (f"/{second}" if aggregation == "twofold" else "")
     by = "by distance" if linkage == "distance" else "by probability"
     return replace(found, attack=f"{how} linkage {by}, {len(ours)} and {len(theirs)} attributes")
@@ -165,11 +174,20 @@ def normalised(table: Array, how: Normalise) -> Array:
     return out
 
 
-def _check(*given: str) -> None:
-    problems = Problems("the fuzzy attack cannot run", ParameterError)
-    names = ("aggregation", "quantifier", "second", "normalise", "linkage", "ties")
-    for name, value, kind in zip(names, given, (Aggregation, Family, Family, Normalise, Linkage, Ties), strict=True):
-        allowed = get_args(kind)
-        if value not in allowed:
-            problems.add(f"The {name!r} parameter must be one of {', '.join(map(repr, allowed))}. Got {value!r}.")
-    problems.raise_if_any()
+@dataclass(frozen=True, kw_only=True)
+class Fuzzy(OnRequest):
+    """Linkage of files without common attributes, which knows less than is known of files that have some: run only when asked for."""
+
+    name: ClassVar[str] = "fuzzy"
+    figure: ClassVar[str] = "FLD"
+    plain: ClassVar[str] = "linkage without common attributes"
+    summary: ClassVar[str] = "Share that an intruder links right who compares how large values are on the whole."
+    reference: ClassVar[str] = "Torra and Nin 2008"
+    on_files: ClassVar[Callable[..., Links] | None] = partial(fuzzy)
+    common_columns: ClassVar[bool] = False
+
+    aggregation: Aggregation = param("owa", one_of(*get_args(Aggregation)), "what represents the values of a record")
+    quantifier: Family = param("threshold", one_of(*get_args(Family)), "the family of quantifiers")
+    second: Family = param("threshold", one_of(*get_args(Family)), "that of the Choquet part of the twofold integral")
+    normalise: Normalise = param("standardise", one_of(*get_args(Normalise)), "how columns are made comparable")
+    linkage: Linkage = param("distance", one_of(*get_args(Linkage)), "how representatives are linked")

@@ -32,12 +32,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tsveil._types import AnyArray, Array, Indices, Mask
-from tsveil.attack._files import HasData, files
-from tsveil.attack._sorted import Sorted
+from tsveil.attack.files import HasData, files
+from tsveil.attack.sorted_column import Sorted
+from tsveil.core.errors import ParameterError
+from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
-from tsveil.errors import ParameterError
 
 #: interval widths, in percent of the records
 PERCENTS = tuple(range(1, 11))

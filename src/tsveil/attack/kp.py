@@ -40,12 +40,12 @@ from typing import Any
 
 import numpy as np
 
-from tsveil._types import AnyArray, Array, Indices
 from tsveil.attack.links import Links
+from tsveil.core.errors import InputError, some
+from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.store import Store
 from tsveil.engine.local import map_chunks
-from tsveil.errors import InputError, some
 from tsveil.transform.sax import as_symbols, patterns, symbols
 
 #: targets per piece of work

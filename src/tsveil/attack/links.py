@@ -25,8 +25,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices, Mask
+from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data.dataset import Dataset
+
+#: for each original record: how many released records are nearest, the lowest of them, and whether the own one is among them
+Linked = tuple[Indices, Indices, AnyArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,6 +89,12 @@ class Links:
         fill("probability", first.astype(np.float64) if self.ties == "first" else expected)
         if self.released < 0:
             object.__setattr__(self, "released", n)
+
+    @classmethod
+    def of(cls, attack: str, linked: Linked, ties: str, own: Indices, released: int, **more: Any) -> Links:
+        """Those of the nearest records: for each original how many they are, the lowest, and whether the own one is among them."""
+        tied, link, hit = linked
+        return cls(attack, tied, link, hit > 0, ties, own=own, released=released, **more)
 
     @property
     def correct(self) -> float:

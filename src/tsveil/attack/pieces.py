@@ -20,8 +20,8 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from tsveil._types import Array, Indices
 from tsveil.attack.targets import chosen_rows
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block
 from tsveil.data.store import Store, opened
 from tsveil.engine.base import Task

@@ -30,27 +30,31 @@ Links: zscores projection linkage, 2 blocks known: 75.5 of 100 records re-identi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from functools import partial
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from tsveil._types import Array, Indices
-from tsveil.attack._columns import nearest
-from tsveil.attack._files import Files, HasData, Ties, files
-from tsveil.attack.distance import checked_counts, nearest_by_columns
+from tsveil.attack.base import Attack, Column, ProjectionsOfBlocks, Situation, Trace, Trial, centred, released_scale
+from tsveil.attack.candidates import Found
+from tsveil.attack.files import HasData, Ties, files, wrong_choices
 from tsveil.attack.links import Links
+from tsveil.attack.nearest_columns import compared_rows, nearest, nearest_of_targets
 from tsveil.attack.pieces import Targets
+from tsveil.core.errors import ParameterError
+from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
-from tsveil.engine.base import Task
-from tsveil.errors import ParameterError
+from tsveil.engine.base import Result, Task
 from tsveil.transform.exact import product_totals, products
-from tsveil.transform.normalise import Ruler, ruler_of
+from tsveil.transform.normalise import Ruler
 from tsveil.transform.projection import loadings_of, weighted_sum
 
 Projection = Literal["best", "pcp", "zscores"]
+#: the projections that an intruder tries
+WAYS = ("pcp", "zscores")
 
 
 def projected(
@@ -66,56 +70,22 @@ def projected(
 
     `known` names blocks or columns (all by default); of a block of which some columns are known only these are projected.
     """
+    if wrong := wrong_choices("projected", projection=(projection, Projection), ties=(ties, Ties)):
+        raise ParameterError(wrong[0])
     pair = files(original, released, known, truth)
-    return projected_rounds(original, pair, None, projection, ties)[-1]
-
-
-def projected_prefixes(
-    original: Dataset,
-    released: Dataset | HasData,
-    *,
-    known: Sequence[str] | None = None,
-    counts: Sequence[int] | None = None,
-    truth: Truth = None,
-    projection: Projection = "best",
-    ties: Ties = "expected",
-) -> list[Links]:
-    """The linkage with the first 1, 2, ..., all blocks of the known attributes (or the given numbers of blocks)."""
-    return projected_rounds(original, files(original, released, known, truth), counts, projection, ties)
-
-
-def projected_rounds(
-    original: Dataset, pair: Files, counts: Sequence[int] | None, projection: Projection, ties: Ties
-) -> list[Links]:
-    """The rounds with some numbers of blocks; the better of the projections over all rounds together."""
-    for name, value, allowed in (("projection", projection, get_args(Projection)), ("ties", ties, get_args(Ties))):
-        if value not in allowed:
-            raise ParameterError(
-                f"The {name!r} parameter of the projected attack must be one of {', '.join(map(repr, allowed))}. Got {value!r}."
-            )
-    blocks = _blocks(original, pair.names)
-    wanted = checked_counts(counts, len(blocks))
-    rulers = [scale_of_column(column) for column in pair.b.T]
-    digits = [products(centred(pair.b, places, rulers)) for places in blocks]
+    scales = [released_scale(column) for column in pair.b.T]
+    blocks = [(places, [scales[at] for at in places]) for places in _blocks(original, pair.names)]
     tried = []
-    for how in ("pcp", "zscores") if projection == "best" else (projection,):
+    for how in WAYS if projection == "best" else (projection,):
         directions = [
-            Direction(places, [rulers[at] for at in places], weights_of(how, sums, [rulers[at] for at in places]))
-            for places, sums in zip(blocks, digits, strict=True)
+            Direction(places, own, weights_of(how, products(centred(pair.b[:, places], own)), own))
+            for places, own in blocks
         ]
-        a, b = (projections(table, directions) for table in (pair.a, pair.b))
-        rounds = nearest(pair, a, b, np.ones(len(blocks)), "euclidean", ties, wanted)
-        tried.append(
-            [
-                replace(
-                    links,
-                    attack=f"{how} projection linkage, {count} block{'s' * (count != 1)} known",
-                    facts={"projection": how},
-                )
-                for links, count in zip(rounds, wanted, strict=True)
-            ]
-        )
-    return max(tried, key=lambda rounds: sum(links.correct for links in rounds))
+        a, b = (projections(values, directions) for values in (pair.a, pair.b))
+        links = nearest(pair, a, b, np.ones(len(blocks)), "euclidean", ties)
+        words = f"{how} projection linkage, {len(blocks)} block{'s' * (len(blocks) != 1)} known"
+        tried.append(replace(links, attack=words, facts={"projection": how}))
+    return max(tried, key=lambda links: links.correct)
 
 
 def _blocks(data: Dataset, names: Sequence[str]) -> list[list[int]]:
@@ -130,7 +100,7 @@ def _blocks(data: Dataset, names: Sequence[str]) -> list[list[int]]:
 # -- projections ------------------------------------------------------------------------------------------------------
 
 #: lowest value and width of a released column, and mean and deviation of what lies from 0 to 1 then
-Scale = tuple[float, float, float, float]
+Scale = Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -142,22 +112,7 @@ class Direction:
     weights: Sequence[float]
 
 
-def scale_of_column(y: Array) -> Scale:
-    """The scale of a released column."""
-    ruler = ruler_of(np.ascontiguousarray(y)[:, None], "component")
-    low, width, mean, deviation = (
-        float(np.ravel(each)[0]) for each in (ruler.low, ruler.width, ruler.mean, ruler.deviation)
-    )
-    return low, width, mean, deviation
-
-
-def centred(table: Array, places: Sequence[int], scales: Sequence[Scale]) -> Array:
-    """Some columns of released records, each from -1 to 1 with the mean zero."""
-    low, width, mean = np.array([scales[at][:3] for at in places]).T
-    return Ruler(low, width, mean).measure(table[:, places])
-
-
-def weights_of(how: Literal["pcp", "zscores"], digits: Indices, scales: Sequence[Scale]) -> list[float]:
+def weights_of(how: str, digits: Indices, scales: Sequence[Scale]) -> list[float]:
     """The weights of a block's columns, from the sums of products of its centred columns (see `transform.exact.products`)."""
     if how == "zscores":
         return [1.0] * len(scales)
@@ -176,10 +131,41 @@ def projections(table: Array, directions: Sequence[Direction]) -> Array:
     return np.ascontiguousarray(np.stack(found, axis=1))
 
 
-def link_by_projection(targets: Targets, task: Task) -> Array:
-    """The chances that some targets of files in pieces are linked right, with the first 1, 2, ... blocks known."""
-    directions = [Direction(*each) for each in task["directions"]]
-    known = projections(targets.values(), directions)
-    return nearest_by_columns(
-        targets, known, lambda values: projections(values, directions), np.ones(len(directions)), task
+@dataclass(frozen=True, kw_only=True)
+class NearestProjection(Attack):
+    """Linkage to the nearest released record by the projections of the known blocks, by the better of two projections."""
+
+    name: ClassVar[str] = "projected"
+    figure: ClassVar[str] = "ProjLD"
+    plain: ClassVar[str] = "linkage by projections"
+    summary: ClassVar[str] = (
+        "Share linked right by the nearest projection of each block of attributes, which microaggregation moves least."
     )
+    reference: ClassVar[str] = "Nin, Herranz and Torra 2008"
+    on_files: ClassVar[Callable[..., Links] | None] = partial(projected)
+    trace: ClassVar[type[Trace] | None] = ProjectionsOfBlocks
+    by_block: ClassVar[bool] = True
+    needs_products: ClassVar[bool] = True
+
+    def of_column(self, column: Column) -> Result:
+        """Its scale in the release."""
+        return {"scale": column.released_scale}
+
+    def plan(self, situation: Situation) -> list[Trial]:
+        """Both projections: the intruder tries both, and takes the better."""
+        targets = situation.affordable(compared_rows(situation.distinct, max(situation.counts)))
+        blocks = [(list(places), [situation.of_columns[at]["scale"] for at in places]) for places in situation.blocks]
+        trials = []
+        for how in WAYS:
+            each = zip(blocks, situation.products, strict=True)
+            directions = [[places, scales, weights_of(how, digits, scales)] for (places, scales), digits in each]
+            trials.append(Trial(targets, {"directions": directions}, way=how))
+        return trials
+
+    def link(self, targets: Targets, task: Task) -> Found:
+        """The nearest by the projections of the first blocks."""
+        directions = [Direction(*each) for each in task["directions"]]
+        known = projections(targets.values(), directions)
+        return nearest_of_targets(
+            targets, known, lambda values: projections(values, directions), np.ones(len(directions)), task["counts"]
+        )

@@ -28,27 +28,31 @@ Examples
 >>> a, b = (tv.Dataset.from_frame(frame, blocks={"all": ["x", "y"]}) for frame in (original, swapped))
 >>> tv.attack.rank_swap(a, b, window=2)
 Links: rank linkage within 2 ranks, 2 attributes known: 2.0 of 10 records re-identified (20.0 %), 1 with certainty
->>> possible(a, b, 1, window=2)
-array([1, 8])
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from tsveil._types import Array, Indices
-from tsveil.attack._files import Files, HasData, Ties, files
-from tsveil.attack._ranges import nearest_in_all, nearest_in_most
-from tsveil.attack.distance import checked_counts
+from tsveil.attack.base import RanksMostlyWithin, RanksWithin, Shape, Trace
+from tsveil.attack.candidates import Found
+from tsveil.attack.files import Files, HasData, Ties, files, wrong_choices
 from tsveil.attack.interval import ranks
 from tsveil.attack.links import Links
+from tsveil.attack.pieces import Targets
+from tsveil.attack.ranges import InRanges, in_most, nearest_in_ranges
+from tsveil.core.errors import ParameterError
+from tsveil.core.params import at_least, optional, param
+from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
-from tsveil.errors import ParameterError
+from tsveil.engine.base import Task
 
 Rule = Literal["intersection", "union"]
 
@@ -71,47 +75,18 @@ def rank_swap(
 
     `window` gives the window as a number of ranks instead.
     """
+    if wrong := wrong_choices("rank_swap", rule=(rule, Rule), ties=(ties, Ties)):
+        raise ParameterError(wrong[0])
     pair = files(original, released, known, truth)
-    return _rounds(pair, [len(pair.names)], p, window, rule, ties)[0]
-
-
-def rank_swap_prefixes(
-    original: Dataset,
-    released: Dataset | HasData,
-    *,
-    known: Sequence[str] | None = None,
-    counts: Sequence[int] | None = None,
-    truth: Truth = None,
-    p: float = UNKNOWN,
-    window: int | None = None,
-    rule: Rule = "intersection",
-    ties: Ties = "expected",
-) -> list[Links]:
-    """The linkage with the first 1, 2, ..., all known attributes (or the given numbers of them)."""
-    pair = files(original, released, known, truth)
-    return _rounds(pair, checked_counts(counts, len(pair.names)), p, window, rule, ties)
-
-
-def possible(
-    original: Dataset,
-    released: Dataset | HasData,
-    row: int,
-    *,
-    known: Sequence[str] | None = None,
-    truth: Truth = None,
-    p: float = UNKNOWN,
-    window: int | None = None,
-) -> Indices:
-    """The rows of the released records that one original record can have become, in the order of the release."""
-    pair = files(original, released, known, truth)
-    low, high = _ranges(pair, _window(pair, p, window))
-    inside = np.ones(len(pair.b), dtype=np.bool_)
-    for j in range(len(pair.names)):
-        order = np.argsort(pair.b[:, j], kind="stable")
-        these = np.zeros(len(pair.b), dtype=np.bool_)
-        these[order[low[row, j] : high[row, j]]] = True
-        inside &= these
-    return np.flatnonzero(inside)
+    w = _window(pair, p, window)
+    low, high = _ranges(pair, w)
+    if rule == "union":
+        return nearest_in_ranges(
+            pair, low, high, ties, f"rank linkage within {w} ranks most often", most=True, exact=False
+        )
+    # Where fewer records are released than people are known, the right one may be missing.
+    complete = len(pair.a) <= len(pair.b)
+    return nearest_in_ranges(pair, low, high, ties, f"rank linkage within {w} ranks", exact=complete)
 
 
 def ranks_of(n: int, p: float) -> int:
@@ -123,24 +98,6 @@ def ranks_of(n: int, p: float) -> int:
     (22, 1)
     """
     return max(1, math.floor(n * p / 100 + 0.5))
-
-
-def _rounds(pair: Files, counts: list[int], p: float, window: int | None, rule: Rule, ties: Ties) -> list[Links]:
-    if rule not in ("intersection", "union"):
-        raise ParameterError(
-            f"The 'rule' parameter of the rank_swap attack must be 'intersection' or 'union'. Got {rule!r}."
-        )
-    if ties not in ("expected", "first"):
-        raise ParameterError(
-            f"The 'ties' parameter of the rank_swap attack must be 'expected' or 'first'. Got {ties!r}."
-        )
-    w = _window(pair, p, window)
-    low, high = _ranges(pair, w)
-    if rule == "union":
-        return nearest_in_most(pair, low, high, counts, ties, f"rank linkage within {w} ranks most often")
-    # Where fewer records are released than people are known, the right one may be missing.
-    complete = len(pair.a) <= len(pair.b)
-    return nearest_in_all(pair, low, high, counts, ties, f"rank linkage within {w} ranks", exact=complete)
 
 
 def _window(pair: Files, p: float, window: int | None) -> int:
@@ -174,3 +131,77 @@ def within_ranks(a: Array, released: Array, w: int) -> tuple[Indices, Indices]:
     first, last = ranks(ruler, a)
     their_first, their_last = ranks(ruler, released)
     return np.searchsorted(their_last, first - w, side="left"), np.searchsorted(their_first, last + w, side="right")
+
+
+# -- files in pieces --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankLinkage(InRanges):
+    """Linkage among the records within a few ranks in all known attributes."""
+
+    name: ClassVar[str] = "rank_swap"
+    figure: ClassVar[str] = "RSLD"
+    plain: ClassVar[str] = "linkage by ranks"
+    summary: ClassVar[str] = (
+        "Share linked right among the published records whose values are only a few ranks away, as rank swapping leaves them."
+    )
+    reference: ClassVar[str] = "Nin, Herranz and Torra 2008"
+    trace: ClassVar[type[Trace] | None] = RanksWithin
+    on_files: ClassVar[Callable[..., Links] | None] = partial(rank_swap)
+
+    window: int | None = param(
+        None, optional(at_least(0)), f"how many ranks a value may have moved; {UNKNOWN:g} percent of the records"
+    )
+
+    @classmethod
+    def looking_for(cls, trace: Any, release: Shape) -> Self:
+        """Within as many ranks as values move."""
+        return cls(window=ranks_of(release.n, UNKNOWN) if trace is None else trace.ranks)
+
+    def describe(self) -> str:
+        """With the window."""
+        return self.plain if self.window is None else f"{self.plain.partition(',')[0]}, within {self.window}"
+
+    def ranges(self, x: Array, released: Array) -> tuple[Indices, Indices]:
+        """The positions within the window."""
+        window = ranks_of(len(released), UNKNOWN) if self.window is None else self.window
+        return within_ranks(x, released, window)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MostRanks(RankLinkage):
+    """Linkage among the records within a few ranks in most known attributes."""
+
+    name: ClassVar[str] = "most_ranks"
+    figure: ClassVar[str] = "RULD"
+    plain: ClassVar[str] = "linkage by most ranks"
+    summary: ClassVar[str] = (
+        "Share linked right among the published records that are a few ranks away in as many attributes as any record is."
+    )
+    trace: ClassVar[type[Trace] | None] = RanksMostlyWithin
+    usual: ClassVar[bool] = False
+    on_files: ClassVar[Callable[..., Links] | None] = partial(rank_swap, rule="union")
+
+    def compared(self, widths: Sequence[float]) -> float:
+        """All ranges are gone through."""
+        return sum(widths) * len(widths)
+
+    def link(self, targets: Targets, task: Task) -> Found:
+        """The nearest of the records inside the ranges of most known columns."""
+        return in_most(targets, task, self.figure)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MostRanksWide(MostRanks):
+    """The same within twice the number of ranks."""
+
+    name: ClassVar[str] = "most_ranks_wide"
+    figure: ClassVar[str] = "RULD2"
+    plain: ClassVar[str] = "linkage by most ranks, wide"
+    summary: ClassVar[str] = "Share linked right by most ranks with twice the number of ranks."
+
+    @classmethod
+    def looking_for(cls, trace: Any, release: Shape) -> Self:
+        """Within as many ranks as most values move."""
+        return cls(window=trace.wide)

@@ -46,31 +46,34 @@ An hour of delay hides a record from the eye, but not from time warping:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil import progress
-from tsveil._types import Array, Indices
-from tsveil.attack._files import HasData, Ties, own_rows, released_data
-from tsveil.attack._nearest import nearest, nearest_distinct
-from tsveil.attack._neighbourhood import neighbourhood
-from tsveil.attack._one_to_one import one_to_one as assigned
-from tsveil.attack.candidates import Candidates, Found, nearest_in_pieces
-from tsveil.attack.links import Links
-from tsveil.attack.pieces import Pieces, Side, Targets
+from tsveil.attack.base import Attack, NotMeasuredError, OnRequest, Situation, Trial
+from tsveil.attack.candidates import Found, nearest_in_pieces
+from tsveil.attack.files import HasData, Ties, own_rows, released_data, wrong_choices
+from tsveil.attack.links import Linked, Links
+from tsveil.attack.nearest import Near, Rows, nearest, nearest_distinct
+from tsveil.attack.neighbourhood import Neighbourhood, nearest_around, neighbourhood
+from tsveil.attack.one_to_one import distances
+from tsveil.attack.one_to_one import one_to_one as assigned
+from tsveil.attack.pieces import Columns, Side, Targets
+from tsveil.core import progress
+from tsveil.core.errors import InputError, ParameterError, Problems, some
+from tsveil.core.params import at_least, optional, param
+from tsveil.core.registry import DISTANCES
+from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
-from tsveil.data.dataset import Block, Dataset
+from tsveil.data.dataset import Dataset
+from tsveil.distance.base import USUAL, Distance
 from tsveil.engine.base import Task
 from tsveil.engine.local import map_chunks
-from tsveil.errors import InputError, ParameterError, Problems, some
 from tsveil.transform.normalise import How, Ruler, Scaling, ruler_of
 from tsveil.transform.normalise import normalise as on_one_scale
-from tsveil.transform.statistics import slopes
-
-Distance = Literal["euclidean", "sts", "dtw"]
 
 
 def series(
@@ -79,7 +82,7 @@ def series(
     *,
     known: Sequence[str] | None = None,
     truth: Truth = None,
-    distance: Distance = "euclidean",
+    distance: str = USUAL,
     radius: int | None = None,
     normalise: How = "global",
     scaling: Scaling = "original",
@@ -91,31 +94,20 @@ def series(
     if one_to_one and blocking is not None:
         raise ParameterError("The series attack takes either 'one_to_one' or 'blocking', not both.")
     curves = _curves(original, released, known, truth, distance, radius, normalise, scaling, ties)
-    every = len(curves.names)
     if one_to_one:
-        return assigned(curves.a, curves.b, curves.own, curves.distances, ties, curves.told(every))
-    if blocking is None and distance != "dtw":
-        return _in_one_pass(curves, ties)[-1]
-    return _round(curves, every, ties, blocking)
-
-
-def series_prefixes(
-    original: Dataset,
-    released: Dataset | HasData,
-    *,
-    known: Sequence[str] | None = None,
-    truth: Truth = None,
-    distance: Distance = "euclidean",
-    radius: int | None = None,
-    normalise: How = "global",
-    scaling: Scaling = "original",
-    ties: Ties = "expected",
-) -> list[Links]:
-    """The linkage with the first 1, 2, ..., all of the known series."""
-    curves = _curves(original, released, known, truth, distance, radius, normalise, scaling, ties)
-    if distance != "dtw":
-        return _in_one_pass(curves, ties)
-    return [_round(curves, count, ties, None) for count in range(1, len(curves.names) + 1)]
+        return assigned(curves.a, curves.b, curves.own, curves.distances, ties, curves.describe())
+    embeds = curves.distance.embeds()
+    if blocking is None and embeds:
+        tied, link, hit = (each[:, -1] for each in nearest(curves.a, curves.b, curves.starts, curves.own))
+        return Links.of(curves.describe(), (tied, link, hit), ties, curves.own, len(curves.b))
+    factor = np.ones(curves.a.shape[1])
+    around = neighbourhood(curves.a, curves.b, curves.own, factor, blocking)
+    if embeds:
+        found = nearest_around(curves.a, around, factor, curves.starts, metric="norms", text="Linking records")
+    else:
+        found = _one_by_one(curves, around)
+    words = curves.describe() + ("" if blocking is None else f" among the {blocking} records nearest in sum")
+    return Links.of(words, found, ties, curves.own, len(curves.b), approximate=blocking is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,45 +122,32 @@ class _Curves:
     #: the released row of each original record's person; -1: not released
     own: Indices
     distance: Distance
-    #: points that a path may stray from the diagonal
-    band: int
 
-    def told(self, count: int) -> str:
+    def describe(self) -> str:
         """The attack and what was known, in words."""
-        how = self.distance if self.distance != "dtw" else f"dtw within {self.band} point{'s' * (self.band != 1)}"
-        return f"{how} linkage, {count} of {len(self.names)} series known"
+        return f"{self.distance.words} linkage, {len(self.names)} of {len(self.names)} series known"
 
     def distances(self, a: Array, b: Array) -> Array:
         """The distances between all records of two files like these."""
-        if self.distance == "dtw":
-            from tsveil._kernels.warped import warped_distances
-
-            def work(low: int, high: int) -> Array:
-                return warped_distances(a[low:high], b, self.starts, self.band, counter)
-
-            with progress.step("Comparing records by time warping", total=len(a)) as counter:
-                return np.concatenate(map_chunks(work, len(a), 64))
-        total = np.zeros((len(a), len(b)))
-        for low, high in zip(self.starts[:-1], self.starts[1:], strict=True):
-            squares = np.zeros_like(total)
-            for j in range(low, high):
-                squares += np.square(a[:, j, None] - b[None, :, j])
-            total += np.sqrt(squares)
-        return total
+        if not self.distance.embeds():
+            return self.distance.all_pairs(a, b, self.starts)
+        return distances(a, b, np.ones(a.shape[1]), self.starts)
 
 
 def _curves(
     original: Dataset, released: Dataset | HasData, known: Sequence[str] | None, truth: Truth,
-    distance: Distance, radius: int | None, how: How, scaling: Scaling, ties: Ties,
+    distance: str, radius: int | None, how: How, scaling: Scaling, ties: Ties,
 ) -> _Curves:  # fmt: skip
     problems = Problems("the series attack cannot run", ParameterError)
-    for name, value, allowed in (("distance", distance, get_args(Distance)), ("ties", ties, get_args(Ties))):
-        if value not in allowed:
-            problems.add(f"The {name!r} parameter must be one of {', '.join(map(repr, allowed))}. Got {value!r}.")
+    if distance not in DISTANCES:
+        allowed = ", ".join(map(repr, DISTANCES))
+        problems.add(f"The 'distance' parameter must be one of {allowed}. Got {distance!r}.")
+    problems.found += wrong_choices(ties=(ties, Ties))
     if isinstance(known, str):
         problems.add(f"The 'known' parameter must be a list of names. Got {known!r}.")
-    if radius is not None and distance != "dtw":
-        problems.add(f"The 'radius' parameter is for distance='dtw' only. Got {radius}.")
+    banded = [name for name, kind in DISTANCES.items() if "radius" in {p.name for p in kind.parameters()}]
+    if radius is not None and distance not in banded:
+        problems.add(f"The 'radius' parameter is for distance={' or '.join(map(repr, banded))} only. Got {radius}.")
     if radius is not None and radius < 0:
         problems.add(f"The 'radius' parameter must be at least 0. Got {radius}.")
     problems.raise_if_any()
@@ -176,15 +155,18 @@ def _curves(
     names = tuple(block.name for block in original.series) if known is None else tuple(known)
     _check(original, protected, names)
     own = own_rows(original, protected, truth)
+    measure = DISTANCES.make(distance, {} if radius is None else {"radius": radius})
     pairs = []
     for name in names:
-        pair = on_one_scale(original.block(name), protected.block(name), how, scaling)
-        pairs.append(pair if distance != "sts" else _slopes(pair, original.block_named(name)))
+        pair, times = (
+            on_one_scale(original.block(name), protected.block(name), how, scaling),
+            original.block_named(name).times,
+        )
+        pairs.append([measure.embedding(side, times) for side in pair] if measure.embeds() else pair)
     a, b = (np.ascontiguousarray(np.hstack([pair[side] for pair in pairs])) for side in (0, 1))
     lengths = [pair[0].shape[1] for pair in pairs]
     starts = np.cumsum([0, *lengths]).astype(np.int64)
-    band = -(-max(lengths) // 10) if radius is None else radius
-    return _Curves(names, a, b, starts, own, distance, band)
+    return _Curves(names, a, b, starts, own, measure.at_length(max(lengths)))
 
 
 def _check(original: Dataset, protected: Dataset, names: Sequence[str]) -> None:
@@ -214,90 +196,119 @@ def _check(original: Dataset, protected: Dataset, names: Sequence[str]) -> None:
     problems.raise_if_any()
 
 
-def _slopes(pair: tuple[Array, Array], block: Block) -> tuple[Array, Array]:
-    assert block.times is not None
-    return slopes(pair[0], block.times), slopes(pair[1], block.times)
-
-
-def _in_one_pass(curves: _Curves, ties: Ties) -> list[Links]:
-    """The links for 1, 2, ..., all series, by a distance that is Euclidean in each series."""
-    tied, link, hit = nearest(curves.a, curves.b, curves.starts, curves.own)
-    return [
-        Links(
-            attack=curves.told(j + 1),
-            candidates=tied[:, j],
-            link=link[:, j],
-            hit=hit[:, j].astype(np.bool_),
-            ties=ties,
-            own=curves.own,
-            released=len(curves.b),
-        )
-        for j in range(len(curves.names))
-    ]
-
-
-def _round(curves: _Curves, count: int, ties: Ties, blocking: int | None) -> Links:
-    """The links by the first so many series, one record after the other: by time warping, or in a neighbourhood."""
-    from tsveil._kernels.attributes import nearest_in_window
-    from tsveil._kernels.warped import nearest_warped
-
-    starts = curves.starts[: count + 1]
-    a, b = (np.ascontiguousarray(table[:, : starts[-1]]) for table in (curves.a, curves.b))
-    factor = np.ones(a.shape[1])
-    near = neighbourhood(a, b, curves.own, factor, blocking)
-
-    def work(low: int, high: int) -> tuple[Indices, Indices, Indices]:
-        own, start = near.own[low:high], near.start[low:high]
-        if curves.distance == "dtw":
-            return nearest_warped(
-                a[low:high], near.candidates, starts, curves.band, near.copies, near.first, own, start, near.width, counter
-            )  # fmt: skip
-        return nearest_in_window(
-            a[low:high], near.candidates, factor, starts, False, True, start, near.width, near.copies, near.first, own, counter
+def _one_by_one(curves: _Curves, near: Neighbourhood) -> Linked:
+    """The nearest by a distance that compares two series at a time, one record after the other."""
+    with progress.step("Linking records", total=len(curves.a)) as counter:
+        parts = map_chunks(
+            lambda low, high: curves.distance.nearest(
+                curves.a[low:high], near.candidates, curves.starts, near.copies, near.first, near.own[low:high],
+                near.start[low:high], near.width, counter,
+            ),
+            len(curves.a),
+            64,
         )  # fmt: skip
-
-    with progress.step("Linking records", total=len(a)) as counter:
-        parts = map_chunks(work, len(a), 64 if curves.distance == "dtw" else 4096)
-    tied, link, hit = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    among = "" if blocking is None else f" among the {blocking} records nearest in sum"
-    return Links(
-        attack=curves.told(count) + among,
-        candidates=tied,
-        link=link,
-        hit=hit.astype(np.bool_),
-        ties=ties,
-        own=curves.own,
-        released=len(b),
-        approximate=blocking is not None,
-    )
+    tied, link, hit = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return tied, link, hit
 
 
 # -- files in pieces --------------------------------------------------------------------------------------------------
 
 
-def link_by_series(targets: Targets, task: Task) -> Array:
-    """The chances that some targets are linked right, with the first 1, 2, ..., all series known; by values or by slopes."""
-    files, starts = targets.files, [0]
-    for block in files.series:
-        starts.append(starts[-1] + len(block) - (task["distance"] == "sts"))
-    known = _placed(targets.values(), files, task, "original")
-    borders = np.array(starts, dtype=np.int64)
+@dataclass(frozen=True, kw_only=True)
+class _SeriesLinkage(Attack):
+    """Linkage to the nearest released record by a distance that is Euclidean in each series."""
 
-    def search(some: Candidates, own: Indices) -> Found:
-        rows = _placed(some.values, files, task, "released")
-        return nearest_distinct(known, rows, some.lowest, some.copies, own, borders)
+    of_series: ClassVar[bool] = True
+    by_block: ClassVar[bool] = True
+    needs_series_scales: ClassVar[bool] = True
+    options: ClassVar[tuple[str, ...]] = ("one_to_one", "blocking")
+    reference: ClassVar[str] = "Nin and Torra 2006; Nin and Torra 2009"
 
-    return nearest_in_pieces(targets, len(files.series), task["ties"], search)
+    def plan(self, situation: Situation) -> list[Trial]:
+        """Each target is compared with all distinct rows."""
+        return [Trial(situation.affordable(situation.distinct), {"scales": situation.series_scales})]
+
+    def place(self, table: Array, block: Columns) -> Array:
+        """The values of a series on their scale, in the space where the distance is Euclidean."""
+        points: Array = DISTANCES.make(self.distance or USUAL).embedding(table, block.times)
+        return points
+
+    def link(self, targets: Targets, task: Task) -> Found:
+        """The nearest by the first 1, 2, ... series."""
+        files = targets.files
+
+        def placed(table: Array, side: Side) -> list[Array]:
+            return [
+                self.place(_measured(table[:, files.span(block.name)], scale), block)
+                for block, scale in zip(files.series, task["scales"][side], strict=True)
+            ]
+
+        parts = placed(targets.values(), "original")
+        known, borders = np.ascontiguousarray(np.hstack(parts)), np.cumsum([0, *(part.shape[1] for part in parts)])
+        rounds = np.array(task["counts"]) - 1
+
+        def search(some: Rows) -> Near:
+            values = np.ascontiguousarray(np.hstack(placed(some.values, "released")))
+            near = nearest_distinct(known, replace(some, values=values), borders.astype(np.int64))
+            return Near(near.best[:, rounds], near.tied[:, rounds], near.link[:, rounds], near.hit[:, rounds])
+
+        return nearest_in_pieces(targets, len(rounds), search)
 
 
-def _placed(table: Array, files: Pieces, task: Task, side: Side) -> Array:
-    """Records where they are compared: each series on its scale, as values or as slopes."""
-    parts = []
-    for block, scale in zip(files.series, task["scales"][side], strict=True):
-        part = np.ascontiguousarray(table[:, files.span(block.name)])
-        if scale == "per-record":
-            part = ruler_of(part, "per-record").measure(part)
-        elif scale is not None:
-            part = Ruler(*(np.asarray(each) for each in scale)).measure(part)
-        parts.append(slopes(part, block.times) if task["distance"] == "sts" else part)
-    return np.ascontiguousarray(np.hstack(parts))
+def _measured(values: Array, scale: Any) -> Array:
+    """The values of a series on their scale: one of all records, of each record by itself, or none."""
+    values = np.ascontiguousarray(values)
+    if scale == "per-record":
+        return ruler_of(values, "per-record").measure(values)
+    return values if scale is None else Ruler(*(np.asarray(each) for each in scale)).measure(values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Values(_SeriesLinkage):
+    """Linkage of series by their values."""
+
+    name: ClassVar[str] = "values"
+    figure: ClassVar[str] = "EULD"
+    plain: ClassVar[str] = "linkage by values"
+    summary: ClassVar[str] = (
+        "Share of records that an intruder who knows the true values links to the right published record."
+    )
+    distance: ClassVar[str | None] = "euclidean"
+    on_files: ClassVar[Callable[..., Links] | None] = partial(series, distance="euclidean")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shapes(_SeriesLinkage):
+    """Linkage of series by their slopes."""
+
+    name: ClassVar[str] = "shape"
+    figure: ClassVar[str] = "STSLD"
+    plain: ClassVar[str] = "linkage by shape"
+    summary: ClassVar[str] = "Share that an intruder links right who compares the ups and downs of the curves."
+    distance: ClassVar[str | None] = "sts"
+    on_files: ClassVar[Callable[..., Links] | None] = partial(series, distance="sts")
+
+    def plan(self, situation: Situation) -> list[Trial]:
+        """A slope takes two points."""
+        if min(map(len, situation.files.series)) < 2:
+            raise NotMeasuredError("STSLD: a series of one point has no shape")
+        return super().plan(situation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warping(OnRequest):
+    """Linkage of series by time warping, which compares every pair at length and so is run only when asked for."""
+
+    name: ClassVar[str] = "warping"
+    figure: ClassVar[str] = "DTWLD"
+    plain: ClassVar[str] = "linkage by time warping"
+    summary: ClassVar[str] = "Share that an intruder links right who allows the curves to run a little ahead or behind."
+    reference: ClassVar[str] = "Keogh and Ratanamahatana 2005"
+    of_series: ClassVar[bool] = True
+    distance: ClassVar[str | None] = "dtw"
+    on_files: ClassVar[Callable[..., Links] | None] = partial(series, distance="dtw")
+    options: ClassVar[tuple[str, ...]] = ("one_to_one", "blocking")
+
+    radius: int | None = param(
+        None, optional(at_least(0)), "points that the alignment may stray; a tenth of the length"
+    )

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tsveil._types import AnyArray, Indices, Mask
-from tsveil.errors import ParameterError
-from tsveil.randomness import mixed
+from tsveil.core.errors import ParameterError
+from tsveil.core.randomness import mixed
+from tsveil.core.types import AnyArray, Indices, Mask
 
 #: that many records are always attacked
 EVERYBODY = 100_000
@@ -78,11 +78,6 @@ def chosen_rows(border: int, numbers: Indices) -> Mask:
     """Which of the records with these numbers in the input are in the sample."""
     found: Mask = _marks(numbers) <= np.uint64(border)
     return found
-
-
-def rows_of(border: int, start: int, stop: int) -> Indices:
-    """Those of the records start..stop that are in the sample."""
-    return start + np.flatnonzero(chosen_rows(border, np.arange(start, stop)))
 
 
 def _marks(numbers: Indices) -> AnyArray:

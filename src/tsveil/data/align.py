@@ -11,8 +11,8 @@ from typing import Any
 
 import polars as pl
 
+from tsveil.core.errors import InputError, some
 from tsveil.data.dataset import Dataset
-from tsveil.errors import InputError, some
 
 Truth = Mapping[Any, Any] | pl.DataFrame | str | Path | None
 

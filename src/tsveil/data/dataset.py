@@ -2,8 +2,11 @@
 
 A **block** is what is protected together: a time series (columns ordered in time, with their times) or a group of
 attributes. Beside the blocks stand the columns of other **roles**, in a frame and of any type: the identifier (replaced
-in a release) and the confidential columns (carried unchanged). What has no role is dropped, and its name is kept for
-the report.
+in a release), the columns that say to which **person** a record belongs (never published), and the confidential columns
+(carried unchanged). What has no role is dropped, and its name is kept for the report.
+
+A **record** is a row; a **person** is whoever must not be found: a person, a household, a firm. Without person columns each
+record is a person of its own.
 
 A Dataset is checked when it is made and never changes afterwards; its arrays are read-only.
 """
@@ -18,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from tsveil._types import AnyArray, Array, ArrayLike, Indices
+from tsveil.core.errors import InputError, Problems, some
+from tsveil.core.types import AnyArray, Array, ArrayLike, Indices
 from tsveil.data.times import times_as_numbers
-from tsveil.errors import InputError, Problems, some
 
 if TYPE_CHECKING:
     from tsveil.data.frames import BlockSpec, Times
@@ -95,11 +98,13 @@ class Dataset:
 
     values: Array
     blocks: tuple[Block, ...]
-    #: the columns of other roles, a row per record: the identifier if there is one, and the confidential columns
+    #: the columns of other roles, a row per record: the identifier if there is one, the person and the confidential columns
     others: pl.DataFrame
     #: the name of the identifier column, or None
     id: str | None = None
     confidential: tuple[str, ...] = ()
+    #: the columns whose values say to which person a record belongs; none: each record is a person of its own
+    person: tuple[str, ...] = ()
     #: columns of the input that are in no block and have no role
     dropped: tuple[str, ...] = ()
     layout: Layout = field(default_factory=Layout)
@@ -129,12 +134,13 @@ class Dataset:
         *,
         times: Sequence[Any] | AnyArray | Mapping[str, Sequence[Any] | AnyArray] | None = None,
         ids: Sequence[Any] | AnyArray | None = None,
+        persons: Sequence[Any] | AnyArray | None = None,
         confidential: Mapping[str, Sequence[Any]] | pl.DataFrame | None = None,
     ) -> Dataset:
         """Series from (records, points) arrays, one per block.
 
         `times` is one sequence for all blocks or one per block: numbers, time stamps or texts of either; 0, 1, 2, ...
-        when left out. `ids` and `confidential` have a value per record.
+        when left out. `ids`, `persons` (to whom a record belongs) and `confidential` have a value per record.
 
         Examples
         --------
@@ -176,18 +182,24 @@ class Dataset:
             columns = labels if len(matrices) == 1 else tuple(f"{name}.{label}" for label in labels)
             blocks.append(Block(name, columns, numbers, labels))
 
-        others = pl.DataFrame(dict(confidential) if isinstance(confidential, Mapping) else confidential)
-        if ids is not None:
-            others = pl.DataFrame({"id": pl.Series("id", list(ids))}).hstack(others.get_columns())
+        carried = pl.DataFrame(dict(confidential) if isinstance(confidential, Mapping) else confidential)
+        named = {"id": ids, "person": persons}
+        own = [pl.Series(name, list(given)) for name, given in named.items() if given is not None]
+        try:
+            others = pl.DataFrame([*own, *carried.get_columns()])
+        except pl.exceptions.PolarsError as error:
+            problems.add(f"the ids, persons and confidential values do not fit together: {error}")
+            others = pl.DataFrame()
         if others.width and len(others) != n:
-            problems.add(f"there are {n} records, but {len(others)} ids or confidential values")
+            problems.add(f"there are {n} records, but {len(others)} ids, persons or confidential values")
         problems.raise_if_any()
         return cls(
             values=np.hstack([matrices[block.name] for block in blocks]),
             blocks=tuple(blocks),
             others=others,
             id="id" if ids is not None else None,
-            confidential=tuple(c for c in others.columns if ids is None or c != "id"),
+            person=("person",) if persons is not None else (),
+            confidential=tuple(carried.columns),
         )
 
     @classmethod
@@ -197,12 +209,15 @@ class Dataset:
         *,
         blocks: Mapping[str, BlockSpec],
         id: str | None = None,
+        person: str | Sequence[str] = (),
         confidential: Sequence[str] = (),
         times: Times = None,
         missing: Missing = "refuse",
         resample: int | None = None,
     ) -> Dataset:
         """From a polars or pandas frame with a row per record.
+
+        `person` names the columns that say to whom a record belongs, where one person may have several records.
 
         `blocks` maps a name to its columns: a list, or {"from": first, "to": last} for all columns between two. A block
         is a series when `times` has its times, or when its columns' names are numbers or time stamps (a word may stand
@@ -222,7 +237,14 @@ class Dataset:
         from tsveil.data.frames import dataset_from_wide
 
         return dataset_from_wide(
-            frame, blocks=blocks, id=id, confidential=confidential, times=times, missing=missing, resample=resample
+            frame,
+            blocks=blocks,
+            id=id,
+            person=person,
+            confidential=confidential,
+            times=times,
+            missing=missing,
+            resample=resample,
         )
 
     @classmethod
@@ -234,6 +256,7 @@ class Dataset:
         time: str,
         value: str | Sequence[str],
         variable: str | None = None,
+        person: str | Sequence[str] = (),
         confidential: Sequence[str] = (),
         missing: Missing = "refuse",
         resample: int | None = None,
@@ -242,7 +265,7 @@ class Dataset:
 
         A record may have several series: one per `value` column, or one per word in the `variable` column. A series has
         the times that occur in any record; a record that lacks some of them has gaps: see `from_frame` for `missing`
-        and `resample`. A confidential column has one value per record.
+        and `resample`. A confidential column and a person column have one value per record.
 
         Examples
         --------
@@ -263,6 +286,7 @@ class Dataset:
             time=time,
             value=value,
             variable=variable,
+            person=person,
             confidential=confidential,
             missing=missing,
             resample=resample,
@@ -280,10 +304,6 @@ class Dataset:
     def with_values(self, values: Array) -> Dataset:
         """The same records and roles with other values in the blocks."""
         return replace(self, values=values)
-
-    def with_notes(self, *notes: str) -> Dataset:
-        """The same data with further notes."""
-        return replace(self, notes=(*self.notes, *notes))
 
     def take(self, rows: Indices | Sequence[int]) -> Dataset:
         """The records at these rows, in this order."""
@@ -318,6 +338,11 @@ class Dataset:
             return pl.Series("row", np.arange(self.n))
         return self.others[self.id]
 
+    @property
+    def persons(self) -> Indices:
+        """The person of each record, numbered from 0 in the order of their first records."""
+        return person_numbers(self.others, self.person) if self.person else np.arange(self.n)
+
     def block_named(self, name: str) -> Block:
         """The block with this name."""
         for block in self.blocks:
@@ -343,7 +368,7 @@ class Dataset:
         >>> import tsveil as tv
         >>> tv.Dataset.from_arrays({"load": [[1.0, 2.0]]}).block("gas")
         Traceback (most recent call last):
-        tsveil.errors.InputError: there is no block 'gas'
+        tsveil.core.errors.InputError: there is no block 'gas'
           blocks available: load
         """
         return self.values[:, self.span(name)]
@@ -354,6 +379,7 @@ class Dataset:
         parts = [f"{self.n} records"]
         parts += [f"series {series}"] * bool(series) + [f"attributes {groups}"] * bool(groups)
         parts += [f"identifier {self.id!r}"] if self.id else []
+        parts += [f"persons by {some(self.person)}"] if self.person else []
         parts += [f"confidential {some(self.confidential)}"] if self.confidential else []
         return "Dataset: " + "; ".join(parts)
 
@@ -374,6 +400,7 @@ class Dataset:
         self._check_cells(problems)
         if self.id is not None and self.id in self.others.columns:
             check_ids(self.others[self.id], problems)
+        check_persons(self.others, self.person, problems)
         problems.raise_if_any()
 
     def _check_cells(self, problems: Problems) -> None:
@@ -436,6 +463,31 @@ def check_ids(ids: pl.Series, problems: Problems, rows: Indices | None = None) -
         if len(repeated) > 5:
             problems.add(f"... and {len(repeated) - 5} more ids that occur more than once")
     _check_lookalikes(ids, problems, numbers)
+
+
+def check_persons(others: pl.DataFrame, person: Sequence[str], problems: Problems, rows: Indices | None = None) -> None:
+    """Everybody's records must be known to be theirs: refuse missing names, and names that look alike but differ."""
+    numbers = np.arange(1, len(others) + 1) if rows is None else rows
+    for name in person:
+        column = others[name]
+        if column.null_count():
+            empty = numbers[column.is_null().to_numpy()].tolist()
+            problems.add(f"column {name!r}: the person is missing in {len(empty)} records (rows {some(empty)})")
+        distinct = pl.DataFrame({name: column, "row": numbers}).unique(name, maintain_order=True)
+        _check_lookalikes(distinct[name], problems, distinct["row"].to_numpy())
+
+
+def person_numbers(others: pl.DataFrame, person: Sequence[str]) -> Indices:
+    """The person of each row, numbered from 0 in the order of their first rows.
+
+    Examples
+    --------
+    >>> person_numbers(pl.DataFrame({"home": ["b", "a", "b"], "flat": [1, 1, 2]}), ["home"])
+    array([0, 1, 0])
+    """
+    own = others.select(person)
+    every = own.unique(maintain_order=True).with_row_index("number")
+    return own.join(every, on=list(person), how="left", maintain_order="left")["number"].to_numpy().astype(np.int64)
 
 
 def as_seen(text: str) -> str:

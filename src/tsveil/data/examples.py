@@ -29,10 +29,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tsveil._types import AnyArray, Array, Indices, Mask
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.params import at_least
+from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data.dataset import Dataset
-from tsveil.errors import InputError, ParameterError
-from tsveil.params import at_least
 
 #: households are drawn in lots of this size, each from its own stream: the first 100 are the same in a file of 100 and
 #: in one of 100,000, and the arrays of a lot stay in the processor's cache
@@ -146,7 +146,7 @@ def load_curves(households: int = 300, days: int = 14, seed: int = 1) -> Dataset
     ('household-0001', '2024-01-01T00:00', '2024-01-07T23:00')
     >>> load_curves(days=0)
     Traceback (most recent call last):
-    tsveil.errors.ParameterError: The 'days' parameter of load_curves must be an integer of at least 1. Got 0.
+    tsveil.core.errors.ParameterError: The 'days' parameter of load_curves must be an integer of at least 1. Got 0.
     """
     wrong = [
         f"The {name!r} parameter of load_curves must be {check.words}. Got {value!r}."
@@ -410,7 +410,7 @@ def example(name: str) -> Dataset:
     300
     >>> example("weather")
     Traceback (most recent call last):
-    tsveil.errors.InputError: there is no example 'weather'
+    tsveil.core.errors.InputError: there is no example 'weather'
       examples available: load-curves, food-prices, ibex
     """
     if name not in EXAMPLES:

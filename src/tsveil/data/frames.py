@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices, Mask
+from tsveil.core.errors import Problems, some
+from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.dataset import Block, Dataset, Layout, check_ids, check_times
 from tsveil.data.gaps import (
     Missing,
@@ -29,7 +30,6 @@ from tsveil.data.gaps import (
 )
 from tsveil.data.table import MOST, Numbers, Table
 from tsveil.data.times import time_name, times_as_numbers, times_of_names, why_not_times
-from tsveil.errors import Problems, some
 
 #: a block's columns: names, or {"columns": [...]} or {"from": first, "to": last}; the latter with "kind" and "times"
 BlockSpec = str | Sequence[str] | Mapping[str, Any]
@@ -44,6 +44,7 @@ def dataset_from_wide(
     *,
     blocks: Mapping[str, BlockSpec],
     id: str | None = None,
+    person: str | Sequence[str] = (),
     confidential: str | Sequence[str] = (),
     times: Times = None,
     missing: Missing = "refuse",
@@ -56,11 +57,12 @@ def dataset_from_wide(
     table = Table(frame, subject)
     problems = table.problems
     layout = replace(layout or Layout(), shape="wide", order=tuple(table.frame.columns))
-    carried = _listed(confidential)
+    carried, owner = _listed(confidential), _listed(person)
     chosen = _blocks(blocks, times, table)
     table.check_roles(
         [
             ("the identifier", _listed(id)),
+            ("the person", [name for name in owner if name != id]),
             ("confidential", carried),
             *((f"block {block.name!r}", block.columns) for block in chosen),
         ]
@@ -95,7 +97,16 @@ def dataset_from_wide(
                 layout = replace(layout, order=_in_place(layout.order, part.block.columns, block.columns))
                 parts[at] = Part(block, values)
     return _finished(
-        table, parts, table.frame.select(_listed(id) + carried), id, carried, layout, missing, names, notes
+        table,
+        parts,
+        table.frame.select(list(dict.fromkeys(_listed(id) + owner + carried))),
+        id,
+        owner,
+        carried,
+        layout,
+        missing,
+        names,
+        notes,
     )
 
 
@@ -106,6 +117,7 @@ def dataset_from_long(
     time: str,
     value: str | Sequence[str],
     variable: str | None = None,
+    person: str | Sequence[str] = (),
     confidential: str | Sequence[str] = (),
     missing: Missing = "refuse",
     resample: int | None = None,
@@ -116,7 +128,7 @@ def dataset_from_long(
     check_gap_options(missing, resample)
     table = Table(frame, subject)
     problems = table.problems
-    values, carried = _listed(value), _listed(confidential)
+    values, carried, owner = _listed(value), _listed(confidential), _listed(person)
     shape = replace(layout or Layout(), shape="long", order=tuple(table.frame.columns))
     layout = replace(shape, time=time, variable=variable, values=tuple(values))
     table.check_roles(
@@ -125,6 +137,7 @@ def dataset_from_long(
             ("time", [time]),
             ("variable", _listed(variable)),
             ("value", values),
+            ("the person", [name for name in owner if name != id]),
             ("confidential", carried),
         ]
     )
@@ -139,7 +152,8 @@ def dataset_from_long(
         if name in table:
             table.check_filled(name)
     if id in table:
-        _check_constant(table, id, [name for name in carried if name in table])
+        _check_constant(table, id, "confidential", [name for name in carried if name in table])
+        _check_constant(table, id, "person", [name for name in owner if name in table and name != id])
     clock = _Clock.of(table, time) if time in table else None
     if problems or clock is None:
         problems.raise_if_any()
@@ -172,8 +186,9 @@ def dataset_from_long(
                 problems.hint("options: resample=m brings every series to m points")
         problems.raise_if_any()
         parts = [Part(one.block, one.dense(n), frozenset(one.block.columns if one.whole else ())) for one in series]
-    others = table.frame.group_by(id, maintain_order=True).agg(pl.col(carried).first()).select([id, *carried])
-    return _finished(table, parts, others, id, carried, layout, missing, names, notes)
+    beside = [name for name in dict.fromkeys([*owner, *carried]) if name != id]
+    others = table.frame.group_by(id, maintain_order=True).agg(pl.col(beside).first()).select([id, *beside])
+    return _finished(table, parts, others, id, owner, carried, layout, missing, names, notes)
 
 
 def _finished(
@@ -181,6 +196,7 @@ def _finished(
     parts: Sequence[Part],
     others: pl.DataFrame,
     id: str | None,
+    person: Sequence[str],
     confidential: Sequence[str],
     layout: Layout,
     missing: Missing,
@@ -198,6 +214,7 @@ def _finished(
         blocks=tuple(part.block for part in closed.parts),
         others=others,
         id=id,
+        person=tuple(person),
         confidential=tuple(confidential),
         dropped=table.without_role,
         layout=layout,
@@ -457,13 +474,13 @@ def _check_repeated(one: _Series, table: Table, records: _Codes, variable: str |
     table.tell_rows(examples, len(seconds), "times that a record has more than once")
 
 
-def _check_constant(table: Table, id: str, columns: Sequence[str]) -> None:
-    """A confidential column says something about the record, so it is the same in all its rows."""
+def _check_constant(table: Table, id: str, role: str, columns: Sequence[str]) -> None:
+    """A column that says something about the record is the same in all its rows."""
     for name in columns:
         counts = table.frame.group_by(id, maintain_order=True).agg(pl.col(name).n_unique())
         varying = counts.filter(pl.col(name) > 1)[id].to_list()
         if varying:
             table.problems.add(
-                f"confidential column {name!r} must have one value per id, but it has several for "
+                f"{role} column {name!r} must have one value per id, but it has several for "
                 f"{len(varying)} of {len(counts)} ids (first: {some(varying[:MOST])})"
             )

@@ -13,10 +13,10 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices, Mask
+from tsveil.core.errors import ParameterError, Problems, some
+from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.dataset import Block
-from tsveil.errors import ParameterError, Problems, some
-from tsveil.transform.resample import fill_gaps, resample
+from tsveil.data.resample import fill_gaps, resample
 
 Missing = Literal["refuse", "drop", "interpolate", "keep"]
 

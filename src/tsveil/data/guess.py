@@ -11,22 +11,26 @@ A guess saves typing; it is never silent. Rules, in this order:
 
 The identifier of a wide table has a different value in every row and is text, or whole numbers that are named like an
 identifier, count the rows, or stand first before series. What is left has no role: it is dropped unless somebody asks.
+
+What may mean several things is asked (`questions`): rows that share a value of a column named like an identifier, tables with a row per time and a column per
+person, and whole numbers that may be codes. Row numbers (rownames, Unnamed: 0) are never data.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, Literal
 
 import polars as pl
 
+from tsveil.core.errors import some
+from tsveil.data.questions import Question, coded, may_be_codes, may_be_turned, turned, whose
 from tsveil.data.table import as_numbers, as_polars
 from tsveil.data.times import time_name, times_as_numbers
-from tsveil.errors import some
 
 Kind = Literal["series", "attributes"]
 
@@ -47,6 +51,15 @@ _CALENDAR = re.compile(
     r"(.*[^a-z])?(t|time|timestamp|datetime|date|day|week|month|quarter|season|year|hour|minute|second|period|weekday)",
     re.IGNORECASE,
 )
+#: what programs call the column of row numbers
+_ROW_NUMBERS = re.compile(
+    r"|rownames?|row_names|unnamed: ?0|index|row|rowid|row_?(nr|no|number)|_c0|x|\.\.\.1|column_1", re.IGNORECASE
+)
+#: names and codes that describe a record and name nobody
+_DESCRIBES = re.compile(
+    rf"(?!.*({_SUBJECTS}))(.*[^a-z])?(nr|no|code|index|number|name|item|series|product|unit|team|case|record)",
+    re.IGNORECASE,
+)
 _VARIABLE = re.compile(r"variable|series|measure|measurement|indicator|item|attribute|parameter|quantity|metric", re.I)
 
 
@@ -61,6 +74,7 @@ class Guess:
     #: wide: whether a block is a series or attributes
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     confidential: tuple[str, ...] = ()
+    person: tuple[str, ...] = ()
     #: long: the columns with the times, the names of the series, and the values
     time: str | None = None
     variable: str | None = None
@@ -69,6 +83,8 @@ class Guess:
     dropped: tuple[str, ...] = ()
     #: why, in sentences
     reasons: tuple[str, ...] = ()
+    #: what only a person can answer
+    questions: tuple[Question, ...] = ()
 
 
 def guess(
@@ -76,12 +92,21 @@ def guess(
     *,
     layout: Literal["wide", "long"] | None = None,
     id: str | None = None,
+    person: Sequence[str] = (),
     confidential: Sequence[str] = (),
     time: str | None = None,
     variable: str | None = None,
     value: Sequence[str] = (),
+    leave_out: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    independent_rows: bool = False,
+    transpose: bool | None = None,
+    judged: Collection[str] = (),
 ) -> Guess:
     """What a polars or pandas frame seems to be; what is given is taken as it is, the rest is guessed.
+
+    `leave_out` are columns without a role, `numbers` are quantities although they look like codes; `independent_rows` and `transpose` answer questions, and
+    so do blocks that were named (`judged`, their columns).
 
     Examples
     --------
@@ -95,15 +120,30 @@ def guess(
     """
     look = _Look(as_polars(frame))
     carried = tuple(confidential)
-    asked = {name for name in (id, time, variable, *value, *carried) if name is not None}
+    asked = {name for name in (id, time, variable, *value, *person, *carried, *leave_out) if name is not None}
     free = [name for name in look.frame.columns if name not in asked]
     long_asked = layout == "long" or time is not None or variable is not None or bool(value)
     series = [] if long_asked else _series(look, free)
     if layout != "wide" and not series:
         found = _long(look, free, carried, id, time, variable, tuple(value), insist=long_asked)
         if found is not None:
-            return found
-    return _wide(look, free, carried, id, series)
+            return replace(found, person=tuple(person), dropped=(*found.dropped, *leave_out))
+    found = _wide(look, free, carried, id, series)
+    questions: list[Question] = []
+    if transpose is None and not judged and id is None:
+        times = [name for name in free if look.text(name) or look.types[name].is_temporal()]
+        times = [name for name in times if look.times(name)]
+        if when := may_be_turned(look.frame, times, [name for name in free if look.numeric(name)]):
+            questions.append(turned(look.frame, when, [name for name in free if look.numeric(name)]))
+    if not questions and not independent_rows and not person:
+        when = next((name for name in free if look.times(name) and not _like_id(name)), None)
+        repeated = [name for name in free if name != found.id and name not in judged and _names_a_person(look, name)]
+        questions += [whose(look.frame, name, when) for name in repeated]
+    if not judged and not questions and "attributes" in found.blocks:
+        codes = [name for name in found.blocks["attributes"] if name not in numbers]
+        if codes := may_be_codes(look.frame, codes):
+            questions.append(coded(codes))
+    return replace(found, person=tuple(person), dropped=(*found.dropped, *leave_out), questions=tuple(questions))
 
 
 # -- looking at columns -----------------------------------------------------------------------------------------------
@@ -156,6 +196,18 @@ class _Look:
         # A few labels that are no times are told when the table is used; they do not make the column something else.
         readable = sum(times_as_numbers([label]) is not None for label in sample)
         return bool(sample) and readable >= (0.5 if _CALENDAR.fullmatch(name) else 0.8) * len(sample)
+
+
+def _names_a_person(look: _Look, name: str) -> bool:
+    """Whether a column is named like an identifier of a person, a household or a device, and its values repeat."""
+    if not (look.text(name) or look.whole(name)) or _DESCRIBES.fullmatch(name) or look.frame.height < 2:
+        return False
+    return _like_id(name) and look.distinct(name) < look.frame.height - look.frame[name].null_count()
+
+
+def _counts(look: _Look, name: str) -> bool:
+    """Whether a column holds nothing but row numbers."""
+    return look.whole(name) and _ROW_NUMBERS.fullmatch(name) is not None and _counts_rows(look.frame[name])
 
 
 def _like_id(name: str) -> bool:
@@ -262,7 +314,9 @@ def _counts_rows(column: pl.Series) -> bool:
 
 
 def _attributes(look: _Look, rest: Sequence[str], reasons: list[str]) -> tuple[str, ...]:
-    numeric = [name for name in rest if look.numeric(name)]
+    numeric = [name for name in rest if look.numeric(name) and not _counts(look, name)]
+    if rows := [name for name in rest if look.numeric(name) and _counts(look, name)]:
+        reasons.append(f"{some(rows)}: the numbers of the rows; left out")
     odd = [name for name in numeric if look.whole(name) and (_like_id(name) or _CALENDAR.fullmatch(name))]
     left_out = set(odd)
     chosen = tuple(name for name in numeric if name not in left_out)
@@ -339,7 +393,16 @@ def _long_guess(
     rest = [name for name in dropped if name not in fixed]
     if rest:
         reasons.append(f"{some(rest)}: not numbers; left out unless named as confidential")
-    return Guess("long", id, {}, {}, carried, time, variable, values, dropped, tuple(reasons))
+    return Guess(
+        "long",
+        id,
+        confidential=carried,
+        time=time,
+        variable=variable,
+        values=values,
+        dropped=dropped,
+        reasons=tuple(reasons),
+    )
 
 
 def _long_times(look: _Look, free: Sequence[str]) -> list[str]:

@@ -31,10 +31,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices, Mask
+from tsveil.core.errors import InputError, Problems, some
+from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.read import looked_at
 from tsveil.data.table import as_numbers, as_polars, tell
-from tsveil.errors import InputError, Problems, some
 
 LOW, HIGH = "lo_", "hi_"
 WORD, LEVEL = "pattern", "level"
@@ -114,7 +114,7 @@ class IntervalTable:
         >>> import polars as pl
         >>> IntervalTable.from_frame(pl.DataFrame({"lo_1": [1.0, None], "hi_1": [2.0, 3.0], "pattern": ["a", "b"]}))
         Traceback (most recent call last):
-        tsveil.errors.InputError: the table cannot be used: 2 problems
+        tsveil.core.errors.InputError: the table cannot be used: 2 problems
           1. row 2, column 'lo_1': a number is missing
           2. there is a column 'pattern', but no column 'level'; a word means nothing without it
         """

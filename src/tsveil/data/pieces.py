@@ -15,10 +15,10 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices
+from tsveil.core.errors import EngineError
+from tsveil.core.types import Array, Indices
 from tsveil.data.source import Source
 from tsveil.data.store import Memory, Store
-from tsveil.errors import EngineError
 
 #: values that are published in one file; where there are more, values of each file, and the fewest records of one
 ONE_FILE, FILE_VALUES, FILE_ROWS = 2**24, 2**22, 4096
@@ -44,6 +44,8 @@ class Contents(msgspec.Struct, frozen=True):
     width: int
     #: columns whose published values are all whole, as the original ones are
     whole: tuple[str, ...] = ()
+    #: records of which no values are published
+    suppressed: int = 0
 
     @property
     def n(self) -> int:

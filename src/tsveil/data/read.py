@@ -17,21 +17,22 @@ import stat
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import polars as pl
 
-from tsveil.data._memory import reserve
-from tsveil.data._trial import parsing_problem
+from tsveil.core.errors import InputError, ParameterError, Problems, QuestionError, some
 from tsveil.data.dataset import Dataset, Layout, Origin
 from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
 from tsveil.data.gaps import Missing, check_gap_options
 from tsveil.data.guess import Guess, guess
+from tsveil.data.memory import reserve
+from tsveil.data.questions import ask
+from tsveil.data.resample import split as split_series
 from tsveil.data.table import EXACT, MOST, as_numbers, inexact, tell, too_large
-from tsveil.errors import InputError, ParameterError, Problems, some
-from tsveil.transform.resample import split as split_series
+from tsveil.data.trial import parsing_problem
 
 #: in this order: a tab, semicolon or bar that cuts every line alike is never an accident, a comma may be decimal
 _SEPARATORS = ("\t", ";", "|", ",")
@@ -56,19 +57,27 @@ _WORKING = 6
 #: what is looked for in a folder
 _KINDS = {"parquet": (".parquet",), "csv": (".csv", ".csv.gz", ".tsv", ".txt")}
 #: the options that say what stands where in a file
-_ROLES = ("layout", "id", "blocks", "confidential", "time", "variable", "value", "separator", "decimal")
+_ROLES = (
+    "layout", "id", "person", "blocks", "confidential", "time", "variable", "value", "separator", "decimal",
+    "leave_out", "numbers", "independent_rows", "transpose",
+)  # fmt: skip
 
 
 def read(
     path: str | Path,
     *,
     layout: Literal["wide", "long"] | None = None,
-    id: str | None = None,
+    id: str | Sequence[str] | None = None,
+    person: str | Sequence[str] = (),
     blocks: Mapping[str, BlockSpec] | None = None,
     confidential: str | Sequence[str] = (),
     time: str | None = None,
     variable: str | None = None,
     value: str | Sequence[str] | None = None,
+    leave_out: str | Sequence[str] = (),
+    numbers: str | Sequence[str] = (),
+    independent_rows: bool = False,
+    transpose: bool | None = None,
     times: Times = None,
     separator: str | None = None,
     decimal: str | None = None,
@@ -76,6 +85,7 @@ def read(
     resample: int | None = None,
     split: int | None = None,
     memory: int | str = MEMORY,
+    chunks: bool = False,
 ) -> Dataset:
     """Read a CSV or Parquet file, or a folder of them.
 
@@ -87,7 +97,10 @@ def read(
     layout
         "wide", a row per record, or "long", a row per record and time.
     id, confidential
-        The columns with the identifier and with what is carried through unchanged.
+        The columns with the identifier and with what is carried through unchanged. Several identifiers together make one.
+    person
+        The column, or the columns, that say to whom a record belongs, where one person may have several records. Then k counts persons,
+        not records. Person columns are never published.
     blocks, times
         Wide: the columns that are protected together, by the block's name: a list, {"from": first, "to": last} or
         {"columns": [...]}, the latter two optionally with "kind" ("series" or "attributes") and "times"; and the times
@@ -95,6 +108,12 @@ def read(
     time, variable, value
         Long: the columns with the time, with the name of the series, and with the values (several columns: a series
         each).
+    leave_out, numbers
+        Columns that are left out, and columns of whole numbers that are quantities although they look like codes.
+    independent_rows
+        Rows that share a value of a column named like an identifier belong to different persons all the same.
+    transpose
+        True: the rows of the file are times and its columns are persons. False: they are not, although it looks like that.
     separator, decimal
         CSV: one of , ; | and tab, and . or ,
     missing
@@ -104,8 +123,11 @@ def read(
     memory
         The memory that working on the data may take, such as "4GB". Of larger files with a row per record the records stay where
         they are and are read chunk by chunk when they are needed.
+    chunks
+        Leave the records of Parquet files there, whatever their size, where that is possible.
 
-    What is not given is detected or guessed; `tsveil.data.guess` says by which rules.
+    What is not given is detected or guessed; `tsveil.data.guess` says by which rules. What may mean several things is asked: a QuestionError says what was seen
+    and which options answer it.
 
     Examples
     --------
@@ -119,30 +141,34 @@ def read(
     array([[1.5, 2.5],
            [3.5, 4. ]])
     """
-    given = {
-        "layout": layout, "id": id, "blocks": blocks, "confidential": confidential, "time": time, "variable": variable, "value": value,
-        "separator": separator, "decimal": decimal, "missing": None if missing == "refuse" else missing, "resample": resample, "split": split,
+    given: dict[str, Any] = {
+        "layout": layout, "id": id, "person": person, "blocks": blocks, "confidential": confidential, "time": time, "variable": variable, "value": value,
+        "separator": separator, "decimal": decimal, "missing": None if missing == "refuse" else missing, "resample": resample, "split": split, "leave_out": leave_out, "numbers": numbers,
+        "independent_rows": independent_rows, "transpose": transpose,
     }  # fmt: skip
     check_gap_options(missing, resample)
     _check_options(layout, separator, decimal, split)
     files = files_of(path)
     large = exceeds(files, bytes_of(memory)) and layout != "long"
     before = [_state(file) for file in files]
-    if large:
-        later = {
-            "time": time,
-            "variable": variable,
-            "value": value,
-            "times": times,
-            "resample": resample,
-            "split": split,
-        }
-        data = _in_files(
-            path, files, later | {"missing": None if missing == "refuse" else missing},
-            id=id, blocks=blocks, confidential=confidential, separator=separator, decimal=decimal, layout=layout,
-        )  # fmt: skip
-    else:
-        look = _looked_at(path, layout, id, blocks, confidential, time, variable, value, separator, decimal)
+    later = {
+        name: given[name] for name in ("time", "variable", "value", "missing", "resample", "split", "transpose")
+    } | {"times": times}
+    data: Dataset | None = None
+    if large or (chunks and layout != "long" and all(file.suffix == ".parquet" for file in files)):
+        try:
+            data = _in_files(
+                path, files, later, id=id, person=person, blocks=blocks, confidential=confidential, separator=separator, decimal=decimal, layout=layout,
+                leave_out=leave_out, numbers=numbers, independent_rows=independent_rows,
+            )  # fmt: skip
+        except QuestionError:
+            raise
+        except InputError:
+            if large:
+                raise  # otherwise reading them into memory finds out whether anything is wrong
+    if data is None:
+        look = _looked_at(path, **{name: given[name] for name in _ROLES})
+        ask(look.path.name, look.guess.questions)
         data = _dataset(look, times, missing, resample)
         data = data if split is None else split_series(data, split)
     digest = _sha256(files)
@@ -150,7 +176,9 @@ def read(
     for file, then in zip(files, before, strict=True):
         assert then is not None
         refuse_changed(f"{file.name} cannot be read", then, file.stat())
-    origin = Origin(str(Path(path).absolute()), {name: value for name, value in given.items() if value}, digest)
+    origin = Origin(
+        str(Path(path).absolute()), {k: v for k, v in given.items() if v or (v is False and k == "transpose")}, digest
+    )
     return data.from_files(origin)
 
 
@@ -267,7 +295,7 @@ def read_own(path: str | Path, **roles: Any) -> Dataset:
     Dataset: 2 records; series 'series' (2 points); identifier 'meter'
     """
     given: dict[str, Any] = {name: roles.get(name) for name in _ROLES}
-    look = _looked_at(path, **given, own=True)
+    look = _looked_at(path, own=True, **given)
     return _dataset(look, None, "refuse", None)
 
 
@@ -280,6 +308,8 @@ class Look:
     guess: Guess
     #: wide: the blocks that were given, instead of those guessed
     blocks: Mapping[str, BlockSpec] | None = None
+    #: the answers to questions that were given, as options for `read`
+    answers: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -302,8 +332,8 @@ class Look:
                 name: {**_columns_in_short(columns, self.columns), "kind": found.kinds[name]}
                 for name, columns in found.blocks.items()
             }
-        options["confidential"] = list(found.confidential)
-        return {name: value for name, value in options.items() if value}
+        options |= {"person": list(found.person), "confidential": list(found.confidential)}
+        return {name: value for name, value in options.items() if value} | dict(self.answers)
 
     def to_dict(self) -> dict[str, Any]:
         """What was found, for a machine."""
@@ -316,6 +346,7 @@ class Look:
             **self.options(),
             "dropped": list(self.guess.dropped),
             "reasons": list(self.guess.reasons),
+            "questions": [str(question) for question in self.guess.questions],
         }
 
 
@@ -344,37 +375,82 @@ def _check_options(layout: str | None, separator: str | None, decimal: str | Non
         raise ParameterError("\n".join(wrong), wrong)
 
 
-def _looked_at(
-    path: str | Path,
-    layout: Literal["wide", "long"] | None,
-    id: str | None,
-    blocks: Mapping[str, BlockSpec] | None,
-    confidential: str | Sequence[str] | None,
-    time: str | None,
-    variable: str | None,
-    value: str | Sequence[str] | None,
-    separator: str | None,
-    decimal: str | None,
-    own: bool = False,
-) -> Look:
+def _looked_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
+    """Open a file and find the roles of its columns, those given and those guessed; `own`: just written here."""
     place = Path(path)
     problems = Problems(f"{place.name} cannot be read")
-    if blocks and (layout == "long" or time or variable or value):
+    blocks = roles["blocks"]
+    if blocks and (roles["layout"] == "long" or roles["time"] or roles["variable"] or roles["value"]):
         problems.add("blocks= is for the wide layout; time=, variable= and value= are for the long one")
         problems.raise_if_any()
-    source = _all_opened(files_of(path), separator, decimal, own, problems)
+    source = _all_opened(files_of(path), roles["separator"], roles["decimal"], own, problems)
+    if roles["transpose"]:
+        source = _transposed(source, roles["time"], problems)
+    ids = _names(roles["id"])
+    if len(ids) > 1:
+        source = _with_one_id(source, ids, problems)
+    judged = columns_of(blocks, source.frame.columns) if blocks else ()
     found = guess(
         source.frame,
-        layout="wide" if blocks else layout,
-        id=id,
-        confidential=[confidential] if isinstance(confidential, str) else list(confidential or ()),
-        time=time,
-        variable=variable,
-        value=[value] if isinstance(value, str) else list(value or ()),
+        layout="wide" if blocks else roles["layout"],
+        id="+".join(ids) or None,
+        time=None if roles["transpose"] else roles["time"],
+        variable=roles["variable"],
+        independent_rows=bool(roles["independent_rows"]) or own,
+        transpose=False if own else roles["transpose"],
+        judged=judged,
+        **{name: _names(roles[name]) for name in ("person", "confidential", "value", "leave_out", "numbers")},
     )
-    if blocks and id is None and found.id in columns_of(blocks, source.frame.columns):
+    if blocks and not ids and found.id in judged:
         found = replace(found, id=None)
-    return Look(place, source, found, blocks or None)
+    answers = {
+        name: roles[name]
+        for name in ("leave_out", "numbers", "independent_rows", "transpose")
+        if roles[name] or roles[name] is False
+    }
+    return Look(place, source, found, blocks or None, {k: v for k, v in answers.items() if v or k == "transpose"})
+
+
+def _names(given: str | Sequence[str] | None) -> list[str]:
+    return [given] if isinstance(given, str) else list(given or ())
+
+
+def _transposed(source: FileTable, time: str | None, problems: Problems) -> FileTable:
+    """A table with a row per time and a column per person, turned: a row per person, with the times as columns."""
+    frame = source.frame
+    names = [time] if time is not None else frame.columns[:1]
+    if names[0] not in frame.columns:
+        problems.add(f"there is no column {names[0]!r} with the times")
+        problems.hint(f"columns available: {some(frame.columns, 20)}")
+        problems.raise_if_any()
+    labels = frame[names[0]].cast(pl.String)
+    if labels.null_count() or labels.n_unique() < len(labels):
+        problems.add(f"the table cannot be turned: the times in column {names[0]!r} are missing or repeat")
+        problems.raise_if_any()
+    if odd := [name for name, kind in frame.drop(names).schema.items() if not kind.is_numeric()]:
+        problems.add(f"the table cannot be turned: column {some(odd)} holds no numbers")
+        problems.raise_if_any()
+    turned = frame.drop(names).transpose(include_header=True, header_name="id", column_names=labels.to_list())
+    return FileTable(turned, source.format, source.separator, source.decimal)
+
+
+def _with_one_id(source: FileTable, ids: Sequence[str], problems: Problems) -> FileTable:
+    """Several identifiers made one, whose name and values are theirs with a plus sign between them."""
+    if strange := [name for name in ids if name not in source.frame.columns]:
+        problems.add(f"there is no column {some(strange)}")
+        problems.hint(f"columns available: {some(source.frame.columns, 20)}")
+        problems.raise_if_any()
+    texts = source.texts(list(ids)) if source.texts else source.frame.select(pl.col(ids).cast(pl.String))
+    name = "+".join(ids)
+    one = texts.select(pl.concat_str(ids, separator="+").alias(name)).to_series()
+    frame = source.frame.drop(ids).insert_column(0, one)
+
+    def written(wanted: list[str]) -> pl.DataFrame:
+        others = [column for column in wanted if column != name]
+        found = source.texts(others) if source.texts and others else frame.select(pl.col(others).cast(pl.String))
+        return pl.DataFrame([one if column == name else found[column] for column in wanted])
+
+    return FileTable(frame, source.format, source.separator, source.decimal, written if source.texts else None)
 
 
 def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -> Dataset:
@@ -395,9 +471,10 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
             problems.hint(f"columns available: {some(look.columns, 20)}")
             problems.raise_if_any()
         return dataset_from_wide(
-            source.as_written(found.id, found.confidential),
+            source.as_written(found.id, found.confidential, *found.person),
             blocks=blocks,
             id=found.id,
+            person=found.person,
             confidential=found.confidential,
             times=times,
             missing=missing,
@@ -415,8 +492,9 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
     assert found.id is not None
     assert found.time is not None
     return dataset_from_long(
-        source.as_written(found.id, found.confidential, found.time, found.variable),
+        source.as_written(found.id, found.confidential, found.time, found.variable, *found.person),
         id=found.id,
+        person=found.person,
         time=found.time,
         variable=found.variable,
         value=found.values,

@@ -18,13 +18,14 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array
-from tsveil.data._trial import Piece, parsing_problems
+from tsveil.core.errors import InputError, Problems, some
+from tsveil.core.types import Array
 from tsveil.data.dataset import Block, Dataset, Layout, Origin
 from tsveil.data.frames import BlockSpec, dataset_from_wide
 from tsveil.data.guess import guess
+from tsveil.data.questions import ask
 from tsveil.data.read import FileTable, columns_of, opened_table
-from tsveil.errors import InputError, Problems, some
+from tsveil.data.trial import Piece, parsing_problems
 
 #: records that are looked at to find out what a column is
 HEAD = 1000
@@ -63,6 +64,7 @@ class Source(msgspec.Struct, frozen=True):
     blocks: tuple[BlockRole, ...]
     id: str | None = None
     confidential: tuple[str, ...] = ()
+    person: tuple[str, ...] = ()
     #: columns without a role, which are left out
     dropped: tuple[str, ...] = ()
     #: columns of whole numbers
@@ -105,6 +107,7 @@ class Source(msgspec.Struct, frozen=True):
             blocks=tuple(BlockRole.of(block) for block in data.blocks),
             id=data.id,
             confidential=data.confidential,
+            person=data.person,
             dropped=data.dropped,
             integers=tuple(name for name in data.columns if name in data.integers),
             layout=data.layout,
@@ -113,8 +116,8 @@ class Source(msgspec.Struct, frozen=True):
 
     @property
     def others(self) -> list[str]:
-        """The columns beside the blocks that are read: the identifier and the confidential ones."""
-        return [*([self.id] if self.id else []), *self.confidential]
+        """The columns beside the blocks that are read: the identifier, the person and the confidential ones."""
+        return list(dict.fromkeys([*([self.id] if self.id else []), *self.person, *self.confidential]))
 
     def dataset(self, values: Array, others: pl.DataFrame | None = None) -> Dataset:
         """Some records as a data set: their values, and the identifier and confidential columns if these are given."""
@@ -127,6 +130,7 @@ class Source(msgspec.Struct, frozen=True):
             others,
             id=self.id,
             confidential=self.confidential,
+            person=self.person,
             dropped=self.dropped,
             layout=self.layout,
             notes=self.notes,
@@ -157,7 +161,9 @@ class Source(msgspec.Struct, frozen=True):
         for file, first, count in self.pieces(start, stop):
             if self.layout.format == "csv":
                 table = csv_table(file, self.layout.separator, self.layout.decimal)
-                found.append(table.as_written(self.id, self.confidential).select(wanted)[first : first + count])
+                found.append(
+                    table.as_written(self.id, self.confidential, *self.person).select(wanted)[first : first + count]
+                )
                 continue
             try:
                 found.append(pl.scan_parquet(file, glob=False).select(wanted).slice(first, count).collect())
@@ -212,6 +218,7 @@ class FileDataset(Dataset):
             "blocks": tuple(role.block() for role in source.blocks),
             "id": source.id,
             "confidential": source.confidential,
+            "person": source.person,
             "dropped": source.dropped,
             "layout": source.layout,
             "notes": source.notes,
@@ -262,6 +269,10 @@ def source_of(
     id: str | None = None,
     blocks: Mapping[str, BlockSpec] | None = None,
     confidential: str | Sequence[str] = (),
+    person: str | Sequence[str] = (),
+    leave_out: str | Sequence[str] = (),
+    numbers: str | Sequence[str] = (),
+    independent_rows: bool = False,
     separator: str | None = None,
     decimal: str | None = None,
     layout: Literal["wide"] | None = None,
@@ -291,7 +302,12 @@ def source_of(
     if parquet and filled != files[0]:
         _try([(str(filled), (), 0, HEAD)], problems)
     head = frames[filled].head(HEAD) if frames else pl.scan_parquet(filled, glob=False).head(HEAD).collect()
-    data = _roles(filled, head, id, blocks, confidential, shape, "wide" if blocks else layout)
+    answers = {
+        "leave_out": [leave_out] if isinstance(leave_out, str) else list(leave_out),
+        "numbers": [numbers] if isinstance(numbers, str) else list(numbers),
+        "independent_rows": independent_rows,
+    }
+    data = _roles(filled, head, id, blocks, confidential, person, shape, "wide" if blocks else layout, answers)
     for column in data.columns:
         kind = schemas[filled][column]
         if not kind.is_numeric():
@@ -303,6 +319,7 @@ def source_of(
         blocks=tuple(BlockRole.of(block) for block in data.blocks),
         id=data.id,
         confidential=data.confidential,
+        person=data.person,
         dropped=data.dropped,
         integers=tuple(column for column in data.columns if schemas[filled][column].is_integer()),
         layout=data.layout,
@@ -341,11 +358,15 @@ def _check_schemas(schemas: Mapping[Path, Mapping[str, pl.DataType]], problems: 
 
 def _roles(
     file: Path, head: pl.DataFrame, id: str | None, blocks: Mapping[str, BlockSpec] | None,
-    confidential: str | Sequence[str], layout: Layout, wide: Literal["wide"] | None,
+    confidential: str | Sequence[str], person: str | Sequence[str], layout: Layout, wide: Literal["wide"] | None,
+    answers: Mapping[str, Any],
 ) -> Dataset:  # fmt: skip
     """The first records, with their roles."""
     carried = [confidential] if isinstance(confidential, str) else list(confidential)
-    found = guess(head, layout=wide, id=id, confidential=carried)
+    owner = [person] if isinstance(person, str) else list(person)
+    judged = columns_of(blocks, head.columns) if blocks else ()
+    found = guess(head, layout=wide, id=id, person=owner, confidential=carried, judged=judged, **answers)
+    ask(file.name, found.questions)
     if found.layout == "long":
         raise InputError(
             f"{file.name} looks like a table with a row per record and time, which is read at once, and it does not fit into the memory "
@@ -365,6 +386,7 @@ def _roles(
         head,
         blocks=specs,
         id=found.id,
+        person=found.person,
         confidential=found.confidential,
         layout=layout,
         subject=f"{file.name} cannot be used",

@@ -27,9 +27,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from tsveil._types import AnyArray
+from tsveil.core.errors import EngineError
+from tsveil.core.types import AnyArray
 from tsveil.data.write import told_by_the_disk
-from tsveil.errors import EngineError
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Mask
-from tsveil.errors import InputError, Problems, some
+from tsveil.core.errors import InputError, Problems, some
+from tsveil.core.types import Array, Mask
 
 #: what stands for a missing number in text
 NOTHING = ("", "na", "n/a", "nan", "null", "none")

@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil.core.types import Array
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])?")

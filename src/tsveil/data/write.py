@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tsveil._types import AnyArray
-from tsveil.data._disk import claimed_folder, exchange, flush, flush_all, partial_name, remove, tidy, unlock
+from tsveil.core.errors import OutputError
+from tsveil.core.types import AnyArray
 from tsveil.data.dataset import Dataset, Layout
-from tsveil.errors import OutputError
+from tsveil.data.disk import claimed_folder, exchange, flush, flush_all, partial_name, remove, tidy, unlock
 
 
 def as_frame(data: Dataset) -> pl.DataFrame:

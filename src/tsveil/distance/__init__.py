@@ -1,13 +1,12 @@
-"""Distances of two series. `DISTANCES` maps names to functions, for whatever offers a choice of distances."""
+"""Distances of two series, one file each: what microaggregation, linkage and the command line choose from.
+
+A distance knows arrays only. Nothing here knows data sets, methods or attacks.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from tsveil.distance.dtw import dtw
 from tsveil.distance.euclidean import euclidean
 from tsveil.distance.sts import sts
 
-DISTANCES: dict[str, Callable[..., float]] = {"euclidean": euclidean, "sts": sts, "dtw": dtw}
-
-__all__ = ["DISTANCES", "dtw", "euclidean", "sts"]
+__all__ = ["dtw", "euclidean", "sts"]

@@ -13,11 +13,29 @@ References
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
+from typing import ClassVar
 
-from tsveil._types import ArrayLike
-from tsveil.distance.euclidean import series_pair
+from tsveil.core.types import Array, ArrayLike
+from tsveil.distance.base import Distance
 from tsveil.transform.statistics import slopes
+
+
+@dataclass(frozen=True, kw_only=True)
+class STS(Distance):
+    """The short time series distance: its space is that of the slopes."""
+
+    name: ClassVar[str] = "sts"
+    plain: ClassVar[str] = "by shape"
+    summary: ClassVar[str] = "of the slopes between points: near are series that rise and fall alike, at whatever level"
+    reference: ClassVar[str] = "Moeller-Levet, Klawonn, Cho and Wolkenhauer 2003"
+    fewest: ClassVar[int] = 2
+    needs: ClassVar[str] = "compares the slopes of time series and needs at least two points"
+    in_sweeps: ClassVar[bool] = True
+
+    def embedding(self, rows: Array, times: ArrayLike | None = None) -> Array:
+        """The slopes."""
+        return slopes(rows, times)
 
 
 def sts(x: ArrayLike, v: ArrayLike, times: ArrayLike | None = None) -> float:
@@ -30,5 +48,4 @@ def sts(x: ArrayLike, v: ArrayLike, times: ArrayLike | None = None) -> float:
     >>> sts([0.0, 3.0, 3.0], [7.0, 7.0, 11.0], times=[0, 1, 3])
     3.605551275463989
     """
-    a, b = series_pair("sts", x, v)
-    return math.dist(slopes(a[None], times)[0], slopes(b[None], times)[0])
+    return STS().between(x, v, times)

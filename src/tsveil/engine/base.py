@@ -20,8 +20,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from tsveil import __version__, errors, progress
-from tsveil._types import Indices
+from tsveil import __version__
+from tsveil.core import errors, progress
+from tsveil.core.types import Indices
 
 Task = Mapping[str, Any]
 Result = dict[str, Any]
@@ -73,7 +74,7 @@ def check_version(where: str, version: object) -> None:
     --------
     >>> check_version("a worker", "0.0")
     Traceback (most recent call last):
-    tsveil.errors.EngineError: a worker has tsveil 0.0, and this is tsveil ...
+    tsveil.core.errors.EngineError: a worker has tsveil 0.0, and this is tsveil ...
       options: install the same version on all machines
     """
     if version != __version__:
@@ -92,7 +93,7 @@ class Patience:
     >>> patience.look(at_work=True)
     >>> patience.look(at_work=False)
     Traceback (most recent call last):
-    tsveil.errors.EngineError: no worker of dask has taken up the work for 0 seconds
+    tsveil.core.errors.EngineError: no worker of dask has taken up the work for 0 seconds
       options: start a worker
     """
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tsveil.core.errors import ParameterError
 from tsveil.engine.base import Engine
-from tsveil.errors import ParameterError
 
 NAMES = ("local", "dask", "spark")
 
@@ -21,7 +21,7 @@ def chosen_engine(engine: Any = "local", *, scheduler: str | None = None, master
     'local'
     >>> chosen_engine("ray")
     Traceback (most recent call last):
-    tsveil.errors.ParameterError: The 'engine' parameter must be 'local', 'dask' or 'spark', a Dask client or a Spark session. Got 'ray'.
+    tsveil.core.errors.ParameterError: The 'engine' parameter must be 'local', 'dask' or 'spark', a Dask client or a Spark session. Got 'ray'.
     """
     for option, value, name in (("scheduler", scheduler, "dask"), ("master", master, "spark")):
         if value is not None and engine != name:

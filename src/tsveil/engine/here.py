@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from tsveil import progress
-from tsveil._types import Indices
+from tsveil.core import progress
+from tsveil.core.types import Indices
 from tsveil.engine.base import Engine, Result, Task, Work
 
 

@@ -15,10 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tsveil._types import Indices
+from tsveil.core.errors import EngineError, InputError
+from tsveil.core.types import Indices
 from tsveil.engine.base import Engine, Patience, Work, check_version, done
 from tsveil.engine.local import cores
-from tsveil.errors import EngineError, InputError
 
 if TYPE_CHECKING:
     from distributed import Client

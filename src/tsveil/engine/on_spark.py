@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tsveil._types import Indices
+from tsveil.core.errors import EngineError, InputError
+from tsveil.core.types import Indices
 from tsveil.engine.base import Engine, Patience, Work, done
 from tsveil.engine.local import cores
-from tsveil.errors import EngineError, InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

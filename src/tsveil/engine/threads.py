@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import ClassVar
 
-from tsveil._types import Indices
+from tsveil.core.types import Indices
 from tsveil.engine.base import Engine, Work, done
 from tsveil.engine.local import cores
 

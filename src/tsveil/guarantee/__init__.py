@@ -1,1 +1,1 @@
-"""What a release promises, and verifiers that read the published values alone."""
+"""What a release promises, one file per promise, with a verifier that reads the published values alone. Nothing here knows which method made them."""

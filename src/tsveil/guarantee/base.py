@@ -1,22 +1,29 @@
-"""A guarantee says in words what a release promises and checks it on published values; a verdict is what the check found.
+"""What a promise is: it says in words what a release guarantees, and checks that on published values. A verdict is what the check found.
 
 A verifier sees nothing but the published table: no group labels, no original. It shares no code with the methods whose
 releases it judges, so a mistake in a method cannot hide in its verifier.
 
-`verify` takes a table in memory, `verify_chunks` a table in chunks; for the same rows both say the same. A guarantee that only has `verify` is checked
-on the whole table in either case. One that counts chunk by chunk is a `Counted` guarantee (`tsveil.guarantee.verify`).
+`verify` takes a table in memory, `verify_chunks` a table in chunks; for the same rows both say the same. A promise that only has `verify` is checked
+on the whole table in either case. A `Counted` promise is checked chunk by chunk, wherever the chunks are: each chunk is counted, the counts are
+merged, and the promise judges them. It says what is counted (`tables`) and what follows (`judge`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar
 
+from tsveil.core.declared import Declared
 from tsveil.data.dataset import Dataset
+from tsveil.data.intervals import IntervalTable
+from tsveil.data.read import read
 from tsveil.guarantee import chunks as published_chunks
-from tsveil.guarantee.chunks import Chunk, Chunks, opened_chunk
+from tsveil.guarantee.chunks import Chunk, Chunks, Schema, opened_chunk
+from tsveil.guarantee.counting import Counts, Table
 
 
 class Status(StrEnum):
@@ -26,6 +33,10 @@ class Status(StrEnum):
     VIOLATED = "violated"
     UNKNOWN = "unknown"
     NONE_CLAIMED = "none-claimed"
+
+
+#: verdicts with which a release may be written
+PUBLISHABLE = (Status.HOLDS.value, Status.NONE_CLAIMED.value)
 
 
 @dataclass(frozen=True)
@@ -77,8 +88,19 @@ class Verified:
     shared: str = ""
 
 
-class Guarantee(ABC):
+@dataclass(frozen=True)
+class Promise(Declared, ABC):
     """What a method promises of its releases."""
+
+    #: the option of `tsveil verify` that asks for it; its value has the headline parameters in order. The name of the promise unless set.
+    option: ClassVar[str] = ""
+    #: whether anything is promised at all
+    claims: ClassVar[bool] = True
+
+    @property
+    def k(self) -> int:
+        """The fewest records that it leaves to be told apart; two if it does not say, for a single one is hidden nowhere."""
+        return 2
 
     @property
     @abstractmethod
@@ -95,51 +117,97 @@ class Guarantee(ABC):
         """What the promise does not cover, in a sentence or two."""
         return ""
 
+    @property
+    def intruder(self) -> str:
+        """The strongest intruder of whom the promise speaks: "file" if it bounds what anybody finds, "part" if it does so for a block or a column, or "none"."""
+        return "none"
+
+    @property
+    def bound(self) -> str:
+        """The largest chance of finding a person that it leaves to that intruder, as a fraction; empty if it bounds none."""
+        return ""
+
+    @property
+    def tile(self) -> tuple[str, str] | None:
+        """The figure by which people know it, for the top of a report: what it is called, and its value."""
+        return None
+
+    @property
+    def known(self) -> int:
+        """How many values of a record the intruder knows, if the promise is about that; 0 if it is not."""
+        return 0
+
+    @property
+    def meaning(self) -> tuple[str, ...]:
+        """What it means for a reader of the report who may take it for more, in paragraphs; nothing if `words` and `limits` say it all."""
+        return ()
+
+    def read(self, path: Path, **options: Any) -> Dataset | IntervalTable:
+        """A published file of any tool, as this promise takes it; options as those of `tsveil.read`."""
+        return read(path, **options)
+
     @abstractmethod
-    def verify(self, published: Dataset) -> Verdict:
+    def verify(self, published: Any) -> Verdict:
         """Check the promise on published values."""
+
+    def verdict(self, witnesses: Sequence[str], details: Sequence[str] = ()) -> Verdict:
+        """Violated if there are witnesses, which are then all that is said; else it holds, with details."""
+        if witnesses:
+            return Verdict(Status.VIOLATED, self.words, "\n  ".join(witnesses))
+        return Verdict(Status.HOLDS, self.words, details=tuple(details))
 
     def verify_chunks(self, chunks: Chunks) -> Verified:
         """Check the promise on a table in chunks; here they are brought together, if they are not too many for that."""
         found: list[Chunk] = []
-        cells = 0
+        width = len(chunks.schema.numbers) + len(chunks.schema.carried)
         for place in chunks.places:
             found.append(opened_chunk(place))
-            cells += found[-1].n * (len(chunks.schema.numbers) + len(chunks.schema.carried))
-            if cells > published_chunks.TOGETHER:
-                return Verified(
-                    Verdict(
-                        Status.UNKNOWN,
-                        self.words,
-                        "this promise can only be checked on the whole table at once, and the table has more than "
-                        f"{published_chunks.TOGETHER} cells",
-                    )
-                )
+            if sum(one.n for one in found) * width > published_chunks.TOGETHER:
+                large = f"the table has more than {published_chunks.TOGETHER} cells"
+                why = f"this promise can only be checked on the whole table at once, and {large}"
+                return Verified(Verdict(Status.UNKNOWN, self.words, why))
         if problem := chunks.problem([one.n for one in found], [one.lost for one in found]):
-            return Verified(Verdict(Status.VIOLATED, self.words, problem))
-        return Verified(self.verify(chunks.whole(found)))  # type: ignore[arg-type]
+            return Verified(self.verdict([problem]))
+        return Verified(self.verify(chunks.whole(found)))
 
 
 @dataclass(frozen=True)
-class NoGuarantee(Guarantee):
-    """For methods that perturb without a promise: the risk is known by attack only."""
+class Counted(Promise):
+    """A promise about classes of records with equal published cells."""
 
-    reason: str = "This method makes records harder to link, but promises nothing."
+    #: what the records of a class have in common, in words
+    shared: ClassVar[str] = ""
 
-    @property
-    def words(self) -> str:
-        """The absence of a promise, in words."""
-        return f"No guarantee. {self.reason}"
+    @abstractmethod
+    def tables(self, schema: Schema) -> list[Table]:
+        """The columns whose equal rows form classes."""
 
-    @property
-    def short(self) -> str:
-        """For tables."""
-        return "none"
+    @abstractmethod
+    def judge(self, counts: Counts) -> Verdict:
+        """What the counts say; while it judges, a promise may look at all chunks again."""
 
-    def verify(self, published: object) -> Verdict:
-        """Nothing was claimed, so there is nothing to check."""
-        return Verdict(Status.NONE_CLAIMED, self.words)
+    def homogeneous(self, counts: Counts) -> dict[str, tuple[int, int]]:
+        """For carried columns: the classes that have one value only, and the records in them."""
+        return {}
+
+    def table(self, published: Any) -> Dataset | IntervalTable:
+        """What was published, as a table of values or of envelopes."""
+        assert isinstance(published, Dataset)
+        return published
+
+    def verify(self, published: Any) -> Verdict:
+        """Count how many records share each row of values, and judge the counts."""
+        return self._counted(Chunks.of(self.table(published))).verdict
 
     def verify_chunks(self, chunks: Chunks) -> Verified:
-        """Nothing is read either."""
-        return Verified(self.verify(None))
+        """The same for a table in chunks; a class with a check of its own, which only knows whole tables, is checked on the whole table."""
+        return self._counted(chunks) if type(self).verify is Counted.verify else super().verify_chunks(chunks)
+
+    def _counted(self, chunks: Chunks) -> Verified:
+        try:
+            counts = Counts.of(chunks, self.tables(chunks.schema))
+            if counts.problem:
+                return Verified(self.verdict([counts.problem]))
+            return Verified(self.judge(counts), self.homogeneous(counts), self.shared)
+        finally:
+            chunks.store.remove("verify")

@@ -1,24 +1,23 @@
 """What a verifier reads: published records in chunks, one chunk of a table in memory or one for each published file.
 
-A chunk has its numbers as a matrix of bits and all other cells in columns. `Chunk.of` makes it of a table in memory, and `read_chunk` of
-the description of a file. Nothing else in this package knows where published records come from.
+A chunk has its numbers as a matrix of bits and all other cells in columns. `Chunk.of` makes it of a table in memory; a
+file is described by the path of the function that reads it. Nothing else in this package knows where published records come from.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from tsveil._types import AnyArray, Array, Indices
+from tsveil.core.registry import loaded
+from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.intervals import HIGH, LEVEL, LOW, WORD, IntervalTable
 from tsveil.data.store import Memory, Store
@@ -73,7 +72,7 @@ class Lost(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some published records, row by row; make one with `of` or `read_chunk`."""
+    """Some published records, row by row; make one with `of`."""
 
     n: int
     #: columns of numbers, and their bits (records by columns)
@@ -174,47 +173,9 @@ def of_table(table: IntervalTable) -> Chunk:
     return Chunk(table.n, tuple(plain), bits, cells | texts, table=table)
 
 
-def read_chunk(description: Mapping[str, Any]) -> Chunk:
-    """One published file, as `describe` describes it."""
-    numbers, carried = list(description["numbers"]), list(description["carried"])
-    patterns = [WORD, LEVEL] if description["patterns"] else []
-    # Columns are taken by their places: some names, such as *, mean several columns to polars.
-    place = {name: at for at, name in enumerate(pl.read_parquet_schema(description["path"]))}
-    wanted = [place[name] for name in [*numbers, *patterns, *carried]]
-    frame = pl.read_parquet(description["path"], columns=wanted, glob=False)
-    own = pl.DataFrame([frame[name] for name in [*numbers, *patterns]])
-    others = pl.DataFrame([frame[name] for name in carried])
-    if not description["intervals"]:
-        return of_values(numbers, own.cast(pl.Float64).to_numpy().reshape(-1, len(numbers)), others)
-    if lost := _lost(own):
-        return Chunk(frame.height, (), np.empty((frame.height, 0), dtype=np.int64), {}, lost=lost)
-    if frame.height:
-        return of_table(IntervalTable.from_frame(own.hstack(others)))
-    cells = {column.name: column for column in (*own, *others)}
-    return Chunk(0, (), np.empty((0, 0), dtype=np.int64), cells)
-
-
-def _lost(frame: pl.DataFrame) -> Lost | None:
-    """Cells that are missing or infinite, the first one in the order of the rows."""
-    wrong = {}
-    for column in frame:
-        bad = column.is_null()
-        if column.dtype.is_numeric():
-            bad |= ~column.is_finite().fill_null(True)
-        if bad.any():
-            wrong[column.name] = bad.to_numpy()
-    if not wrong:
-        return None
-    row, at = min((int(bad.argmax()), at) for at, bad in enumerate(wrong.values()))
-    return Lost(sum(int(bad.sum()) for bad in wrong.values()), row, list(wrong)[at])
-
-
 def opened_chunk(place: Any) -> Chunk:
     """The chunk that a task speaks of: itself in memory, or what the reader reads that the description of a file names."""
-    if isinstance(place, Chunk):
-        return place
-    module, _, name = place["reader"].partition(":")
-    found: Chunk = getattr(importlib.import_module(module), name)(place)
+    found: Chunk = place if isinstance(place, Chunk) else loaded(place["reader"])(place)
     return found
 
 
@@ -255,11 +216,14 @@ class Chunks:
     store: Store = field(default_factory=Memory)
     #: how many records there should be, if that is known
     records: int | None = None
+    #: the person of each published row, if they are declared; a published file cannot show them
+    persons: Indices | None = None
 
     @classmethod
     def of(cls, published: Dataset | IntervalTable) -> Chunks:
         """A whole table in memory: one chunk."""
-        return cls(schema_of(published), [Chunk.of(published)])
+        persons = published.persons if isinstance(published, Dataset) and published.person else None
+        return cls(schema_of(published), [Chunk.of(published)], persons=persons)
 
     def map(self, step: Work, text: str, **more: Any) -> list[Result]:
         """Call a step for every chunk."""
@@ -299,31 +263,3 @@ def schema_of(published: Dataset | IntervalTable) -> Schema:
         return Schema(published.blocks, tuple(published.others.columns))
     points = Block("", published.labels, labels=published.labels)
     return Schema((points,), tuple(published.others.columns), intervals=True, patterns=published.words is not None)
-
-
-def in_files(
-    files: Sequence[Path],
-    blocks: Sequence[Block],
-    carried: Sequence[str],
-    engine: Engine,
-    store: Store,
-    records: int | None,
-) -> Chunks:
-    """A release in files: values, or envelopes if the first file has bounds of all columns."""
-    found = set(pl.read_parquet_schema(files[0])) - set(carried)
-    intervals = found.issuperset(bounds([column for block in blocks for column in block.columns]))
-    patterns = intervals and {WORD, LEVEL} <= found
-    schema = Schema(tuple(blocks), tuple(carried), intervals, patterns)
-    return Chunks(schema, [describe(file, schema) for file in files], engine, store, records)
-
-
-def describe(file: Path, schema: Schema) -> dict[str, Any]:
-    """A file of a release in plain values, for `read_chunk`."""
-    return {
-        "reader": "tsveil.guarantee.chunks:read_chunk",
-        "path": str(file),
-        "numbers": list(schema.numbers),
-        "carried": list(schema.carried),
-        "intervals": schema.intervals,
-        "patterns": schema.patterns,
-    }

@@ -6,6 +6,8 @@ several chunks the distinct rows get keys: a single number its own 64 bits, anyt
 different rows share a key with a chance below n^2 / 2^128 (10^-25 for ten million records), and nobody can prepare rows that do.
 Then one table at a time is merged. What one process holds are a few numbers for each record.
 
+Measures and attacks that ask the same of a table in memory use the functions at the end.
+
 >>> import tsveil as tv
 >>> published = tv.Dataset.from_arrays({"load": [[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]})
 >>> counts = Counts.of(Chunks.of(published), [Table("block 'load'", ("0", "1"))])
@@ -23,12 +25,14 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import polars as pl
 
-from tsveil._types import AnyArray, Indices, Mask
+from tsveil.core.types import AnyArray, Array, Indices, Mask
+from tsveil.data.intervals import LEVEL, WORD, IntervalTable
 from tsveil.data.store import Store, opened
 from tsveil.engine.base import Result, Task
 from tsveil.guarantee import faults
-from tsveil.guarantee.chunks import Chunk, Chunks, Lost, marked, opened_chunk
+from tsveil.guarantee.chunks import Chunk, Chunks, Lost, bounds, cell_codes, marked, one_zero, opened_chunk
 
 #: tables that one task merges
 SPAN = 16
@@ -261,7 +265,7 @@ class Counts:
                 for first in range(0, len(tables), SPAN)
             ]
             chunks.engine.map(merge_tables, spans, "Counting records that share values")
-        return cls(chunks, tables, starts, "", tuple(faults.told([one["faults"] for one in found], starts)))
+        return cls(chunks, tables, starts, "", tuple(faults.fault_list([one["faults"] for one in found], starts)))
 
     @property
     def n(self) -> int:
@@ -287,6 +291,19 @@ class Counts:
         self._kinds[table] = np.bincount(np.concatenate(found), minlength=len(self.classes(around).size))
         return self._kinds[table]
 
+    def persons(self, table: int) -> tuple[Indices, Array] | None:
+        """For each class of a table the number of its persons, and the largest share of one of them in its records; None: persons are not known."""
+        owners = self.chunks.persons
+        if owners is None:
+            return None
+        rows = [class_of_rows(self.chunks.store, at, table) for at in range(len(self.starts) - 1)]
+        of_row, size = np.concatenate(rows).astype(np.int64), self.classes(table).size
+        many = int(owners.max(initial=0)) + 1
+        pairs, together = np.unique(of_row * many + owners, return_counts=True)
+        largest = np.zeros(len(size))
+        np.maximum.at(largest, pairs // many, together / size[pairs // many])
+        return np.bincount(pairs // many, minlength=len(size)), largest
+
     def members(self, table: int, chosen: Mask) -> tuple[list[int], int]:
         """The first few rows (counted from 1) of the records in chosen classes, and how many records these are."""
         size, first = self.classes(table)
@@ -305,13 +322,69 @@ class Counts:
         return opened_chunk(self.chunks.places[at]), row - self.starts[at]
 
 
-def rows_told(rows: Sequence[int], count: int) -> str:
+def row_list(rows: Sequence[int], count: int) -> str:
     """Rows in words, of which the first few are given.
 
     Examples
     --------
-    >>> rows_told([3], 1), rows_told([1, 2], 4)
+    >>> row_list([3], 1), row_list([1, 2], 4)
     ('row 3', 'rows 1, 2 and 2 more')
     """
     more = f" and {count - len(rows)} more" if count > len(rows) else ""
     return f"{'row' if count == 1 else 'rows'} {', '.join(map(str, rows))}{more}"
+
+
+# -- a table in memory ------------------------------------------------------------------------------------------------
+
+
+def shared_by(rows: Array) -> Indices:
+    """For each row the number of rows with the same bits, itself included.
+
+    Examples
+    --------
+    >>> shared_by(np.array([[1.0, 2.0], [0.0, 2.0], [1.0, 2.0]]))
+    array([2, 1, 2])
+    """
+    found = numbered(np.ascontiguousarray(rows, dtype=np.float64).view(np.int64))
+    shared: Indices = found.size[found.of_row]
+    return shared
+
+
+def clusters_of(table: Array) -> tuple[AnyArray, AnyArray]:
+    """For each point and series the number of its cluster of equal values and the cluster's size, both points by series.
+
+    Values are compared by their bits: -0.0 and 0.0 are written differently. A third axis is for points of several dimensions.
+
+    Examples
+    --------
+    >>> codes, sizes = clusters_of(np.array([[5.0, 1.0], [5.0, 2.0], [4.0, 3.0]]))
+    >>> codes.tolist(), sizes.tolist()
+    ([[1, 1, 0], [0, 1, 2]], [[2, 2, 1], [1, 1, 1]])
+    """
+    bits = np.ascontiguousarray(table if table.ndim == 3 else table[:, :, None]).view(np.int64)
+    found = [numbered(bits[:, point]) for point in range(bits.shape[1])]
+    codes = np.stack([one.of_row for one in found])
+    return codes, np.stack([one.size[one.of_row] for one in found]).astype(np.int32)
+
+
+def classes_of(table: IntervalTable) -> tuple[Indices, Indices]:
+    """Which envelope each record has, and which combination of envelope and pattern; equal numbers for equal ones."""
+    chunk = Chunk.of(table)
+    envelopes = numbered(chunk.codes(bounds(table.labels))).of_row.astype(np.int64)
+    if table.words is None:
+        return envelopes, envelopes
+    patterns = np.column_stack([envelopes, chunk.codes((WORD, LEVEL))])
+    return envelopes, numbered(patterns).of_row.astype(np.int64)
+
+
+def homogeneous(classes: Indices, column: pl.Series) -> Mask:
+    """The records whose whole class carries one value, so that belonging to the class discloses it.
+
+    Examples
+    --------
+    >>> homogeneous(np.array([0, 0, 1, 1]), pl.Series(["yes", "no", "yes", "yes"])).tolist()
+    [False, False, True, True]
+    """
+    values = numbered(np.column_stack([classes, cell_codes(one_zero(column))]))
+    same: Mask = (np.bincount(classes[values.first]) == 1)[classes]
+    return same

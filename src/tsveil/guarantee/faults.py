@@ -1,4 +1,4 @@
-"""What no published envelope and no pattern can be: found in each chunk, and told as if the table had never been cut."""
+"""What no published envelope and no pattern can be: found in each chunk, and listed as if the table had never been cut."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tsveil.engine.base import Result
 #: the alphabet is a to z
 HIGHEST_LEVEL = 26
 #: violations of one kind that are spelled out
-TOLD = 3
+SHOWN = 3
 
 
 def faults_of(table: IntervalTable) -> Result:
@@ -25,7 +25,7 @@ def faults_of(table: IntervalTable) -> Result:
     """
     crossed = table.lo > table.hi
     bounds = []
-    for row, at in np.argwhere(crossed)[:TOLD].tolist():
+    for row, at in np.argwhere(crossed)[:SHOWN].tolist():
         label = table.labels[at]
         bounds.append([row, f"{LOW}{label} is {table.lo[row, at]:g}, above {HIGH}{label}, {table.hi[row, at]:g}"])
     pairs = (
@@ -49,17 +49,17 @@ def _wrong_word(word: str, level: int) -> str:
     return ""
 
 
-def told(faults: Sequence[Result | None], starts: Sequence[int]) -> Iterator[str]:
+def fault_list(faults: Sequence[Result | None], starts: Sequence[int]) -> Iterator[str]:
     """The faults of all chunks in words; `starts` has the number of rows before each chunk."""
     found = [(start, one) for start, one in zip(starts, faults, strict=False) if one]
     bounds = [f"row {start + row + 1}: {text}" for start, one in found for row, text in one["bounds"]]
-    yield from bounds[:TOLD]
-    if (more := sum(one["crossed"] for _, one in found) - TOLD) > 0:
+    yield from bounds[:SHOWN]
+    if (more := sum(one["crossed"] for _, one in found) - SHOWN) > 0:
         yield f"... and {more} more bounds in the wrong order"
     words: dict[tuple[str, int], str] = {}
     for start, one in found:
         for row, word, level, why in one["words"]:
             words.setdefault((word, level), f"row {start + row + 1}: {why}")
-    yield from list(words.values())[:TOLD]
-    if len(words) > TOLD:
-        yield f"... and {len(words) - TOLD} more patterns that cannot be"
+    yield from list(words.values())[:SHOWN]
+    if len(words) > SHOWN:
+        yield f"... and {len(words) - SHOWN} more patterns that cannot be"

@@ -1,40 +1,28 @@
-"""k-anonymity: every published row of values is shared by at least k records.
+"""k-anonymity: every published row of values is shared by at least k records, or by records of at least k persons.
 
 The scope says which values make a row: all columns of a block ("block", each block by itself), all columns of the record
 ("record"), or every single column by itself ("column"). Values are compared by their bits, as they will be written: -0.0 and
 0.0 print differently, so they are different values to whoever reads the file.
+
+Where several records may belong to one person, k records hide nobody if they are all theirs. `counts="persons"` asks for k different persons in every class, which leaves k
+candidates; `counts="share"` also bounds how often a guess at a record is right: nobody has more than 1/k of the records of a class.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
-import numpy as np
-
-from tsveil._types import Array, Indices
-from tsveil.guarantee.base import Status, Verdict
+from tsveil.core.params import at_least, one_of, param
+from tsveil.guarantee.base import Counted, Status, Verdict
 from tsveil.guarantee.chunks import Schema
-from tsveil.guarantee.counting import Counts, Table, numbered, rows_told
-from tsveil.guarantee.verify import Counted
+from tsveil.guarantee.counting import Counts, Table, row_list
 
 Scope = Literal["block", "record", "column"]
+#: the scopes of promises about values
+SCOPES = one_of("block", "record", "column")
 #: tables with groups that are too small which are spelled out
-TOLD = 5
-
-
-def shared_by(rows: Array) -> Indices:
-    """For each row the number of rows with the same bits, itself included.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> shared_by(np.array([[1.0, 2.0], [0.0, 2.0], [1.0, 2.0]]))
-    array([2, 1, 2])
-    """
-    found = numbered(np.ascontiguousarray(rows, dtype=np.float64).view(np.int64))
-    shared: Indices = found.size[found.of_row]
-    return shared
+SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -50,10 +38,21 @@ class KAnonymity(Counted):
       block 'load': 1 record shares its values with fewer than 2 records; the smallest group has 1 (row 3)
     """
 
-    k: int
-    scope: Scope = "block"
-    #: the names of the blocks, for a promise over several of them
+    name: ClassVar[str] = "k-anonymity"
+    plain: ClassVar[str] = "every record looks like at least k - 1 others"
+    summary: ClassVar[str] = "every published row of values is shared by at least k records"
+    reference: ClassVar[str] = "Samarati 2001; Sweeney 2002"
+    option: ClassVar[str] = "k"
+
+    k: int = param(5, at_least(1), "fewest records that share a row of values")
+    scope: Scope = param("block", SCOPES, "the columns that make a row: each block, the whole record, or each column")
+    #: not a parameter: how many blocks the data have, which only the words on its limits need
     blocks: int = 1
+    counts: Literal["records", "persons", "share"] = param(
+        "records",
+        one_of("records", "persons", "share"),
+        "what a class needs k of: records, or different persons; share: and nobody has more than 1/k of its records",
+    )
 
     @property
     def words(self) -> str:
@@ -63,12 +62,17 @@ class KAnonymity(Counted):
             "record": "every published record, with all its series and attributes,",
             "column": "in each column by itself, every published value",
         }[self.scope]
-        return f"{self.k}-anonymity: {where} is shared by at least {self.k} records."
+        what = {
+            "records": f"at least {self.k} records.",
+            "persons": f"records of at least {self.k} different persons.",
+            "share": f"records of at least {self.k} different persons, none of whom has more than 1/{self.k} of them.",
+        }[self.counts]
+        return f"{self.k}-anonymity: {where} is shared by {what}"
 
     @property
     def short(self) -> str:
         """For tables."""
-        return f"{self.k}-anonymity per {self.scope}"
+        return f"{self.k}-anonymity {'' if self.counts == 'records' else 'of persons '}per {self.scope}"
 
     @property
     def limits(self) -> str:
@@ -83,6 +87,21 @@ class KAnonymity(Counted):
             "them, and then fewer records remain; the linkage attacks measure that."
         )
 
+    @property
+    def intruder(self) -> str:
+        """Of whole records it bounds what anybody finds, of blocks and columns only what who knows one of them finds."""
+        return "file" if self.scope == "record" or (self.scope == "block" and self.blocks == 1) else "part"
+
+    @property
+    def bound(self) -> str:
+        """One of k."""
+        return f"1/{self.k}"
+
+    @property
+    def tile(self) -> tuple[str, str]:
+        """The size of the smallest group."""
+        return "Smallest group", f"k = {self.k}"
+
     def tables(self, schema: Schema) -> list[Table]:
         """One per block, one per column, or one for whole records."""
         if self.scope == "record":
@@ -92,7 +111,9 @@ class KAnonymity(Counted):
         return [Table(f"column {name!r}", (name,)) for name in schema.columns]
 
     def judge(self, counts: Counts) -> Verdict:
-        """Every class needs k records; the smallest ones that have fewer are the witnesses."""
+        """Every class needs k records, or persons; the smallest ones that have fewer are the witnesses."""
+        if self.counts != "records":
+            return self._judge_persons(counts)
         smallest = counts.n
         witnesses: list[str] = []
         for number, table in enumerate(counts.tables):
@@ -102,12 +123,36 @@ class KAnonymity(Counted):
             least = int(size.min(initial=counts.n))
             smallest = min(smallest, least)
             few = int(size[size < self.k].sum())
-            if few and len(witnesses) < TOLD:
+            if few and len(witnesses) < SHOWN:
                 verb = "record shares its" if few == 1 else "records share their"
                 witnesses.append(
                     f"{table.name}: {few} {verb} values with fewer than {self.k} records; the smallest group has "
-                    f"{least} ({rows_told(*counts.members(number, size == least))})"
+                    f"{least} ({row_list(*counts.members(number, size == least))})"
                 )
-        if witnesses:
-            return Verdict(Status.VIOLATED, self.words, "\n  ".join(witnesses))
-        return Verdict(Status.HOLDS, self.words, details=(f"the smallest group has {smallest} records",))
+        return self.verdict(witnesses, [f"the smallest group has {smallest} records"])
+
+    def _judge_persons(self, counts: Counts) -> Verdict:
+        """Every class needs k persons, of whom none has too large a share of its records."""
+        if counts.chunks.persons is None:
+            why = "a published file does not say whose records are whose"
+            return Verdict(Status.UNKNOWN, self.words, f"{why}: the id map in private/ does (--persons MAP)")
+        fewest, top = counts.n, 0.0
+        witnesses: list[str] = []
+        for number, table in enumerate(counts.tables):
+            found = counts.persons(number)
+            if table.inside is not None or found is None:
+                continue
+            persons, largest = found
+            fewest, top = min(fewest, int(persons.min(initial=counts.n))), max(top, float(largest.max(initial=0.0)))
+            for wrong, why in (
+                (persons < self.k, f"records of fewer than {self.k} persons"),
+                # Shares are quotients of small whole numbers: 1/k itself is no violation, whatever its last bit.
+                (largest > (1 + 1e-12) / self.k, f"a person with more than 1/{self.k} of the records"),
+            )[: 2 if self.counts == "share" else 1]:
+                if wrong.any() and len(witnesses) < SHOWN:
+                    rows = row_list(*counts.members(number, wrong))
+                    witnesses.append(f"{table.name}: {int(wrong.sum())} classes have {why} ({rows})")
+        return self.verdict(
+            witnesses,
+            [f"the fewest persons in a class are {fewest}", f"the largest share of one person is {100 * top:.1f} %"],
+        )

@@ -40,22 +40,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from tsveil import progress
-from tsveil._types import AnyArray, Array, ArrayLike, Indices, Mask
+from tsveil.core import progress
+from tsveil.core.errors import InputError, ParameterError, some
+from tsveil.core.params import at_least, one_of, param
+from tsveil.core.types import AnyArray, Array, ArrayLike, Indices, Mask
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.store import opened
 from tsveil.engine.base import Result, Task
-from tsveil.errors import InputError, ParameterError, some
 from tsveil.guarantee import chunks
-from tsveil.guarantee.base import Status, Verdict
+from tsveil.guarantee.base import Counted, Status, Verdict
 from tsveil.guarantee.chunks import Schema
-from tsveil.guarantee.counting import ROWS, Counts, Table, class_of_rows, classes_in, numbered, rows_told
-from tsveil.guarantee.verify import Counted
+from tsveil.guarantee.counting import ROWS, Counts, Table, class_of_rows, classes_in, clusters_of, numbered, row_list
 
 #: nodes of the search trees, all series together, after which the verdict is "unknown"
 NODE_LIMIT = 2_000_000
@@ -67,19 +67,20 @@ COMPARED = 2**35
 
 @dataclass(frozen=True)
 class Attack:
-    """Knowledge that breaks the promise: a series, n known points and the points they give away, all counted from 0."""
+    """Knowledge that breaks the promise: a series, n known points and the points that can be inferred from them, all counted from 0."""
 
     series: int
     known: tuple[int, ...]
     inferred: tuple[int, ...]
 
-    def told(self, names: Sequence[str], k: int) -> str:
+    def sentence(self, names: Sequence[str], k: int) -> str:
         """The attack in words, with the names of the points."""
-        known = some([_Plain(names[t]) for t in self.known], most=12)
-        inferred = some([_Plain(names[t]) for t in self.inferred], most=12)
+        known, inferred = (
+            f"point{'s' * (len(points) > 1)} {some([_Plain(names[t]) for t in points], most=12)}"
+            for points in (self.known, self.inferred)
+        )
         return (
-            f"row {self.series + 1}: who knows {_points(self.known)} {known} infers {_points(self.inferred)} {inferred}, "
-            f"where fewer than {k} series remain possible"
+            f"row {self.series + 1}: who knows {known} infers {inferred}, where fewer than {k} series remain possible"
         )
 
 
@@ -101,7 +102,7 @@ def verify_nlk(Y: ArrayLike, n: int, l: int, k: int, *, node_limit: int = NODE_L
     """Check (n,l,k)-anonymity of a table of published values, exactly.
 
     Y has a row per series and a column per time point (a third axis for points of several dimensions). Values are compared as
-    they are written. The verdict is "holds"; "violated" with the series, the known points and what they give away; or "unknown"
+    they are written. The verdict is "holds"; "violated" with the series, the known points and what can be inferred from them; or "unknown"
     when more than `node_limit` nodes of the search tree would be needed.
 
     Examples
@@ -158,12 +159,19 @@ class NLKAnonymity(Counted):
       block 'load', row 1: who knows point 2018-01-01 infers point 2018-01-02, where fewer than 3 series remain possible
     """
 
-    n: int
-    l: int
-    k: int
-    #: each block by itself, or the values of all blocks at a time as one point
-    scope: Literal["block", "record"] = "block"
-    node_limit: int = NODE_LIMIT
+    name: ClassVar[str] = "nlk"
+    plain: ClassVar[str] = "whoever knows a few values of a series cannot infer the others"
+    summary: ClassVar[str] = "whoever knows n values of a published series can infer fewer than l-n others"
+    reference: ClassVar[str] = "Kessler, Buchmann, Burghardt and Böhm 2014"
+    headline: ClassVar[tuple[str, ...]] = ("n", "l", "k")
+
+    n: int = param(7, at_least(1), "the values of a series that an intruder knows")
+    l: int = param(10, at_least(2), "known and inferred values together stay below l")
+    k: int = param(10, at_least(2), "a value counts as inferred when fewer than k series remain possible for it")
+    scope: Literal["block", "record"] = param(
+        "block", one_of("block", "record"), "each block by itself, or the values of all blocks at a time as one point"
+    )
+    node_limit: int = param(NODE_LIMIT, at_least(0), "nodes of the search after which the verdict is unknown")
 
     @property
     def words(self) -> str:
@@ -189,6 +197,34 @@ class NLKAnonymity(Counted):
             "knows which row belongs to the person; that row's other values are then known only as far as clusters of at least "
             f"{self.k} series tell, except for up to {self.l - self.n - 1} values that may be published more exactly. It promises nothing "
             f"against an intruder who knows more than {self.n} values, or values of several series of a person."
+        )
+
+    @property
+    def tile(self) -> tuple[str, str]:
+        """Its three parameters."""
+        return "(n,l,k)", f"({self.n},{self.l},{self.k})"
+
+    @property
+    def known(self) -> int:
+        """The n values that the intruder knows."""
+        return self.n
+
+    @property
+    def meaning(self) -> tuple[str, ...]:
+        """The promise is easily taken for more than it is."""
+        free = self.l - self.n - 1
+        allowed = {0: "none of the other values", 1: "at most one other value"}.get(
+            free, f"at most {free} other values"
+        )
+        return (
+            f"At every time the records with the same published value form a cluster, and most clusters hold at least {self.k} records. "
+            f"Whoever knows any {self.n} values of a record can narrow down {allowed} of it to fewer than {self.k} records.",
+            f"It is made for data in which a pattern over many points is the secret, such as a daily routine: {self.n} known readings must "
+            "not give the routine away.",
+            "It does not hide which record belongs to a person. A published series is a combination of clusters, and few combinations occur "
+            "twice: the table below says how many records a few known values single out. Who has found the record sees its other values as "
+            f"exactly as they are published, that is, mostly as the mean of at least {self.k} records.",
+            f"It promises nothing against an intruder who knows more than {self.n} values.",
         )
 
     def tables(self, schema: Schema) -> list[Table]:
@@ -220,18 +256,16 @@ class NLKAnonymity(Counted):
         unknown = ""
         parts = self.parts(counts.chunks.schema)
         for part in parts:
-            check_nlk("NLKAnonymity", self.n, self.l, self.k, records=counts.n, points=len(part.points))
+            check_nlk(self._label(), self.n, self.l, self.k, records=counts.n, points=len(part.points))
         for part in parts:
-            finding = self._searched(counts, part)
-            if isinstance(finding, Finding) and finding.attack is not None:
-                what = f"{part.name}, " if part.name else ""
-                return Verdict(Status.VIOLATED, self.words, what + finding.attack.told(part.points, self.k))
-            what = f"{part.name}: " if part.name else ""
-            if not isinstance(finding, Finding):
+            finding, what = self._searched(counts, part), f"{part.name}: " if part.name else ""
+            if isinstance(finding, str):
                 unknown = unknown or f"{what}{finding}"
                 continue
+            if finding.attack is not None:
+                return self.verdict([f"{part.name}, " * bool(part.name) + finding.attack.sentence(part.points, self.k)])
             if finding.undecided:
-                rows = rows_told([f + 1 for f in finding.undecided[:ROWS]], len(finding.undecided))
+                rows = row_list([f + 1 for f in finding.undecided[:ROWS]], len(finding.undecided))
                 unknown = unknown or (
                     f"{what}the search was stopped after {finding.nodes} nodes with {len(finding.undecided)} series undecided "
                     f"({rows}): allow more (node_limit), or protect with other parameters"
@@ -241,7 +275,7 @@ class NLKAnonymity(Counted):
             )
         if unknown:
             return Verdict(Status.UNKNOWN, self.words, unknown)
-        return Verdict(Status.HOLDS, self.words, details=tuple(details))
+        return self.verdict([], details)
 
     def _searched(self, counts: Counts, part: Part) -> Finding | str:
         """What the search finds in one part, or why there is none; series are numbered by their rows."""
@@ -279,10 +313,6 @@ class _Plain(str):
 
     def __repr__(self) -> str:
         return str(self)
-
-
-def _points(items: tuple[int, ...]) -> str:
-    return "point" if len(items) == 1 else "points"
 
 
 def _table(Y: ArrayLike) -> AnyArray:
@@ -377,40 +407,6 @@ def _clusters(counts: Counts, part: Part, rows: Indices, *, renumbered: bool = T
 
 
 # -- the search ------------------------------------------------------------------------------------------------------------
-
-
-def clusters_of(table: Array) -> tuple[AnyArray, AnyArray]:
-    """For each point and series the number of its cluster and the cluster's size, both points by series.
-
-    Values are compared by their bits: -0.0 and 0.0 are written differently.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> codes, sizes = clusters_of(np.array([[5.0, 1.0], [5.0, 2.0], [4.0, 3.0]]))
-    >>> codes.tolist(), sizes.tolist()
-    ([[1, 1, 0], [0, 1, 2]], [[2, 2, 1], [1, 1, 1]])
-    """
-    cube = table if table.ndim == 3 else table[:, :, None]
-    N, T, _ = cube.shape
-    codes = np.zeros((T, N), dtype=np.int64)
-    for dimension in range(cube.shape[2]):
-        bits = np.ascontiguousarray(cube[:, :, dimension].T).view(np.int64)
-        codes = _ranked(codes * N + _ranked(bits)) if dimension else _ranked(bits)
-    offset = codes + N * np.arange(T)[:, None]
-    sizes = np.bincount(offset.ravel(), minlength=N * T)[offset]
-    return codes.astype(np.int32), sizes.astype(np.int32)
-
-
-def _ranked(keys: Indices) -> Indices:
-    """In each row the keys numbered 0, 1, ... by their size, equal ones alike."""
-    order = np.argsort(keys, axis=1)
-    ordered = np.take_along_axis(keys, order, axis=1)
-    rank = np.zeros_like(keys)
-    np.cumsum(ordered[:, 1:] != ordered[:, :-1], axis=1, out=rank[:, 1:])
-    codes = np.empty_like(keys)
-    np.put_along_axis(codes, order, rank, axis=1)
-    return codes
 
 
 def find_violation(table: Array, n: int, l: int, k: int, *, node_limit: int = NODE_LIMIT) -> Finding:

@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
-from tsveil.guarantee.base import Status, Verdict
+from tsveil.core.errors import InputError, some
+from tsveil.core.params import Check, at_least, param
+from tsveil.guarantee.base import Counted, Verdict
 from tsveil.guarantee.chunks import Schema
 from tsveil.guarantee.counting import Counts, Table
-from tsveil.guarantee.k_anonymity import KAnonymity, Scope
-from tsveil.guarantee.verify import Counted
+from tsveil.guarantee.k_anonymity import SCOPES, KAnonymity, Scope
+
+
+class Names(tuple[str, ...]):
+    """Names as they are typed, separated by commas.
+
+    Examples
+    --------
+    >>> Names("ill, income")
+    ('ill', 'income')
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, typed: str) -> Self:
+        """Split the text at its commas."""
+        return super().__new__(cls, (name.strip() for name in typed.split(",")))
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(name, str) and name for name in value)
 
 
 @dataclass(frozen=True)
@@ -25,44 +47,74 @@ class PSensitive(Counted):
     block 'x': the 2 records that share the values of row 3 have 1 of 2 values of 'ill'
     """
 
-    k: int
-    p: int
-    columns: tuple[str, ...]
-    scope: Scope = "block"
+    name: ClassVar[str] = "p-sensitive"
+    plain: ClassVar[str] = "every record looks like others that do not all share its secret"
+    summary: ClassVar[str] = (
+        "every published row of values is shared by at least k records with at least p different values of each confidential column"
+    )
+    reference: ClassVar[str] = "Truta and Vinay 2006"
+    headline: ClassVar[tuple[str, ...]] = ("k", "p")
+
+    k: int = param(5, at_least(1), "fewest records that share a row of values")
+    p: int = param(2, at_least(1), "fewest different values of each confidential column in a group")
+    columns: tuple[str, ...] = param(
+        (), Check("names of columns", _are_names, Names), "the confidential columns; all of them when left out"
+    )
+    scope: Scope = param("block", SCOPES, "the columns that make a row: each block, the whole record, or each column")
+    #: not a parameter: how many blocks the data have, which only the words on its limits need
     blocks: int = 1
 
     @property
     def words(self) -> str:
         """The promise."""
-        names = ", ".join(repr(name) for name in self.columns)
-        return f"{self._plain.words.rstrip('.')}, and these hold at least {self.p} different values of {names}."
+        names = ", ".join(repr(name) for name in self.columns) or "each confidential column"
+        return f"{self._groups.words.rstrip('.')}, and these hold at least {self.p} different values of {names}."
 
     @property
     def short(self) -> str:
         """For tables."""
-        return f"{self.p}-sensitive {self._plain.short}"
+        return f"{self.p}-sensitive {self._groups.short}"
 
     @property
     def limits(self) -> str:
         """What it does not cover."""
-        return f"{self._plain.limits} The {self.p} values may be unevenly spread or close to each other."
+        return f"{self._groups.limits} The {self.p} values may be unevenly spread or close to each other."
 
     @property
-    def _plain(self) -> KAnonymity:
+    def intruder(self) -> str:
+        """As k-anonymity."""
+        return self._groups.intruder
+
+    @property
+    def bound(self) -> str:
+        """As k-anonymity."""
+        return self._groups.bound
+
+    @property
+    def tile(self) -> tuple[str, str]:
+        """The size of the smallest group."""
+        return self._groups.tile
+
+    @property
+    def _groups(self) -> KAnonymity:
+        """What it promises beside the values."""
         return KAnonymity(self.k, self.scope, self.blocks)
 
     def tables(self, schema: Schema) -> list[Table]:
         """Those of k-anonymity, and inside their groups the values of each named column."""
-        plain = self._plain.tables(schema)
-        return plain + [
-            Table(column, (column,), inside=number) for number in range(len(plain)) for column in self.columns
-        ]
+        columns = self.columns or schema.carried
+        unknown = [name for name in columns if name not in (*schema.carried, *schema.columns)]
+        if unknown or not columns:
+            lack = f"the table has no column {some(unknown)}" if unknown else "the table has no confidential column"
+            raise InputError(f"{lack}\n  columns beside the values: {some(schema.carried, 20) or 'none'}")
+        groups = self._groups.tables(schema)
+        return groups + [Table(column, (column,), inside=number) for number in range(len(groups)) for column in columns]
 
     def judge(self, counts: Counts) -> Verdict:
         """k-anonymity first; then the first group with too few values is the witness."""
-        plain = self._plain.judge(counts)
-        if not plain.holds:
-            return Verdict(plain.status, self.words, plain.witness)
+        groups = self._groups.judge(counts)
+        if not groups.holds:
+            return self.verdict([groups.witness])
         for number, table in enumerate(counts.tables):
             if table.inside is None:
                 continue
@@ -71,10 +123,7 @@ class PSensitive(Counted):
             if len(few):
                 size, first = counts.classes(table.inside)
                 worst = few[first[few].argmin()]
-                return Verdict(
-                    Status.VIOLATED,
-                    self.words,
-                    f"{counts.tables[table.inside].name}: the {size[worst]} records that share the values of row {first[worst] + 1} have "
-                    f"{values[worst]} of {self.p} values of {table.name!r}",
-                )
-        return Verdict(Status.HOLDS, self.words, details=plain.details)
+                who = f"the {size[worst]} records that share the values of row {first[worst] + 1}"
+                what = f"{values[worst]} of {self.p} values of {table.name!r}"
+                return self.verdict([f"{counts.tables[table.inside].name}: {who} have {what}"])
+        return self.verdict([], groups.details)

@@ -1,1 +1,1 @@
-"""What a release costs and what it still tells: information loss, forecasts, disclosure risk, scores."""
+"""Measures of a release, a file each, and the score card with their figures. Nothing here protects, verifies or writes files."""

@@ -1,31 +1,36 @@
-"""Loss and risk of a release, or of data protected by any other tool: time series and attributes have measures of their own."""
+"""Loss and risk of a release, or of data protected by any other tool: everything that fits it is measured, and put on one card."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
-from tsveil.attack._files import HasData, Ties, own_rows, released_data
-from tsveil.attack._files import files as attribute_files
-from tsveil.attack.pieces import Pieces
-from tsveil.attack.targets import checked_targets
+from tsveil.attack.base import LeavesTraces
+from tsveil.attack.files import HasData, Ties, own_rows, released_data
+from tsveil.attack.files import files as attribute_files
+from tsveil.attack.kp import Piece
+from tsveil.attack.pieces import Columns, Pieces
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.registry import MEASURES
+from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
-from tsveil.data.dataset import Dataset
+from tsveil.data.dataset import Block, Dataset
+from tsveil.data.intervals import IntervalTable
 from tsveil.data.store import Memory, Store
 from tsveil.engine.base import Engine
 from tsveil.engine.here import Here
-from tsveil.errors import InputError, ParameterError
-from tsveil.measure.microdata import AttributeOptions, By, Score, measured_attributes
-from tsveil.measure.scorecard import Measured, Scorecard
-from tsveil.measure.series import Models, SeriesOptions, measured_series
+from tsveil.guarantee.counting import classes_of, homogeneous
+from tsveil.measure.base import Kind, Meaning, Measure, Schema
+from tsveil.measure.forecast import Models
+from tsveil.measure.passes import kept_of_records, run
+from tsveil.measure.risk import RISKS, By, Release, Risk
+from tsveil.measure.score import Score
+from tsveil.measure.scorecard import Scorecard
 from tsveil.transform.normalise import How, Scaling
-
-#: the options that only one kind of data knows
-SERIES = ("dr1", "normalise", "models", "variant")
-ATTRIBUTES = ("known", "counts", "by", "score")
 
 
 def evaluate(
@@ -44,6 +49,7 @@ def evaluate(
     by: By | None = None,
     score: Score | None = None,
     targets: int | Literal["all"] | None = None,
+    measures: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Scorecard:
     """Measure what was lost and what still leaks.
 
@@ -60,6 +66,7 @@ def evaluate(
     printed (`variant="paper"`); a release is also attacked by what is made for its method. Attributes: which are known to the intruder and how many of them (`known`,
     `counts`, `by`), and how risks are combined (`score`); a release is attacked by all attacks that fit its method.
 
+    All measures that fit are run, those of other packages, too; `measures` has settings for them, name -> parameter -> value.
     Data with series and attributes are measured by their series; the card's options say so.
 
     Examples
@@ -74,22 +81,14 @@ def evaluate(
     given: dict[str, Any] = {"dr1": dr1, "normalise": normalise, "models": models, "variant": variant}
     given |= {"known": known, "counts": counts, "by": by, "score": score}
     given = {name: value for name, value in given.items() if value is not None}
-    given |= {"ties": ties, "scaling": scaling, "targets": targets}
-    made = getattr(released, "method", None)
-    method: dict[str, Any] = {} if made is None else {"method": made.name, "settings": made.settings()}
-    return scorecard(original, protected, truth=truth, **method, **given)
+    given |= {"ties": ties, "scaling": scaling, "targets": targets, "measures": measures}
+    return scorecard(original, protected, truth=truth, method=getattr(released, "method", None), **given)
 
 
 def scorecard(
-    original: Dataset,
-    protected: Dataset,
-    *,
-    truth: Truth = None,
-    method: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    **options: Any,
+    original: Dataset, protected: Dataset, *, truth: Truth = None, method: LeavesTraces | None = None, **options: Any
 ) -> Scorecard:
-    """The score card of two data sets, with the risk of each record; `method` and `settings` are those of the method that made the release.
+    """The score card of two data sets, with the risk of each record; `method` is the one that made the release.
 
     Examples
     --------
@@ -100,30 +99,118 @@ def scorecard(
     (37.5, ('EULD', 37.5))
     """
     store = Memory()
-    files = _files(store, original, protected, truth)
-    found = measured(store, files, Here(), method=method, settings=settings, **options)
+    schema = Schema(_files(store, original, protected, truth))
     left_out = [block.name for block in original.blocks if not block.is_series] if original.series else []
-    frame = found.risks(store, files, 0).insert_column(0, original.ids.alias("original"))
-    return replace(found, left_out=left_out).card(store, files, frame)
+    card = measured(store, schema, Here(), method=method, left_out=left_out, **options)
+    return with_ids(card, original.ids)
+
+
+def envelope_card(
+    x: Array, table: IntervalTable, own: Indices, ids: pl.Series, block: Block | None = None, **options: Any
+) -> Scorecard:
+    """The score card of a published table of envelopes, against the original series `x`.
+
+    `own` is the published row of each of them, -1 if it was suppressed. The options are `features`, `seed` and `targets`.
+    """
+    store = Memory()
+    Piece.of(x, table, own).save(store, 0)
+    times = tuple(map(float, range(len(table.labels))))
+    columns = Columns("series", table.labels, times) if block is None else Columns.of(block)
+    schema = Schema.of_envelopes(store, columns, 1, words=table.words is not None)
+    classes = classes_of(table)[1]
+    shared = {}
+    for name in table.others.columns:
+        same = homogeneous(classes, table.others[name])
+        shared[name] = (len(np.unique(classes[same])), int(same.sum()))
+    return with_ids(measured(store, schema, Here(), homogeneous=shared, **options), ids)
+
+
+def with_ids(card: Scorecard, ids: pl.Series) -> Scorecard:
+    """A card with the identifiers of the original records."""
+    return replace(card, per_record=card.per_record.insert_column(0, ids.alias("original")))
 
 
 def measured(
     store: Store,
-    files: Pieces,
+    schema: Schema,
     engine: Engine,
     *,
-    method: str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    method: LeavesTraces | None = None,
+    left_out: Sequence[str] = (),
+    homogeneous: Mapping[str, tuple[int, int]] | None = None,
     **options: Any,
-) -> Measured:
-    """Measure files in pieces on any engine: time series if there are any, or attributes. The options are those of `evaluate`."""
-    kind, foreign = ("time series", ATTRIBUTES) if files.series else ("attributes", SERIES)
-    if wrong := [name for name in options if name in foreign]:
-        raise ParameterError(f"The {wrong[0]!r} parameter of evaluate is not for {kind}. Got {options[wrong[0]]!r}.")
-    options["targets"] = checked_targets(options.get("targets"))
-    if files.series:
-        return measured_series(store, files, engine, SeriesOptions(**options), method, settings)
-    return measured_attributes(store, files, engine, AttributeOptions(**options), method, settings)
+) -> Scorecard:
+    """The score card of files in pieces, on any engine; records stand in the order of the pieces, without their identifiers.
+
+    The options are those of `evaluate`; `left_out` are the names of blocks that are not measured, `homogeneous` says which carried values
+    classes of envelopes have in common.
+    """
+    measures, risk = chosen(schema, options)
+    found = run(store, schema, engine, measures)
+    others = [block.name for block in schema.files.blocks if schema.files.series and not block.is_series]
+    risks = risk.attack(Release(store, schema, engine, method, left_out or others), found.figures)
+    frames = [
+        pl.DataFrame(risks.columns(at) | kept_of_records(store, found.columns, at)) for at in range(schema.pieces)
+    ]
+    losses = {figure: value for figure, value in found.figures.items() if figure not in risks.figures}
+    return Scorecard(
+        {**losses, **risks.figures},
+        found.per_series,
+        pl.concat(frames),
+        {**risks.options, **found.notes, **risks.notes},
+        _shown(map(type, measures), risks.meanings),
+        risks.by_known,
+        tuple(risks.by_known or (f"breach_{name}_mean" for name in risks.links)),
+        risk.short_names,
+        risk.main,
+        next((measure.loss for measure in measures if measure.loss), ""),
+        targets=risks.targets,
+        links=risks.links,
+        homogeneous=homogeneous or {},
+    )
+
+
+def chosen(schema: Schema, options: Mapping[str, Any]) -> tuple[list[Measure], Risk]:
+    """The measures that fit a release and how it is attacked, with the options of `evaluate` that each of them knows."""
+    given = {name: value for name, value in options.items() if value is not None}
+    more: dict[str, dict[str, Any]] = {name: dict(own) for name, own in given.pop("measures", {}).items()}
+    fitting = {name: kind for name, kind in MEASURES.items() if kind.fits(schema)}
+    if unknown := [name for name in more if name not in fitting]:
+        raise ParameterError(f"there is no measure {unknown[0]!r} for {RISKS[schema.kind].words}")
+    known = set()
+    for name in MEASURES.own:
+        if name in fitting:
+            its = {p.name for p in fitting[name].parameters()} & set(given)
+            more[name] = {**more.get(name, {}), **{option: given[option] for option in its}}
+            known |= its
+    attacks = RISKS[schema.kind]
+    for option, value in given.items():
+        if option not in known and option not in {p.name for p in attacks.parameters()}:
+            raise ParameterError(f"The {option!r} parameter of evaluate is not for {attacks.words}. Got {value!r}.")
+    measures = [kind.from_settings(more.get(name, {})) for name, kind in fitting.items()]
+    return measures, attacks(**{option: value for option, value in given.items() if option not in known})
+
+
+def _shown(measures: Iterable[type[Measure]], of_risk: Mapping[str, Meaning]) -> dict[str, Meaning]:
+    """What the figures of a card mean, in the order in which to show them: losses, then risks."""
+    losses = {
+        figure: Meaning(*meaning)
+        for measure in measures
+        for figure, meaning in measure.meanings.items()
+        if figure not in measure.details and figure not in of_risk
+    }
+    return {**losses, **of_risk}
+
+
+def meanings_of(kind: Kind) -> dict[str, Meaning]:
+    """What the figures of a kind of release mean, in the order in which to show them.
+
+    Examples
+    --------
+    >>> meanings_of("attributes")["PIL"].title
+    'probabilistic loss'
+    """
+    return _shown((measure for measure in MEASURES.values() if kind in measure.kinds), RISKS[kind].meanings)
 
 
 def _files(store: Store, original: Dataset, protected: Dataset, truth: Truth) -> Pieces:

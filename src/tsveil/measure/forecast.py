@@ -38,19 +38,21 @@ quadratic  [128.612 129.796 130.743]
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from tsveil._types import Array, ArrayLike
-from tsveil.errors import InputError, ParameterError
-from tsveil.params import Check, Parameters, number, one_of, param
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.params import Check, Parameters, number, one_of, param
+from tsveil.core.types import Array, ArrayLike
 from tsveil.transform.statistics import per_record, series_table
 
 #: a forecasting model: (records, points) to (records, 3)
 Forecaster = Callable[[Array], ArrayLike]
+#: by name, or "fitting": those of the five that the series are long enough for
+Models = Mapping[str, Callable[[Array], Array]] | Sequence[str] | Literal["fitting"] | None
 Rate = float | Literal["optimised"]
 
 STEPS = np.arange(1.0, 4.0)
@@ -76,16 +78,14 @@ class Model(Parameters):
 
     def __call__(self, X: ArrayLike) -> Array:
         """The next three values of each series."""
-        return per_record(self._forecaster(self._length(X)), series_table(X))
-
-    def _length(self, X: ArrayLike) -> int:
-        T = int(series_table(X).shape[1])
+        table = series_table(X)
+        T = int(table.shape[1])
         if self.shortest > T:
             raise InputError(
                 f"{self!r} needs series of at least {self.shortest} points to forecast. Got {T}.\n"
                 "  options: longer series, or leave this model out (models=...)"
             )
-        return T
+        return per_record(self._forecaster(T), table)
 
 
 def _weighted(weights: Array) -> Callable[[Array], Array]:
@@ -100,6 +100,10 @@ class _Smoothing(Model):
 
     #: whether there is a trend beside the level
     trended: ClassVar[bool]
+
+    alpha: float | Literal["optimised"] = param(
+        0.3, _rate(number(0, 1, open_low=True)), "weight of the newest value in the level"
+    )
 
     @abstractmethod
     def _rates(self) -> tuple[Rate, Rate]:
@@ -117,11 +121,6 @@ class _Smoothing(Model):
 
         bounds = np.array([(0.0, 1.0) if isinstance(rate, str) else (rate, rate) for rate in self._rates()])
         return fitted_smoothing(rows, bounds, self.trended)
-
-    def fitted(self, X: ArrayLike) -> Array:
-        """Each record's alpha and beta: those of least one-step squared error where they are optimised."""
-        self._length(X)
-        return per_record(lambda rows: self._fit(rows)[:, :2], series_table(X))
 
 
 def _smoothing_weights(T: int, alpha: float, beta: float, trended: bool) -> Array:
@@ -153,10 +152,6 @@ class SES(_Smoothing):
     array([[3., 3., 3.]])
     """
 
-    alpha: float | Literal["optimised"] = param(
-        0.3, _rate(number(0, 1, open_low=True)), "weight of the newest value in the level"
-    )
-
     shortest = 1
     trended = False
 
@@ -174,9 +169,6 @@ class Holt(_Smoothing):
     array([[ 8., 10., 12.]])
     """
 
-    alpha: float | Literal["optimised"] = param(
-        0.3, _rate(number(0, 1, open_low=True)), "weight of the newest value in the level"
-    )
     beta: float | Literal["optimised"] = param(0.1, _rate(number(0, 1)), "weight of the newest step in the trend")
 
     shortest = 2
@@ -328,7 +320,7 @@ def forecasts(model: Forecaster, X: ArrayLike, name: str | None = None) -> Array
     --------
     >>> forecasts(lambda X: X[:, -1:], [[1.0, 2.0]], name="last value")
     Traceback (most recent call last):
-    tsveil.errors.InputError: the forecasting model 'last value' must give an array of the shape (1, 3). Got (1, 1).
+    tsveil.core.errors.InputError: the forecasting model 'last value' must give an array of the shape (1, 3). Got (1, 1).
     """
     X = series_table(X)
     name = name or _name(model)

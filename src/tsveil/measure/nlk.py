@@ -39,13 +39,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from tsveil._types import AnyArray, Array, ArrayLike, Indices, Mask
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.randomness import mixed
+from tsveil.core.types import AnyArray, Array, ArrayLike, Indices, Mask
 from tsveil.data.store import Memory, Store, opened
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.engine.here import Here
-from tsveil.errors import InputError, ParameterError
-from tsveil.guarantee.nlk import clusters_of
-from tsveil.randomness import mixed
+from tsveil.guarantee.counting import clusters_of
 
 #: upper ends of the classes of divergence, in percent; the last class is open
 CLASSES = (2, 5, 10, 20, 30, 50)
@@ -95,7 +95,7 @@ def normalised_divergence(X: ArrayLike, Y: ArrayLike) -> float:
     25.0
     >>> normalised_divergence([[1.0, -3.0]], [[1.0, 2.0]])
     Traceback (most recent call last):
-    tsveil.errors.InputError: the normalised divergence needs original values with a positive sum. Got -2.
+    tsveil.core.errors.InputError: the normalised divergence needs original values with a positive sum. Got -2.
     """
     x, y = _both(X, Y)
     total = float(x.sum())

@@ -43,9 +43,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, ArrayLike, Mask
+from tsveil.core.errors import InputError, ParameterError, Problems, some
+from tsveil.core.types import Array, ArrayLike, Mask
 from tsveil.data.intervals import LEVEL, WORD, IntervalTable, read_table
-from tsveil.errors import InputError, ParameterError, Problems, some
 from tsveil.transform.exact import parts, total
 from tsveil.transform.sax import ROUNDING, as_symbols, mindist, patterns, read_back
 

@@ -36,11 +36,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tsveil._types import Indices
-from tsveil.attack._files import HasData, released_data
+from tsveil.attack.files import HasData, released_data
+from tsveil.core.errors import ParameterError, Problems, some
+from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
-from tsveil.errors import ParameterError, Problems, some
-from tsveil.guarantee.k_anonymity import shared_by
+from tsveil.guarantee.counting import shared_by
 
 #: what the printed bounds add to the expected number of distinct rows
 PRINTED = (0.1839, 0.3678)

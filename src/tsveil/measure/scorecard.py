@@ -1,62 +1,19 @@
-"""The score card: the figures of a release, in percent, with what they mean and the risk of each record.
-
-    DR    = (DR1 + ID) / 2           disclosure risk: re-identification and interval disclosure
-    score = (IL + DR) / 2            lower is better
-
-`measure.series` and `measure.microdata` say what loss and re-identification are, `measure.evaluate` puts the card together.
-"""
+"""The score card: the figures of a release with what they mean, and what was found of each record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, get_args
 
-import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices
-from tsveil.attack.interval import PERCENTS
-from tsveil.attack.pieces import Columns, Pieces
-from tsveil.attack.run import Attacked, chances_of
-from tsveil.attack.targets import in_words
-from tsveil.data.store import Store
-from tsveil.errors import ParameterError
-
-
-def all_figures(
-    losses: Mapping[str, float], risks: Mapping[str, float], linked: float, disclosed: float
-) -> dict[str, float]:
-    """Losses, risks of single attacks, and what follows from them: `linked` is the re-identification that counts, `disclosed` the interval
-    disclosure.
-
-    Examples
-    --------
-    >>> all_figures({"IL": 20.0}, {"EULD": 30.0}, 30.0, 50.0)
-    {'IL': 20.0, 'EULD': 30.0, 'DR1': 30.0, 'ID': 50.0, 'DR': 40.0, 'score': 30.0}
-    """
-    risk = (linked + disclosed) / 2
-    return {**losses, **risks, "DR1": linked, "ID": disclosed, "DR": risk, "score": (losses["IL"] + risk) / 2}
-
-
-def check_choices(**given: tuple[object, Any]) -> None:
-    """Refuse an option of `tsveil.evaluate` that is none of its choices."""
-    for name, (value, kind) in given.items():
-        if value not in get_args(kind):
-            words = ", ".join(map(repr, get_args(kind)))
-            raise ParameterError(f"The {name!r} parameter of evaluate must be one of {words}. Got {value!r}.")
-
-
-class Shape(NamedTuple):
-    """A release as the choice of attacks sees it: the number of its records, and its blocks."""
-
-    n: int
-    blocks: Sequence[Columns]
+from tsveil.attack.links import Links
+from tsveil.measure.base import Meaning
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scorecard(Mapping[str, float]):
-    """The figures of a release by name, in percent, and the risk of each record.
+    """The figures of a release of values or envelopes by name, and the risk of each record.
 
     Examples
     --------
@@ -70,15 +27,29 @@ class Scorecard(Mapping[str, float]):
     figures: Mapping[str, float]
     #: series -> its own figures
     per_series: Mapping[str, Mapping[str, float]]
-    #: a row per record: id, the risk (the better linkage) and the chance of each linkage if all records were attacked, share of values
-    #: disclosed, loss (NaN: not released)
+    #: a row per record: id, the chance of each linkage if the record was attacked, what was lost (NaN: not released). Of values also the
+    #: risk (that of the best linkage) and the share of values disclosed, of envelopes whether the record is suppressed
     per_record: pl.DataFrame
     #: how it was measured: option -> value
     options: Mapping[str, str]
-    #: figure -> its title and one plain sentence, in the order in which to show them
-    meanings: Mapping[str, tuple[str, str]]
-    #: linkage -> its rate with 1, 2, ... all series known, of which the figure is the mean
+    #: figure -> its title, its unit and one plain sentence, in the order in which to show them
+    meanings: Mapping[str, Meaning]
+    #: linkage -> its rate with 1, 2, ... all series or attributes known, of which the figure is the mean
     by_known: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    #: the figures that are rates of linkages
+    linkages: tuple[str, ...] = ()
+    #: whether its figures go by short names, such as IL1, which tables show beside the titles
+    short_names: bool = True
+    #: the figures that sum up the release
+    main: tuple[str, ...] = ("IL", "DR", "score")
+    #: the figure that counts as the loss when releases are compared
+    loss: str = ""
+    #: linkage -> the number of its targets
+    targets: Mapping[str, int] = field(default_factory=dict)
+    #: of envelopes: attack -> what it concludes for each target, in the order of the original
+    links: Mapping[str, Links] = field(default_factory=dict)
+    #: of envelopes: carried column -> (classes with one value only, the records in them)
+    homogeneous: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> float:
         if name not in self.figures:
@@ -94,99 +65,25 @@ class Scorecard(Mapping[str, float]):
     @property
     def best_attack(self) -> tuple[str, float]:
         """The linkage that re-identifies most records: its figure and its rate in percent."""
-        name = max(self.by_known, key=self.figures.__getitem__)
+        name = max(self.linkages, key=self.figures.__getitem__)
         return name, self.figures[name]
 
     def to_dict(self) -> dict[str, float]:
         """The figures as a plain dictionary."""
         return dict(self.figures)
 
+    def rows(self) -> list[tuple[str, float, Meaning]]:
+        """The figures to be shown with what they mean, in their order."""
+        return [(name, self.figures[name], words) for name, words in self.meanings.items() if name in self.figures]
+
     def __str__(self) -> str:
-        lines = [
-            f"{name:<6} {self.figures[name]:7.2f} %  {title}"
-            for name, (title, _) in self.meanings.items()
-            if name in self.figures
-        ]
+        if self.short_names:
+            lines = [f"{name:<6} {value:7.2f} {unit}  {title}" for name, value, (title, unit, _) in self.rows()]
+        else:
+            lines = [f"{title:<26} {value:12.2f} {unit}".rstrip() for _, value, (title, unit, _) in self.rows()]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"Scorecard: IL {self['IL']:.2f}, DR {self['DR']:.2f}, score {self['score']:.2f}"
-
-
-# -- of files in pieces -----------------------------------------------------------------------------------------------
-
-
-def keep_of_records(
-    store: Store, files: Pieces, at: int, both: Indices, lost: Array, disclosed: Array | None = None
-) -> None:
-    """Keep the loss of each record of a piece, and the share of its values that are disclosed; NaN for those that were not released."""
-    for name, values in (("loss", lost), ("disclosed", disclosed)):
-        if values is not None:
-            kept = np.full(files.original[at], np.nan)
-            kept[both] = values
-            store.put(f"record-{name}-{at}", kept)
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """What was measured of two files in pieces."""
-
-    figures: Mapping[str, float]
-    per_series: Mapping[str, Mapping[str, float]]
-    options: Mapping[str, str]
-    meanings: Mapping[str, tuple[str, str]]
-    attacked: Attacked
-    #: what was not measured
-    left_out: Sequence[str] = ()
-
-    def card(self, store: Store, files: Pieces, per_record: pl.DataFrame | None = None) -> Scorecard:
-        """The score card."""
-        options = {**self.options, "targets": self._targets(store, files)}
-        if self.attacked.skipped:
-            options["skipped"] = "; ".join(self.attacked.skipped)
-        if missing := [*self.left_out, *self.attacked.not_measured]:
-            options["not measured"] = ", ".join(missing)
-        frame = pl.DataFrame() if per_record is None else per_record
-        return Scorecard(self.figures, self.per_series, frame, options, self.meanings, self.attacked.by_known)
-
-    def _targets(self, store: Store, files: Pieces) -> str:
-        words = in_words(files.n, self.attacked.targets)
-        if files.aligned:
-            return words
-        both = int((store.get("own") >= 0).sum())
-        known = f"{files.n} known, {files.m} released, {both} in both"
-        return known if words == "all records" else f"{known}; {words}"
-
-    @property
-    def of_all(self) -> bool:
-        """Whether all records were targets, so that there is a risk for each of them."""
-        return bool(self.attacked.places)
-
-    def risks(self, store: Store, files: Pieces, at: int) -> pl.DataFrame:
-        """What was found of each record of a piece; see `record_risks`."""
-        return record_risks(store, files, at, self.attacked.places, list(self.attacked.disclosed))
-
-
-def record_risks(
-    store: Store, files: Pieces, at: int, places: Mapping[str, tuple[str, int]], intervals: Sequence[int]
-) -> pl.DataFrame:
-    """What was found of each original record of a piece, in its order: share of values disclosed and loss (NaN: not released), and before
-    them, if all records were targets, the risk and the chance of each linkage.
-
-    `places` says where the chances are kept, `intervals` are the columns that were looked at for interval disclosure of attributes.
-    """
-    start, stop = files.range("original", at)
-    chances = chances_of(store, places, start, stop)
-    if intervals:
-        widths = [store.get(f"disclosed-{column}")[start:stop] for column in intervals]
-        disclosed = 100.0 * np.sum(widths, axis=0, dtype=np.int64) / (len(widths) * len(PERCENTS))
-    else:
-        disclosed = store.get(f"record-disclosed-{at}", whole=True)
-    return pl.DataFrame(
-        {
-            **({"risk": np.max(list(chances.values()), axis=0)} if chances else {}),
-            **{f"linked_by_{figure}": chance for figure, chance in chances.items()},
-            "values_disclosed": disclosed,
-            "loss": store.get(f"record-loss-{at}", whole=True),
-        }
-    )
+        names = (name if self.short_names else self.meanings[name].title for name in self.main)
+        words = (f"{name} {self[figure]:.2f}" for name, figure in zip(names, self.main, strict=True))
+        return f"Scorecard: {', '.join(words)}"

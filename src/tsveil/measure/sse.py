@@ -30,8 +30,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tsveil._types import Array, ArrayLike
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array, ArrayLike
 from tsveil.transform.exact import column_parts, column_totals, parts, total
 from tsveil.transform.normalise import normalise
 
@@ -51,7 +51,7 @@ def sse(X: ArrayLike, X2: ArrayLike, form: Form = "standardised") -> float:
     X, X2 = _tables(X, X2)
     if form == "printed":
         u, u2 = normalise(X, X2, "ranging", "own")
-        return total(squared_errors(u, u2))
+        return total(parts(np.square(u - u2).sum(axis=1)))
     return _standardised(X, X2)
 
 
@@ -66,11 +66,6 @@ def sse_share(X: ArrayLike, X2: ArrayLike) -> float:
     X, X2 = _tables(X, X2)
     squares = len(X) * int((X.max(axis=0) > X.min(axis=0)).sum())
     return 100 * _standardised(X, X2) / squares if squares else 0.0
-
-
-def squared_errors(X: Array, X2: Array) -> list[float]:
-    """The sum of squared errors of some records, as parts that can be merged (see `transform.exact`)."""
-    return parts(np.square(X - X2).sum(axis=1))
 
 
 def _standardised(X: Array, X2: Array) -> float:

@@ -27,9 +27,9 @@ from math import comb
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
-from tsveil.guarantee.k_anonymity import shared_by
+from tsveil.guarantee.counting import shared_by
 
 #: numbers of known values that are looked at
 COUNTS = (1, 2, 3, 5, 10)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tsveil._types import AnyArray, Array, Indices
+from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.engine.crew import Crew
 
 #: with fewer records left than this the fused loop is as fast

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 from tsveil.engine.crew import Crew
 from tsveil.protect._mdav_exact import draw, in_range
 from tsveil.protect.representative import represent

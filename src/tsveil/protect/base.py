@@ -23,21 +23,23 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices
+from tsveil.attack.base import Shape, Traces
+from tsveil.core.declared import Declared
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.params import one_of, param
+from tsveil.core.randomness import fresh_seed
+from tsveil.core.technique import Technique, named
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.store import Folder, Store
 from tsveil.engine.base import Engine
 from tsveil.engine.choose import chosen_engine
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
-from tsveil.errors import InputError, ParameterError
-from tsveil.guarantee.base import Guarantee
-from tsveil.params import Parameters, one_of, param
+from tsveil.guarantee.base import Promise
 from tsveil.protect.partition import Tree, Unit, grown
 from tsveil.protect.survey import Scale, Survey
-from tsveil.randomness import fresh_seed
-from tsveil.release import Release
-from tsveil.technique import Technique
+from tsveil.release.release import Release
 
 #: a carried column in which more than this share of the records stand alone gets a warning
 RARE = 0.05
@@ -66,6 +68,10 @@ class Described(Protocol):
     def confidential(self) -> tuple[str, ...]:
         """The columns that are carried unchanged."""
 
+    @property
+    def person(self) -> tuple[str, ...]:
+        """The columns that say whose a record is."""
+
 
 class Done(NamedTuple):
     """What is to be said of a protected data set, which lies in a store."""
@@ -89,6 +95,8 @@ class Part:
     rows: Indices
     #: random numbers of this part alone
     rng: np.random.Generator
+    #: the person of each record, numbered from 0 over the whole data set; each record its own where persons are not declared
+    persons: Indices
     #: the confidential columns of the records, for methods that look at them
     carried: pl.DataFrame = field(default_factory=pl.DataFrame)
 
@@ -108,28 +116,42 @@ class Protected:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method(Parameters, ABC):
+class Method(Declared, ABC):
     """Base of all protection methods."""
 
-    #: the key in the registry, plans and on the command line
-    name: ClassVar[str]
-    #: one line that says what it does
-    summary: ClassVar[str]
-    #: where it was published
-    reference: ClassVar[str]
     #: what ISO/IEC 20889 calls it, the main technique first
     techniques: ClassVar[tuple[Technique, ...]]
     #: whether it protects time series, attributes or both
     takes: ClassVar[frozenset[str]] = frozenset({"series", "attributes"})
-    #: what it does for a person, in plain words
-    plain: ClassVar[str] = ""
     #: whether it is a choice to start with
     starting: ClassVar[bool] = False
+    #: whether it publishes representatives of groups: then who has the originals can run it again, and only the place inside a class is left to guess
+    representatives: ClassVar[bool] = False
+    #: whether its promise counts persons where several records may belong to one
+    counts_persons: ClassVar[bool] = False
     #: whether its parts need the confidential columns
     looks_at_carried: ClassVar[bool] = False
 
+    @classmethod
+    def described(cls) -> dict[str, Any]:
+        """A method also names its techniques."""
+        return {**super().described(), "techniques": list(cls.techniques)}
+
+    @classmethod
+    def origin(cls) -> str:
+        """The standard's name and the reference."""
+        return f"{named(cls.techniques)}; {cls.reference}"
+
+    @classmethod
+    def faults(cls) -> list[str]:
+        """A method also says what the standard calls it."""
+        techniques = getattr(cls, "techniques", None)
+        if isinstance(techniques, tuple) and techniques and all(isinstance(t, Technique) for t in techniques):
+            return []
+        return ["it needs techniques, a tuple of tsveil.core.technique.Technique"]
+
     @abstractmethod
-    def guarantee(self, data: Described) -> Guarantee:
+    def guarantee(self, data: Described) -> Promise:
         """What a release of this data promises."""
 
     @abstractmethod
@@ -145,6 +167,15 @@ class Method(Parameters, ABC):
     def advised(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """The settings given, completed by those that we recommend where the defaults keep to the published method."""
         return dict(given)
+
+    def traces(self, release: Shape) -> Traces:
+        """What it leaves behind in a release of this shape, for the attacks that look for it; None: unknown, so every attack is tried."""
+        return None
+
+    @classmethod
+    def groups_jointly(cls) -> bool:
+        """Whether it can protect several blocks together (its parameter `grouping`)."""
+        return any(p.name == "grouping" and "joint" in p.choices for p in cls.parameters())
 
     # -- what it needs ------------------------------------------------------------------------------------------------
 
@@ -168,6 +199,14 @@ class Method(Parameters, ABC):
                 "  options: rescale the data first"
             )
         self.check(survey)
+
+    def check_persons(self, survey: Survey) -> None:
+        """Refuse data whose persons have several records, unless the method counts persons."""
+        if survey.persons is not None and not self.counts_persons:
+            raise InputError(
+                f"{self._label()} counts records, and here several records may belong to one person (person=)\n"
+                "  options: a method that counts persons (`tsveil methods` says which), or one record for each person first (the long layout)"
+            )
 
     def scales(self, survey: Survey) -> tuple[Scale, ...]:
         """The scales of whole blocks that it needs."""
@@ -201,6 +240,10 @@ class Method(Parameters, ABC):
         return 1
 
     # -- what it says -------------------------------------------------------------------------------------------------
+
+    def most_records(self) -> int | None:
+        """How many records of one person are protected at most; the others are left out."""
+        return None
 
     def width(self, columns: int) -> int:
         """The number of columns that it makes of a record."""
@@ -348,10 +391,10 @@ def fitting_decimals(column: Array) -> list[int]:
         return [digits for digits in range(13) if np.array_equal(np.round(column, digits), column)]
 
 
-def check_k(method: str, k: int, n: int) -> None:
-    """A group needs k records, so there must be k."""
+def check_k(method: str, k: int, n: int, what: str = "records") -> None:
+    """A group needs k records, or persons, so there must be k."""
     if k > n:
-        raise ParameterError(f"The 'k' parameter of {method} must be at most the number of records ({n}). Got {k}.")
+        raise ParameterError(f"The 'k' parameter of {method} must be at most the number of {what} ({n}). Got {k}.")
 
 
 def linking_warnings(survey: Survey) -> list[str]:

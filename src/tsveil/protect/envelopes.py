@@ -43,15 +43,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil.core.params import one_of, param
+from tsveil.core.technique import Technique
+from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
-from tsveil.guarantee.kp import EnvelopeAnonymity
-from tsveil.params import one_of, param
+from tsveil.guarantee.envelopes import EnvelopeAnonymity
 from tsveil.protect.base import EXACT_RECORDS, PART, SIZES, Described
 from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
 from tsveil.protect.partition import Unit
 from tsveil.protect.survey import Survey
-from tsveil.technique import Technique
 from tsveil.transform.sax import sax
 
 #: the level of words that are not protected

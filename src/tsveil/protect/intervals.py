@@ -14,17 +14,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil import progress
-from tsveil._types import Array, Indices
+from tsveil.attack.attribute import disclosed_warning
+from tsveil.core import progress
+from tsveil.core.errors import Problems, some
+from tsveil.core.params import at_least, number, optional, param
+from tsveil.core.types import Array, Indices
 from tsveil.data.intervals import IntervalTable, clashes
 from tsveil.data.table import EXACT
-from tsveil.errors import Problems, some
-from tsveil.guarantee.kp import EnvelopeAnonymity, KPAnonymity, classes_of, homogeneous
-from tsveil.params import at_least, number, optional, param
+from tsveil.guarantee.base import Promise
+from tsveil.guarantee.counting import classes_of, homogeneous
 from tsveil.protect.base import Described, Method, Part, Protected, check_k, sizes_of
 from tsveil.protect.microaggregation import LARGEST
 from tsveil.protect.survey import Survey
-from tsveil.release import Release
+from tsveil.release.release import Release
 from tsveil.transform.sax import as_symbols
 from tsveil.transform.scale import lifted
 
@@ -53,6 +55,8 @@ class Grouped:
 class IntervalMethod(Method):
     """Base of the methods that publish intervals instead of values."""
 
+    representatives: ClassVar[bool] = True
+
     takes: ClassVar[frozenset[str]] = frozenset({"series"})
 
     k: int = param(10, at_least(2), "smallest group: every published envelope is shared by at least k records")
@@ -63,7 +67,7 @@ class IntervalMethod(Method):
     )
 
     @abstractmethod
-    def guarantee(self, data: Described | None = None) -> KPAnonymity | EnvelopeAnonymity:
+    def guarantee(self, data: Described | None = None) -> Promise:
         """What a release promises, of any data."""
 
     @abstractmethod
@@ -182,11 +186,3 @@ def _disclosed(table: IntervalTable) -> list[str]:
         if same.any():
             warnings.append(disclosed_warning(name, what, int(same.sum()), table.n))
     return warnings
-
-
-def disclosed_warning(name: str, what: str, records: int, n: int) -> str:
-    """What to tell of a carried column that whole groups have in common."""
-    return (
-        f"the carried column {name!r} has one value only among all records of one {what} for {records} of {n} records: "
-        "whoever finds their group learns it"
-    )

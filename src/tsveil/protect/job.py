@@ -6,7 +6,6 @@ the importable path of its class and its settings, so that a worker makes the ve
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -15,18 +14,15 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from tsveil._types import AnyArray
+from tsveil.core.places import class_at
+from tsveil.core.types import AnyArray
 from tsveil.data.source import Source
 from tsveil.data.store import Store, opened
 from tsveil.engine.base import Task
-from tsveil.errors import EngineError, ParameterError
 from tsveil.protect.base import Method
 from tsveil.protect.partition import Unit
 from tsveil.protect.survey import How, Survey
 from tsveil.transform.normalise import Ruler
-
-#: classes at hand in this process by their path; those that a user defined in a script or notebook are found nowhere else
-_AT_HAND: dict[str, type[Method]] = {}
 
 
 class PlainSurvey(msgspec.Struct, frozen=True):
@@ -36,6 +32,7 @@ class PlainSurvey(msgspec.Struct, frozen=True):
     high: tuple[float, ...] = ()
     different: dict[str, int] = {}
     alone: dict[str, int] = {}
+    persons: int | None = None
     #: block, way, and low, width, mean and deviation of the scale
     rulers: tuple[tuple[str, How, tuple[Any, ...]], ...] = ()
     products: dict[str, list[list[float]]] = {}
@@ -48,6 +45,7 @@ class PlainSurvey(msgspec.Struct, frozen=True):
             high=tuple(survey.high.tolist()),
             different=dict(survey.different),
             alone=dict(survey.alone),
+            persons=survey.persons,
             rulers=tuple(
                 (name, how, tuple(np.asarray(each).tolist() for each in (r.low, r.width, r.mean, r.deviation)))
                 for (name, how), r in survey.rulers.items()
@@ -111,10 +109,6 @@ class Job(msgspec.Struct, frozen=True):
         """The records of a chunk."""
         return (self.chunk_ends[at - 1] if at else 0), self.chunk_ends[at]
 
-    def file_range(self, at: int) -> tuple[int, int]:
-        """The published rows of a file."""
-        return at * self.file_rows, min(self.n, (at + 1) * self.file_rows)
-
     def chosen(self) -> Method:
         """The method."""
         return _method(self)
@@ -138,7 +132,8 @@ def load(store: Store) -> Job:
 
 @lru_cache(maxsize=8)
 def _method(job: Job) -> Method:
-    return class_at(job.maker).from_settings(job.settings)
+    made: Method = class_at(job.maker).from_settings(job.settings)
+    return made
 
 
 @lru_cache(maxsize=8)
@@ -152,47 +147,11 @@ def _survey(job: Job) -> Survey:
         confidential=job.source.confidential,
         different=plain.different,
         alone=plain.alone,
+        person=job.source.person,
+        persons=plain.persons,
         rulers={(name, how): Ruler(*(np.array(each) for each in ruler)) for name, how, ruler in plain.rulers},
         products={name: np.array(table) for name, table in plain.products.items()},
     )
-
-
-def path_of(method: Method) -> str:
-    """The importable path of a method's class, which is also found in this process if nowhere else."""
-    path = f"{type(method).__module__}:{type(method).__qualname__}"
-    _AT_HAND[path] = type(method)
-    return path
-
-
-def class_at(path: str) -> type[Method]:
-    """The class at a path."""
-    return _AT_HAND[path] if path in _AT_HAND else _imported(path)
-
-
-def check_importable(method: Method, engine: str) -> None:
-    """Refuse a method that the workers of an engine cannot import."""
-    path = path_of(method)
-    module, _, name = path.partition(":")
-    if module == "__main__" or "<locals>" in name or _imported(path) is not type(method):
-        raise ParameterError(
-            f"the workers of {engine} cannot import {name}, which is defined in {module}\n"
-            "  options: put the class into a module that is installed on all workers, or the engine 'local'"
-        )
-
-
-def _imported(path: str) -> type[Method]:
-    module, _, name = path.partition(":")
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise EngineError(
-            f"the method {name} cannot be imported from {module} here: {error}\n"
-            "  options: install its package on all workers, or the engine 'local'"
-        ) from error
-    made: type[Method] = found
-    return made
 
 
 def at_store(task: Task) -> tuple[Store, Job, int]:

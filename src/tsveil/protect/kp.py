@@ -65,16 +65,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tsveil._types import AnyArray, Array, Indices
+from tsveil.core.errors import ParameterError
+from tsveil.core.params import Check, at_least, one_of, optional, param
+from tsveil.core.technique import Technique
+from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.dataset import Dataset
-from tsveil.errors import ParameterError
 from tsveil.guarantee.kp import KPAnonymity
-from tsveil.params import Check, at_least, one_of, optional, param
 from tsveil.protect.base import PART, Described
 from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
 from tsveil.protect.partition import Tree, Unit
 from tsveil.protect.survey import Survey
-from tsveil.technique import Technique
 from tsveil.transform.sax import MAX_LEVEL, as_words, levels_up_to, patterns, symbols
 
 #: records that are published with one word, and the place of its level among the levels

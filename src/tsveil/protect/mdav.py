@@ -31,6 +31,10 @@ Equal seeds and iterations give equal groups, whatever the number of threads; wi
 groups are nearer to the originals, for users and for intruders: k bounds what linkage can achieve as before, but the share of right
 links within that bound can rise. `docs/less-loss.md` has both figures for the usual reference data.
 
+Where several records may belong to one person (`person=` when reading), k counts persons: a group holds at most one record of each
+(`protect.mdav_persons`). A person with more records than there are groups cannot have them all published: the records that find no group are
+suppressed, `max_records` leaves out a random choice of them beforehand, and `share = "told"` lets them join groups in which their person is already.
+
 Guarantee: k-anonymity of each block by itself, or of whole records with `grouping="joint"`.
 
 References
@@ -73,15 +77,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil.core.errors import ParameterError
+from tsveil.core.params import at_least, number, one_of, optional, param
+from tsveil.core.registry import DISTANCES
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.engine.local import cores
-from tsveil.errors import ParameterError
-from tsveil.params import at_least, number, one_of, optional, param
 from tsveil.protect._mdav_exact import exact_groups
 from tsveil.protect._refine import LARGE, Budget, Refine, refined_groups, saved
 from tsveil.protect.base import EXACT_RECORDS, EXACT_VALUES, PART, SIZES, Part
+from tsveil.protect.mdav_persons import Share, person_groups
 from tsveil.protect.microaggregation import Microaggregation
+from tsveil.protect.survey import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +98,7 @@ class MDAV(Microaggregation):
     name: ClassVar[str] = "mdav"
     plain: ClassVar[str] = "hide each record among at least k similar ones"
     starting: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "groups of at least k similar records (by value or by shape), each value replaced by the group's mean; "
         "refine = swap, recommended, loses less at the same k"
@@ -119,6 +127,16 @@ class MDAV(Microaggregation):
         "refine = search: stop after this time, in each block; results then depend on the machine",
     )
     part: int = param(PART, at_least(100), "partitioned mode: about how many records a part holds")
+    share: Share = param(
+        "bounded",
+        one_of("bounded", "told"),
+        "persons with several records: no group holds two of them (bounded), or the largest share of a person is only reported (told)",
+    )
+    max_records: int | None = param(
+        None,
+        optional(at_least(1)),
+        "persons with several records: how many of them are used, chosen at random; all unless given",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,8 +155,9 @@ class MDAV(Microaggregation):
     def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
         """Sizes, refined and not; shapes for series, whole records for several blocks."""
         grids: list[dict[str, list[Any]]] = [{"k": [3, 5, 7, 10, 15, 20, 30], "refine": ["none", "swap"]}]
-        if all(block.is_series and len(block) > 1 for block in data.blocks):
-            grids.append({"k": list(SIZES), "distance": ["sts"]})
+        for name, distance in DISTANCES.items():
+            if distance.in_sweeps and all(block.is_series and len(block) >= distance.fewest for block in data.blocks):
+                grids.append({"k": list(SIZES), "distance": [name]})
         if len(data.blocks) > 1:
             grids.append({"k": list(SIZES), "grouping": ["joint"]})
         return grids
@@ -147,6 +166,27 @@ class MDAV(Microaggregation):
     def advised(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Refined groups; the printed loop is there to reproduce published figures, and is left as it is."""
         return {"refine": "swap", **given} if given.get("variant", "standard") == "standard" else dict(given)
+
+    def most_records(self) -> int | None:
+        """As many as were asked for."""
+        return self.max_records
+
+    def counted(self) -> Literal["persons", "share"]:
+        """With `share="told"` one person may have more than 1/k of a class, but k persons are in it all the same."""
+        return "share" if self.share == "bounded" else "persons"
+
+    def check(self, survey: Survey) -> None:
+        """With persons there is neither the printed loop nor the long search."""
+        super().check(survey)
+        if survey.persons is None and (self.share != "bounded" or self.max_records is not None):
+            raise ParameterError(
+                "The 'share' and 'max_records' parameters of MDAV are for data whose persons are declared (person=), and these are not."
+            )
+        if survey.persons is not None and (self.variant == "paper" or self.refine == "search"):
+            raise ParameterError(
+                "With persons (person=), MDAV takes variant='standard' and refine='none' or 'swap'. "
+                f"Got variant={self.variant!r} and refine={self.refine!r}."
+            )
 
     def part_size(self, n: int, columns: int) -> int | None:
         """Exact MDAV takes all records as one part as long as their number and that of their values allow it."""
@@ -157,6 +197,8 @@ class MDAV(Microaggregation):
         """Exact MDAV of a part, refined or not."""
         size, n = part.unit.size, part.survey.n
         mode = {"mode": "exact" if size is None else "partitioned"}
+        if part.survey.persons is not None:
+            return self._person_groups(space, part, counter), mode
         budget = Budget(self.seconds, self.iterations)
         if size is not None and len(space) > 3 * size:
             # A part is that large where records are equal, which can be grouped in any order, or where the sample was far off.
@@ -169,6 +211,12 @@ class MDAV(Microaggregation):
             return refined_groups(space, plain, self.k, self.refine, part.rng, share, hurried=n > LARGE), mode
         groups = refined_groups(space, plain, self.k, self.refine, part.rng, budget)
         return groups, mode | saved(space, plain, groups)
+
+    def _person_groups(self, space: Array, part: Part, counter: Indices) -> Indices:
+        """The same with at most one record of each person in a group."""
+        return person_groups(
+            space, part.persons, self.k, share=self.share, refine=self.refine == "swap", counter=counter
+        )
 
     def warnings(self, sizes: Indices) -> tuple[str, ...]:
         """The printed loop may leave a group too small."""

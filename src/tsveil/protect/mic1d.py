@@ -37,17 +37,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil.attack.base import ProjectionsOfBlocks, Shape, Traces
+from tsveil.core.errors import ParameterError
+from tsveil.core.params import at_least, param
+from tsveil.core.technique import Technique
+from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
-from tsveil.errors import ParameterError
-from tsveil.guarantee.base import NoGuarantee
-from tsveil.params import at_least, param
+from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part, Protected, ValueMethod
 from tsveil.protect.microaggregation import TOGETHER
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import represent
 from tsveil.protect.survey import Survey
-from tsveil.technique import Technique
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,7 @@ class Mic1D(ValueMethod):
         "the values of all columns in one vector, averaged in chunks of kappa values of similar place; no guarantee"
     )
     reference: ClassVar[str] = "Nin 2008"
+    representatives: ClassVar[bool] = True
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 
     kappa: int = param(100, at_least(2), "values per chunk, counted over all columns together")
@@ -75,6 +77,10 @@ class Mic1D(ValueMethod):
             "Mic1D averages values of different attributes together; records come out equal only by chance, so a published row may be "
             "that of a single person. How many records share a row, and how many can be linked, has to be measured."
         )
+
+    def traces(self, release: Shape) -> Traces:
+        """Values become means of values at similar places, so the sum over a block moves less than they do."""
+        return (ProjectionsOfBlocks(),)
 
     def check(self, survey: Survey) -> None:
         """A chunk cannot hold more values than there are."""

@@ -12,19 +12,21 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tsveil import progress
-from tsveil._types import Array, Indices
-from tsveil.errors import InputError
-from tsveil.guarantee.base import Guarantee
+from tsveil.attack.base import OrderOfColumns, ProjectionsOfBlocks, Shape, Traces
+from tsveil.core import progress
+from tsveil.core.errors import InputError
+from tsveil.core.params import at_least, one_of, param
+from tsveil.core.registry import DISTANCES
+from tsveil.core.technique import Technique
+from tsveil.core.types import Array, Indices
+from tsveil.distance.base import USUAL, embedded
+from tsveil.guarantee.base import Promise
 from tsveil.guarantee.k_anonymity import KAnonymity
-from tsveil.params import at_least, one_of, param
 from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, sizes_of
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative, represent
 from tsveil.protect.survey import Scale, Survey
-from tsveil.technique import Technique
 from tsveil.transform.scale import lifted
-from tsveil.transform.statistics import slopes
 
 #: squares of larger values leave the range of float64
 LARGEST = 1e150
@@ -37,11 +39,12 @@ class Microaggregation(ValueMethod):
     """Groups of at least k similar records, each value replaced by its group's mean or median."""
 
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
+    representatives: ClassVar[bool] = True
 
     k: int = param(5, at_least(2), "smallest group: every published row is shared by at least k records")
-    distance: Literal["euclidean", "sts"] = param(
-        "euclidean",
-        one_of("euclidean", "sts"),
+    distance: str = param(
+        USUAL,
+        embedded,
         "what makes series similar: their values (euclidean) or their shape (sts)",
     )
     grouping: Literal["per-block", "joint"] = param(
@@ -58,17 +61,37 @@ class Microaggregation(ValueMethod):
     def group(self, space: Array, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
         """The group of each record, numbered from 0, and facts for the report; `counter` is raised to the records grouped."""
 
-    def guarantee(self, data: Described) -> Guarantee:
+    def counted(self) -> Literal["persons", "share"]:
+        """What its groups have k of where persons are declared."""
+        return "share"
+
+    def guarantee(self, data: Described) -> Promise:
         """k-anonymity of blocks, or of whole records when they were grouped together."""
-        return KAnonymity(self.k, scope="record" if self.grouping == "joint" else "block", blocks=len(data.blocks))
+        return KAnonymity(
+            self.k,
+            scope="record" if self.grouping == "joint" else "block",
+            counts=self.counted() if data.person else "records",
+            blocks=len(data.blocks),
+        )
+
+    def traces(self, release: Shape) -> Traces:
+        """A single column keeps its order, and attributes their projections; of series nothing stays that linkage by values does not find."""
+        if release.series:
+            return ()
+        return (OrderOfColumns(), ProjectionsOfBlocks()) if release.single else (ProjectionsOfBlocks(),)
 
     def check(self, survey: Survey) -> None:
-        """There must be k records, STS needs series of two points, and squares must be finite."""
-        check_k(self._label(), self.k, survey.n)
-        if self.distance == "sts" and (short := [b.name for b in survey.blocks if not b.is_series or len(b) < 2]):
+        """There must be k records, series as the distance needs them, and squares must be finite."""
+        if survey.persons is None:
+            check_k(self._label(), self.k, survey.n)
+        else:
+            check_k(self._label(), self.k, survey.persons, "persons")
+        kind = DISTANCES[self.distance]
+        short = [b.name for b in survey.blocks if kind.fewest and not (b.is_series and len(b) >= kind.fewest)]
+        if short:
             raise InputError(
-                f"distance='sts' compares the slopes of time series and needs at least two points, but {', '.join(map(repr, short))} "
-                "is not such a series\n  options: distance='euclidean', or leave that block out"
+                f"distance={self.distance!r} {kind.needs}, but {', '.join(map(repr, short))} "
+                f"is not such a series\n  options: distance={USUAL!r}, or leave that block out"
             )
         if survey.largest > LARGEST:
             raise InputError(
@@ -102,8 +125,8 @@ class Microaggregation(ValueMethod):
         return tuple((b.name, "component") for b in survey.blocks if chosen[0 if b.is_series else 1])
 
     def space(self, values: Array, unit: Unit, survey: Survey) -> Array:
-        """The space in which records are compared: on the scale of the whole, values or slopes."""
-        scales = dict(self.scales(survey))
+        """The space in which records are compared: on the scale of the whole, where the distance is Euclidean."""
+        scales, distance = dict(self.scales(survey)), DISTANCES.make(self.distance)
         spaces, at = [], 0
         for block in survey.blocks:
             if survey.span(block.name).start not in unit.columns:
@@ -112,9 +135,7 @@ class Microaggregation(ValueMethod):
             at += len(block)
             if block.name in scales:
                 own = survey.scaled(own, block.name, scales[block.name])
-            if self.distance == "sts" and block.times is not None:
-                own = slopes(own, block.times)
-            spaces.append(own)
+            spaces.append(distance.embedding(own, block.times))
         return np.ascontiguousarray(np.hstack(spaces) if len(spaces) > 1 else spaces[0])
 
     def protect_part(self, part: Part) -> Protected:
@@ -122,10 +143,14 @@ class Microaggregation(ValueMethod):
         space = np.ascontiguousarray(lifted(self.space(part.values, part.unit, part.survey)))
         with progress.step(f"Grouping {part.unit.name}", total=len(space)) as counter:
             groups, facts = self.group(space, part, counter)
+        kept = np.flatnonzero(groups >= 0)
+        values = np.full_like(part.values, np.nan)
+        if len(kept):
+            values[kept] = represent(part.values[kept], groups[kept], self.representative)
         return Protected(
-            values=represent(part.values, groups, self.representative),
+            values=values,
             groups=groups,
-            warnings=self.warnings(np.bincount(groups)),
+            warnings=self.warnings(np.bincount(groups[kept])),
             facts={**sizes_of(groups), **facts},
         )
 

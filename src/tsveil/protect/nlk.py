@@ -64,24 +64,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from tsveil import progress
-from tsveil._types import Array, Indices
+from tsveil.core import progress
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.params import at_least, one_of, param
+from tsveil.core.technique import Technique
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.pieces import piece
 from tsveil.data.store import opened
 from tsveil.engine.base import Result, Task
-from tsveil.errors import InputError, ParameterError
 from tsveil.guarantee.base import Status
 from tsveil.guarantee.nlk import NLKAnonymity, check_nlk, find_violation
 from tsveil.measure.nlk import clusters_per_point, nlk_figures, singled_out
-from tsveil.params import at_least, one_of, param
 from tsveil.protect.base import Described, Part, Protected, ValueMethod
 from tsveil.protect.microaggregation import TOGETHER
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative
 from tsveil.protect.survey import Scale, Survey
-from tsveil.release import Release
-from tsveil.technique import Technique
+from tsveil.release.release import Release
 from tsveil.transform.normalise import normalise, normalised
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ class NLK(ValueMethod):
         "at each time clusters of series with one value, so that who knows n values of a series can infer fewer than l-n others"
     )
     reference: ClassVar[str] = "Kessler, Buchmann, Burghardt and Böhm 2014"
+    representatives: ClassVar[bool] = True
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
     takes: ClassVar[frozenset[str]] = frozenset({"series"})
     headline: ClassVar[tuple[str, ...]] = ("n", "l", "k")

@@ -42,16 +42,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil.attack.base import Shape, Traces
+from tsveil.core.errors import InputError
+from tsveil.core.params import number, param, true_or_false
+from tsveil.core.randomness import secret_normals
+from tsveil.core.technique import Technique
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
-from tsveil.errors import InputError
-from tsveil.guarantee.base import NoGuarantee
-from tsveil.params import number, param, true_or_false
+from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part, Protected, ValueMethod
 from tsveil.protect.partition import Tree, Unit
 from tsveil.protect.survey import Scale, Survey
-from tsveil.randomness import secret_normals
-from tsveil.technique import Technique
 
 #: records that are drawn for together
 RUN = 2**16
@@ -78,6 +79,10 @@ class Noise(ValueMethod):
     def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
         """Shares of the standard deviation."""
         return [{"sd": [0.05, 0.1, 0.25, 0.5, 1.0]}]
+
+    def traces(self, release: Shape) -> Traces:
+        """Nothing but values that are near the original ones, which the usual attacks find."""
+        return ()
 
     def check(self, survey: Survey) -> None:
         """Refuse data without a spread to measure noise by."""

@@ -19,9 +19,9 @@ from dataclasses import dataclass, fields
 import msgspec
 import numpy as np
 
-from tsveil._types import Array, Indices, Mask
+from tsveil.core.randomness import mixed
+from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.store import Store
-from tsveil.randomness import mixed
 from tsveil.transform.scale import in_range
 
 #: decimals of a direction: what differs beyond them, between machines, is rounding

@@ -52,17 +52,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil.attack.base import OrderOfColumns, ProjectionsOfBlocks, Shape, Traces
+from tsveil.core.errors import ParameterError
+from tsveil.core.params import at_least, number, one_of, param
+from tsveil.core.technique import Technique
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
-from tsveil.errors import ParameterError
 from tsveil.guarantee.k_anonymity import KAnonymity
-from tsveil.params import at_least, number, one_of, param
 from tsveil.protect.base import SIZES, Described, Part, Protected, ValueMethod, check_k, sizes_of
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import represent
 from tsveil.protect.survey import Scale as BlockScale
 from tsveil.protect.survey import Survey
-from tsveil.technique import Technique
 from tsveil.transform.aggregation import QUANTIFIERS
 from tsveil.transform.normalise import Ruler
 from tsveil.transform.projection import Projection, Scale, loadings_of, projected
@@ -81,6 +82,7 @@ class Projected(ValueMethod):
         "records sorted by one number (principal component, z-scores, ...), in groups of at least k neighbours"
     )
     reference: ClassVar[str] = "Nin 2008; Mateo-Sanz and Domingo-Ferrer 1999"
+    representatives: ClassVar[bool] = True
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 
     k: int = param(5, at_least(2), "smallest group: every published row of a block is shared by at least k records")
@@ -122,6 +124,10 @@ class Projected(ValueMethod):
     def guarantee(self, data: Described) -> KAnonymity:
         """k-anonymity of blocks."""
         return KAnonymity(self.k, scope="block", blocks=len(data.blocks))
+
+    def traces(self, release: Shape) -> Traces:
+        """Groups are neighbours in the projection, which is the column itself where there is only one."""
+        return (OrderOfColumns(), ProjectionsOfBlocks()) if release.single else (ProjectionsOfBlocks(),)
 
     def check(self, survey: Survey) -> None:
         """There must be k records."""

@@ -48,48 +48,35 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import floor
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil._types import Indices
+from tsveil.attack.base import RanksWithin, Shape, Traces
+from tsveil.core.params import number, param
+from tsveil.core.randomness import secret_integers
+from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
-from tsveil.errors import InputError
-from tsveil.guarantee.base import NoGuarantee
-from tsveil.params import number, param
-from tsveil.protect.base import Described, Part, Protected, ValueMethod, column_units
+from tsveil.guarantee.none import NoGuarantee
+from tsveil.protect.base import Described, Part, column_units
 from tsveil.protect.partition import Unit
 from tsveil.protect.survey import Survey
-from tsveil.randomness import secret_integers
-from tsveil.technique import Technique
+from tsveil.protect.swapping import RankSwapping, window, window_warnings
 
 #: values of a column that trade places as one part, and windows that a part has at least: few values meet its border
 RANGE, WINDOWS = 2**20, 8
 
 
-def window(n: int, p: float) -> int:
-    """The number of ranks that p percent of n records are, at least one.
-
-    Examples
-    --------
-    >>> window(1080, 2), window(10, 1)
-    (22, 1)
-    """
-    return max(1, floor(n * p / 100 + 0.5))
-
-
 @dataclass(frozen=True, kw_only=True)
-class RankSwap(ValueMethod):
+class RankSwap(RankSwapping):
     """Every value swapped once with a random one within the next p percent of the ranks."""
 
     name: ClassVar[str] = "rank-swap"
     plain: ClassVar[str] = "swap each value with a near one of its column"
     summary: ClassVar[str] = "every value trades places with a random one within p percent of the ranks of its column"
     reference: ClassVar[str] = "Moore 1996; Domingo-Ferrer and Torra 2001; Nin, Herranz and Torra 2008"
-    techniques: ClassVar[tuple[Technique, ...]] = (Technique.PERMUTATION,)
 
     p: float = param(10.0, number(0, 100, open_low=True), "the window, as a percentage of the records: 5 means 5 %")
 
@@ -98,9 +85,9 @@ class RankSwap(ValueMethod):
         """Windows."""
         return [{"p": [2.0, 5.0, 10.0, 20.0, 40.0]}]
 
-    def check(self, survey: Survey) -> None:
-        """A swap takes two."""
-        check_partners(self._label(), survey)
+    def traces(self, release: Shape) -> Traces:
+        """Values stay within the window."""
+        return (RanksWithin(window(release.n, self.p)),)
 
     def units(self, survey: Survey) -> tuple[Unit, ...]:
         """Each column; ranges of ranks, at least eight windows long, where there are more than about a million records.
@@ -114,10 +101,9 @@ class RankSwap(ValueMethod):
         """A swap takes two."""
         return 2
 
-    def protect_part(self, part: Part) -> Protected:
-        """Swap a column, or a range of its ranks."""
-        width = window(part.survey.n, self.p)
-        return swapped(part, lambda n: window_partners(n, width, part.rng))
+    def partners(self, n: int, part: Part) -> Indices:
+        """One within the window of the whole file."""
+        return window_partners(n, window(part.survey.n, self.p), part.rng)
 
     def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """The window."""
@@ -147,52 +133,3 @@ def window_partners(n: int, width: int, rng: np.random.Generator) -> Indices:
     from tsveil._kernels.rank_swap import window_partners as found
 
     return found(n, width, secret_integers(rng, n))
-
-
-# -- what the three kinds of rank swapping share ----------------------------------------------------------------------
-
-
-def swapped(part: Part, partners: Callable[[int], Indices]) -> Protected:
-    """A column whose values traded places with their partners in rank."""
-    column = part.values[:, 0]
-    order = np.argsort(column, kind="stable")
-    partner = partners(len(column))
-    out = np.empty_like(column)
-    out[order] = column[order[partner]]
-    facts = {
-        "values": len(column),
-        "kept their place": int(np.count_nonzero(partner == np.arange(len(partner)))),
-        # The same value can come back from another record: with many equal values swapping changes little.
-        "same value as before": int(np.count_nonzero(out == column)),
-    }
-    return Protected(out[:, None], facts=facts)
-
-
-def check_partners(method: str, survey: Survey) -> None:
-    """Refuse data in which nothing can be swapped."""
-    if survey.n < 2:
-        raise InputError(f"{method} swaps values between records, but there is only one record")
-
-
-def window_warnings(p: float, survey: Survey) -> list[str]:
-    """What the owner should know of a window that hides next to nothing, and of swapped series."""
-    n, width = survey.n, window(survey.n, p)
-    advice = "take a larger p (it is a percentage: 5 means 5 %)"
-    warnings = series_warnings(survey)
-    if width == 1:
-        # Sorting the published column and swapping neighbours back gives the original.
-        warnings.append(
-            f"p={p:g} of {n} records is a window of one rank: values trade places with their neighbours, which can be undone; {advice}"
-        )
-    elif p < 1:
-        warnings.append(f"p={p:g} is a window of {width} of {n} ranks, which hardly hinders linkage; {advice}")
-    return warnings
-
-
-def series_warnings(survey: Survey) -> list[str]:
-    """Swapping column by column takes series apart."""
-    return [
-        f"the time points of {block.name!r} were swapped one by one: the course of single series is not kept"
-        for block in survey.series
-        if len(block) > 1
-    ]

@@ -30,7 +30,7 @@ Examples
 [27.0, 31.0, 38.0, 44.0, 52.0, 60.0]
 >>> RankSwapBuckets(buckets=9).protect(data)
 Traceback (most recent call last):
-tsveil.errors.ParameterError: The 'buckets' parameter of RankSwapBuckets must be at most the number of records (6). Got 9.
+tsveil.core.errors.ParameterError: The 'buckets' parameter of RankSwapBuckets must be at most the number of records (6). Got 9.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from tsveil.attack.base import RanksMostlyWithin, RanksWithin, Shape, Traces
+from tsveil.core.errors import ParameterError
+from tsveil.core.params import at_least, param
+from tsveil.core.randomness import secret_integers, secret_uniforms
+from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
-from tsveil.errors import ParameterError
-from tsveil.guarantee.base import NoGuarantee
-from tsveil.params import at_least, param
-from tsveil.protect.base import Described, Part, Protected, ValueMethod, column_units
-from tsveil.protect.partition import Unit
-from tsveil.protect.rank_swap import check_partners, series_warnings, swapped
+from tsveil.guarantee.none import NoGuarantee
+from tsveil.protect.base import Described, Part
 from tsveil.protect.survey import Survey
-from tsveil.randomness import secret_integers, secret_uniforms
-from tsveil.technique import Technique
+from tsveil.protect.swapping import RankSwapping, series_warnings
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankSwapBuckets(ValueMethod):
+class RankSwapBuckets(RankSwapping):
     """Every value swapped once with a random one of its own or a higher bucket, the nearer the likelier."""
 
     name: ClassVar[str] = "rank-swap-buckets"
@@ -61,7 +61,6 @@ class RankSwapBuckets(ValueMethod):
         "every value trades places with a random one of its own bucket of ranks or a higher one, the nearer the likelier"
     )
     reference: ClassVar[str] = "Nin, Herranz and Torra 2008"
-    techniques: ClassVar[tuple[Technique, ...]] = (Technique.PERMUTATION,)
 
     buckets: int = param(20, at_least(1), "into how many buckets the ranks are cut: fewer buckets, farther swaps")
 
@@ -70,26 +69,24 @@ class RankSwapBuckets(ValueMethod):
         """Numbers of buckets."""
         return [{"buckets": [50, 20, 10, 5]}]
 
+    def traces(self, release: Shape) -> Traces:
+        """Half of the values stay in their bucket, and most move to the next one at most."""
+        bucket = -(-release.n // self.buckets)
+        return RanksWithin(2 * bucket), RanksMostlyWithin(bucket, 2 * bucket)
+
     def check(self, survey: Survey) -> None:
         """A swap takes two, and a bucket one."""
-        check_partners(self._label(), survey)
+        super().check(survey)
         if self.buckets > survey.n:
             raise ParameterError(
                 f"The 'buckets' parameter of {self._label()} must be at most the number of records ({survey.n}). Got {self.buckets}."
             )
 
-    def units(self, survey: Survey) -> tuple[Unit, ...]:
-        """Each column as one part: a value may go to any higher bucket."""
-        return column_units(survey)
-
-    def protect_part(self, part: Part) -> Protected:
-        """Swap a column."""
+    def partners(self, n: int, part: Part) -> Indices:
+        """One of the own bucket or a higher one."""
         from tsveil._kernels.rank_swap import bucket_partners
 
-        rng = part.rng
-        return swapped(
-            part, lambda n: bucket_partners(n, self.buckets, secret_uniforms(rng, n), secret_integers(rng, n))
-        )
+        return bucket_partners(n, self.buckets, secret_uniforms(part.rng, n), secret_integers(part.rng, n))
 
     def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """The size of a bucket."""

@@ -44,23 +44,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil._types import Indices
+from tsveil.attack.base import RanksMostlyWithin, RanksWithin, Shape, Traces
+from tsveil.core.params import number, param
+from tsveil.core.randomness import secret_normals
+from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
-from tsveil.guarantee.base import NoGuarantee
-from tsveil.params import number, param
-from tsveil.protect.base import Described, Part, Protected, ValueMethod, column_units
-from tsveil.protect.partition import Unit
-from tsveil.protect.rank_swap import check_partners, swapped, window, window_warnings
+from tsveil.guarantee.none import NoGuarantee
+from tsveil.protect.base import Described, Part
 from tsveil.protect.survey import Survey
-from tsveil.randomness import secret_normals
-from tsveil.technique import Technique
+from tsveil.protect.swapping import RankSwapping, window, window_warnings
 
 #: normal draws at a time; a value may need several
 BATCH = 1 << 14
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankSwapDistribution(ValueMethod):
+class RankSwapDistribution(RankSwapping):
     """Every value swapped once with one at a normally distributed distance in rank."""
 
     name: ClassVar[str] = "rank-swap-distribution"
@@ -69,7 +68,6 @@ class RankSwapDistribution(ValueMethod):
         "every value trades places with one of its column at a random distance in rank, p/2 percent on average"
     )
     reference: ClassVar[str] = "Nin, Herranz and Torra 2008"
-    techniques: ClassVar[tuple[Technique, ...]] = (Technique.PERMUTATION,)
 
     p: float = param(
         10.0, number(0, 100, open_low=True), "twice the mean distance, as a percentage of the records: 5 means 5 %"
@@ -80,18 +78,14 @@ class RankSwapDistribution(ValueMethod):
         """Mean distances."""
         return [{"p": [5.0, 10.0, 20.0]}]
 
-    def check(self, survey: Survey) -> None:
-        """A swap takes two."""
-        check_partners(self._label(), survey)
+    def traces(self, release: Shape) -> Traces:
+        """Values move by p/2 percent of the ranks on average, and seldom by more than 2p."""
+        narrow, wide, widest = (window(release.n, share * self.p) for share in (0.5, 1, 2))
+        return RanksWithin(widest), RanksMostlyWithin(narrow, wide)
 
-    def units(self, survey: Survey) -> tuple[Unit, ...]:
-        """Each column as one part: distances in rank have no bound."""
-        return column_units(survey)
-
-    def protect_part(self, part: Part) -> Protected:
-        """Swap a column."""
-        mean = window(part.survey.n, self.p) / 2
-        return swapped(part, lambda n: _partners(n, mean, part.rng))
+    def partners(self, n: int, part: Part) -> Indices:
+        """One at a distance that is drawn."""
+        return _partners(n, window(part.survey.n, self.p) / 2, part.rng)
 
     def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """The distance in rank."""

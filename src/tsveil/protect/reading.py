@@ -11,14 +11,14 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array
-from tsveil.data._trial import parsing_problems
+from tsveil.core.errors import Problems, some
+from tsveil.core.types import Array
 from tsveil.data.dataset import as_seen
 from tsveil.data.source import EXACT, MOST, SHARED, as_values, unreadable
 from tsveil.data.store import Store
+from tsveil.data.trial import parsing_problems
 from tsveil.data.write import words_as_text
 from tsveil.engine.base import Engine, Result, Task
-from tsveil.errors import Problems, some
 from tsveil.protect.job import Job, at_store, marks, tasks
 
 #: chunks that are tried in one process, whose start takes as long as parsing a few

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 
 Representative = Literal["mean", "median"]
 

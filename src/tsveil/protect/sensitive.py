@@ -32,12 +32,11 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.params import at_least, optional, param, text
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
-from tsveil.errors import InputError, ParameterError
-from tsveil.guarantee.k_anonymity import Scope
 from tsveil.guarantee.p_sensitive import PSensitive
-from tsveil.params import at_least, optional, param, text
 from tsveil.protect.base import SIZES, Described, Part
 from tsveil.protect.microaggregation import Microaggregation
 from tsveil.protect.survey import Survey
@@ -65,8 +64,8 @@ class SensitiveMDAV(Microaggregation):
 
     def guarantee(self, data: Described) -> PSensitive:
         """p-sensitive k-anonymity."""
-        scope: Scope = "record" if self.grouping == "joint" else "block"
-        return PSensitive(self.k, self.p, self._columns(data), scope=scope, blocks=len(data.blocks))
+        columns, joint = self._columns(data), self.grouping == "joint"
+        return PSensitive(self.k, self.p, columns, scope="record" if joint else "block", blocks=len(data.blocks))
 
     def check(self, survey: Survey) -> None:
         """The named columns must exist and have p values at all."""

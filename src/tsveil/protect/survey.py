@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block
 from tsveil.transform.normalise import Ruler, exact_sums, exact_total
 
@@ -42,6 +42,9 @@ class Survey:
     #: confidential column -> number of different values, and number of records with a value of their own
     different: Mapping[str, int] = field(default_factory=dict)
     alone: Mapping[str, int] = field(default_factory=dict)
+    #: the columns that say whose a record is, and the number of persons, where records may share one; None: each record is a person of its own
+    person: tuple[str, ...] = ()
+    persons: int | None = None
     rulers: Mapping[Scale, Ruler] = field(default_factory=dict)
     #: block -> sums of products of its columns, each counted from its mean in units of its range
     products: Mapping[str, Array] = field(default_factory=dict)

@@ -42,15 +42,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil._types import Array, Indices
+from tsveil.attack.base import OrderOfColumns, Shape, Traces
+from tsveil.core.params import at_least, param
+from tsveil.core.technique import Technique
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.k_anonymity import KAnonymity
-from tsveil.params import at_least, param
 from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, column_units, sizes_of
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import represent
 from tsveil.protect.survey import Survey
-from tsveil.technique import Technique
 
 #: values of a column that are grouped as one part
 RANGE = 2**20
@@ -66,6 +67,7 @@ class OptimalUnivariate(ValueMethod):
         "each column by itself in groups of at least k neighbouring values, with the least possible squared error"
     )
     reference: ClassVar[str] = "Hansen and Mukherjee 2003"
+    representatives: ClassVar[bool] = True
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 
     k: int = param(5, at_least(2), "smallest group: every published value of a column is shared by at least k records")
@@ -78,6 +80,10 @@ class OptimalUnivariate(ValueMethod):
     def guarantee(self, data: Described) -> KAnonymity:
         """k-anonymity of single columns."""
         return KAnonymity(self.k, scope="column", blocks=len(data.blocks))
+
+    def traces(self, release: Shape) -> Traces:
+        """Means of consecutive values come in the order of the values."""
+        return (OrderOfColumns(),)
 
     def check(self, survey: Survey) -> None:
         """There must be k records."""

@@ -28,9 +28,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tsveil._types import Array, Indices
+from tsveil.core.params import number, param
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
-from tsveil.params import number, param
 from tsveil.protect.base import PART, SIZES, Part
 from tsveil.protect.microaggregation import Microaggregation
 

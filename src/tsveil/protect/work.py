@@ -21,27 +21,31 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from tsveil import progress
-from tsveil._types import AnyArray, Array, Indices
+from tsveil.core import progress
+from tsveil.core.errors import InputError
+from tsveil.core.places import check_importable, place_of
+from tsveil.core.randomness import generator, secret_numbers, secret_order, sub_seed
+from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data import pieces
-from tsveil.data.dataset import Dataset
+from tsveil.data.dataset import Dataset, person_numbers
 from tsveil.data.pieces import Contents, file_rows
 from tsveil.data.source import Source
 from tsveil.data.store import Memory, Store
 from tsveil.data.write import words_as_text
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.engine.here import Here
-from tsveil.protect.base import Done, Method, Part, fitting_decimals, linking_warnings, merged_facts, rounded
-from tsveil.protect.job import Job, PlainSurvey, at_store, check_importable, marks, path_of, tasks
+from tsveil.protect.base import Done, Method, Part, Protected, fitting_decimals, linking_warnings, merged_facts, rounded
+from tsveil.protect.job import Job, PlainSurvey, at_store, marks, tasks
 from tsveil.protect.partition import Tree, Unit, joined, sampled
 from tsveil.protect.reading import read_chunks
 from tsveil.protect.survey import Survey, of_columns, of_squares, with_deviations, with_means
-from tsveil.randomness import generator, secret_numbers, secret_order, sub_seed
 
 #: values that are read at a time, and the fewest records: wide records come in pieces that are worth a task
 CHUNK_VALUES, CHUNK_ROWS = 2**22, 4096
 #: records, and values, of the sample that the cuts are found from
 SAMPLE_ROWS, SAMPLE_VALUES = 2**17, 2**27
+#: the number of the random stream that chooses the records of persons who have too many; units have the numbers from 0 on
+LEFT_OUT = 2**31
 
 
 def new_job(source: Source, method: Method, chunk_ends: Sequence[int], **more: Any) -> Job:
@@ -51,7 +55,7 @@ def new_job(source: Source, method: Method, chunk_ends: Sequence[int], **more: A
         source=source,
         method=method.name,
         settings=method.settings(),
-        maker=path_of(method),
+        maker=place_of(method),
         chunk_ends=tuple(chunk_ends),
         file_rows=file_rows(source.n, width),
         units=units_of(method, source),
@@ -82,6 +86,7 @@ def protect(store: Store, job: Job, seed: int, engine: Engine) -> Done:
         store.put("records", order)
         store.put("rows", rows)
         store.put("names", secret_numbers(seed, job.n))
+        left_out = _left_out(store, job, method, seed)
     runs = _scattered(store, job, method, leaves, engine)
     todo = [
         {"store": store.handle, "unit": number, "at": at, "leaves": leaves[number], "first": first, "last": last, "seed": str(sub_seed(seed, number, at))}
@@ -100,13 +105,17 @@ def protect(store: Store, job: Job, seed: int, engine: Engine) -> Done:
             merged_facts([one["facts"] for parts in own for one in parts]) | cut | method.constants(survey, home)
         )
     told = [warning for parts in done for one in parts for warning in one["warnings"]]
+    if left_out:
+        told.append(
+            f"{left_out} records were left out by chance: no person has more than max_records = {method.most_records()}"
+        )
     warnings = dict.fromkeys([*told, *method.remarks(survey, facts), *linking_warnings(survey)])
+    store.put_plain("contents", _contents(job, done, left_out))
     store.remove("read-")
-    store.put_plain("contents", _contents(job, done))
     return Done({home: own for home, own in facts.items() if own}, tuple(warnings))
 
 
-def _contents(job: Job, done: Sequence[Sequence[Result]]) -> Contents:
+def _contents(job: Job, done: Sequence[Sequence[Result]], left_out: int) -> Contents:
     """What lies in the store when all parts are protected."""
     units = tuple(
         pieces.Unit(unit.name, unit.columns, tuple(int(one["groups"]) for one in parts))
@@ -118,7 +127,14 @@ def _contents(job: Job, done: Sequence[Sequence[Result]]) -> Contents:
             if not all(one["whole"][at] for one in parts):
                 whole.discard(columns[place])
     kept = tuple(name for name in job.source.integers if name in whole)
-    return Contents(job.source, units, job.chunk_ends, job.file_rows, job.out_width, kept)
+    suppressed = sum(int(one["suppressed"]) for parts in done for one in parts)
+    if suppressed and len(units) > 1:
+        raise InputError(
+            f"{suppressed} records find no group without another record of the same person, and leaving them out of one block would leave "
+            "groups of another with too few persons\n"
+            '  options: grouping = "joint", max_records (fewer records of each person), or share = "told"'
+        )
+    return Contents(job.source, units, job.chunk_ends, job.file_rows, job.out_width, kept, suppressed + left_out)
 
 
 # -- look and scale ---------------------------------------------------------------------------------------------------
@@ -180,7 +196,16 @@ def _surveyed(store: Store, job: Job, looks: Sequence[Result], engine: Engine) -
     }
     store.remove("marks-")
     low, high = np.min([one["low"] for one in looks], axis=0), np.max([one["high"] for one in looks], axis=0)
-    survey = _with_carried(Survey(job.n, tuple(role.block() for role in job.source.blocks), low, high), carried)
+    survey = Survey(
+        job.n,
+        tuple(role.block() for role in job.source.blocks),
+        low,
+        high,
+        person=job.source.person,
+        persons=_persons(store, job),
+    )
+    survey = _with_carried(survey, carried)
+    method.check_persons(survey)
     method.check_all(survey)
     decimals = None
     if job.settings.get("rounding") == "input":
@@ -199,6 +224,32 @@ def _surveyed(store: Store, job: Job, looks: Sequence[Result], engine: Engine) -
     job = msgspec.structs.replace(job, figures=PlainSurvey.of(survey))
     job.save(store)
     return job
+
+
+def _persons(store: Store, job: Job) -> int | None:
+    """Number the persons of all records, and keep the numbers; gives how many there are, if they are declared."""
+    if not job.source.person:
+        return None
+    own = list(job.source.person)
+    names = pl.concat([store.get_frame(f"others-{at}").select(own) for at in range(job.chunks)])
+    numbers = person_numbers(names, own)
+    store.put("persons", numbers)
+    return int(numbers.max()) + 1
+
+
+def _left_out(store: Store, job: Job, method: Method, seed: int) -> int:
+    """Choose the records of each person that are used, where the method limits them; gives the number of the others."""
+    most = method.most_records()
+    if most is None or not job.source.person:
+        return 0
+    persons = np.asarray(store.get("persons"))
+    # Persons in their order, the records of each in a random one: the first so many of each are used.
+    order = np.lexsort((generator(sub_seed(seed, LEFT_OUT, 0)).random(job.n), persons))
+    starts = np.searchsorted(persons[order], np.arange(int(persons.max()) + 1))
+    used = np.empty(job.n, dtype=np.bool_)
+    used[order] = np.arange(job.n) - starts[persons[order]] < most
+    store.put("used", used)
+    return int(job.n - used.sum())
 
 
 # -- parts ------------------------------------------------------------------------------------------------------------
@@ -286,8 +337,10 @@ def protect_part(task: Task) -> Result:
     whole = task["leaves"] == 1
     rows = np.asarray(store.get("rows")) if whole else np.asarray(store.get("rows"))[records]
     carried = _carried(store, job)[records] if method.looks_at_carried else pl.DataFrame()
-    part = Part(values, unit, job.survey(), records, rows, generator(int(task["seed"])), carried)
-    done = method.protect_part(part)
+    persons = np.asarray(store.get("persons"))[records] if job.source.person else records
+    part = Part(values, unit, job.survey(), records, rows, generator(int(task["seed"])), persons, carried)
+    used = np.asarray(store.get("used"))[records] if method.most_records() and job.source.person else None
+    done = method.protect_part(part) if used is None else _of_used(method, part, used)
     out = done.values
     if job.decimals is not None:
         out = rounded(out, [job.decimals[place] for place in unit.columns])
@@ -302,13 +355,31 @@ def protect_part(task: Task) -> Result:
     store.put(f"{stem}.groups", groups[order])
     # Of an envelope both bounds of a column; what stands beside them in a row is no column of the input.
     bounds = out[:, : len(unit.columns) * (2 if out.shape[1] > len(unit.columns) else 1)]
-    rounded_off = (bounds == np.rint(bounds)).all(axis=0).reshape(-1, len(unit.columns)).all(axis=0)
+    suppressed = np.isnan(bounds).any(axis=1)
+    rounded_off = (bounds == np.rint(bounds))[~suppressed].all(axis=0).reshape(-1, len(unit.columns)).all(axis=0)
     return {
+        "suppressed": int((suppressed if used is None else suppressed & used).sum()),
         "groups": int(groups.max(initial=-1)) + 1,
         "whole": rounded_off.tolist(),
         "facts": done.facts,
         "warnings": list(done.warnings),
     }
+
+
+def _of_used(method: Method, part: Part, used: Mask) -> Protected:
+    """Protect some records of a part; the others are suppressed."""
+    rows = np.flatnonzero(used)
+    some = replace(
+        part, values=part.values[rows], records=part.records[rows], rows=part.rows[rows], persons=part.persons[rows],
+        carried=part.carried[rows.tolist()] if part.carried.width else part.carried,
+    )  # fmt: skip
+    done = method.protect_part(some)
+    values = np.full((len(used), done.values.shape[1]), np.nan)
+    values[rows] = done.values
+    groups = np.full(len(used), -1, dtype=np.int64)
+    if done.groups is not None:
+        groups[rows] = done.groups
+    return replace(done, values=values, groups=groups)
 
 
 def _carried(store: Store, job: Job) -> pl.DataFrame:

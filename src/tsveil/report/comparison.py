@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-import tsveil
-from tsveil._types import Array
+from tsveil.assess.protected import ProtectedRecords
+from tsveil.assess.summary import LOSS, RISK, Kind, Measured
+from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.data.write import write_text
 from tsveil.guarantee.base import Verdict
-from tsveil.measure import kp, microdata, series
-from tsveil.release import Release
 from tsveil.report import figures
+from tsveil.report.meanings import figure_order, meaning
 from tsveil.report.pages import page
-from tsveil.report.risk_map import meaning
-from tsveil.study.measures import LOSS, RISK, Kind, Measured
 
 #: figures that are better when they are larger
 LARGER = frozenset({"similar_found"})
@@ -51,13 +48,13 @@ def better(a: float | None, b: float | None, figure: str = "") -> str:
     return "a" if (a < b) != (figure in LARGER) else "b"
 
 
-def compared_figures(a: Measured, b: Measured, kind: str) -> list[dict[str, Any]]:
+def compared_figures(a: Measured, b: Measured, kind: Kind) -> list[dict[str, Any]]:
     """All figures of the two with their titles; the one risk and the one loss of each come first."""
     rows: list[dict[str, Any]] = [
         {"part": name, "figure": name, "title": name, "unit": "%", "a": getattr(a, name), "b": getattr(b, name)}
         for name in ("loss", "risk")
     ]
-    for figure in dict.fromkeys([*series.MEANINGS, *microdata.MEANINGS, *kp.MEANINGS]):
+    for figure in figure_order():
         one, other = a.figures.get(figure), b.figures.get(figure)
         title, unit, words = meaning(figure, kind)
         if (one is None and other is None) or not words:
@@ -72,7 +69,7 @@ class Side:
     """One of the two releases."""
 
     name: str
-    release: Release
+    release: ProtectedRecords
     verdict: Verdict
     figures: Measured
 
@@ -106,24 +103,39 @@ class Comparison:
         names = {"a": self.a.name, "b": self.b.name}
         one, other = self.a.figures, self.b.figures
         less = {"risk": better(one.risk, other.risk), "loss": better(one.loss, other.loss)}
-        told = {
+        stated = {
             name: f"({min(pair):.1f} % against {max(pair):.1f} %)" if less[name] else f"({pair[0]:.1f} %)"
             for name, pair in {"risk": (one.risk, other.risk), "loss": (one.loss, other.loss)}.items()
         }
         winners = [side for side in less.values() if side]
         if not winners:
-            return f"Both have the same risk {told['risk']} and the same loss {told['loss']}."
+            return f"Both have the same risk {stated['risk']} and the same loss {stated['loss']}."
         if len(winners) == 1:
             name, same = ("risk", "loss") if less["risk"] else ("loss", "risk")
-            return f"{names[winners[0]]} has less {name} {told[name]}; the {same} is the same {told[same]}."
+            return f"{names[winners[0]]} has less {name} {stated[name]}; the {same} is the same {stated[same]}."
         if winners[0] == winners[1]:
-            return f"{names[winners[0]]} is better in both: less risk {told['risk']} and less loss {told['loss']}."
+            return f"{names[winners[0]]} is better in both: less risk {stated['risk']} and less loss {stated['loss']}."
         risk, loss = (names[side] for side in winners)
-        return f"{risk} has less risk {told['risk']}, {loss} less loss {told['loss']}: every gain has its price."
+        return f"{risk} has less risk {stated['risk']}, {loss} less loss {stated['loss']}: every gain has its price."
 
     def html(self) -> str:
         """The comparison as one HTML page; it shows original values and is private."""
-        return comparison_page(self)
+        rows = compared_figures(self.a.figures, self.b.figures, self.kind)
+        data = self.a.release.original
+        return page(
+            "comparison.html.j2",
+            {
+                "title": self.title or f"{self.a.name} and {self.b.name} compared",
+                "data": repr(data).removeprefix("Dataset: "),
+                "summary": self.summary,
+                "sides": [_side(self.a, self.kind), _side(self.b, self.kind)],
+                "settings": _settings(self.a, self.b),
+                "parts": [(title, [_row(row) for row in rows if row["part"] == part]) for part, title in PARTS.items()],
+                "curves": list(_curves(self)) if self.kind == "series" else [],
+                "attributes": _attributes(self, data) if self.kind == "attributes" else [],
+                "definitions": (RISK, LOSS[self.kind]),
+            },
+        )
 
     def write(self, path: str | Path) -> Path:
         """Write the page."""
@@ -134,30 +146,7 @@ class Comparison:
         return f"Comparison: {self.summary}"
 
 
-def comparison_page(both: Comparison) -> str:
-    """The comparison as the text of an HTML page."""
-    rows = compared_figures(both.a.figures, both.b.figures, both.kind)
-    today = datetime.now(UTC)
-    data = both.a.release.original
-    return page(
-        "comparison.html.j2",
-        {
-            "title": both.title or f"{both.a.name} and {both.b.name} compared",
-            "version": tsveil.__version__,
-            "date": f"{today.day} {today:%B %Y}",
-            "data": repr(data).removeprefix("Dataset: "),
-            "summary": both.summary,
-            "sides": [_side(both.a, both.kind), _side(both.b, both.kind)],
-            "settings": _settings(both.a, both.b),
-            "parts": [(title, [_row(row) for row in rows if row["part"] == part]) for part, title in PARTS.items()],
-            "curves": list(_curves(both)) if both.kind == "series" else [],
-            "attributes": _attributes(both, data) if both.kind == "attributes" else [],
-            "definitions": (RISK, LOSS[both.kind]),
-        },
-    )
-
-
-def _side(side: Side, kind: str) -> dict[str, Any]:
+def _side(side: Side, kind: Kind) -> dict[str, Any]:
     release = side.release
     return {
         "name": side.name,
@@ -206,7 +195,7 @@ class Drawn:
         return self.low[[row]] if same else np.vstack([self.low[row], self.high[row]])
 
 
-def _drawn(release: Release, name: str) -> Drawn:
+def _drawn(release: ProtectedRecords, name: str) -> Drawn:
     if not release.envelopes:
         return Drawn(release.data.block(name), release.data.block(name))
     low, high = (np.full((release.original.n, release.lo.shape[1]), np.nan) for _ in range(2))
@@ -241,7 +230,9 @@ def _curves(both: Comparison) -> Iterator[tuple[str, list[figures.Figure]]]:
         yield (
             title,
             [
-                figures.record_curve(block, x[[row]], release.lines(row), title=side.name, caption="")
+                figures.Figure(
+                    side.name, "", figures.curve_chart(block, {"original": x[[row]], "published": release.lines(row)})
+                )
                 for side, release in zip((both.a, both.b), drawn, strict=True)
             ],
         )
@@ -251,7 +242,6 @@ def _attributes(both: Comparison, data: Dataset) -> list[dict[str, Any]]:
     """Means and standard deviations of the attributes: original, and in the two releases."""
     tables = [data.values]
     for side in (both.a, both.b):
-        assert isinstance(side.release, Release)
         tables.append(side.release.data.values)
     return [
         {

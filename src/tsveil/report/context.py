@@ -36,7 +36,7 @@ class Context(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw
     knowledge: str = ""
     decided_by: str = ""
     review_date: str = ""
-    #: the highest rate of the best attack that is accepted, in percent
+    #: its old place: it stands in [limits] now
     accepted_risk: float | None = None
 
     def __post_init__(self) -> None:
@@ -78,7 +78,6 @@ QUESTIONS: dict[str, Question] = {
     "method_reason": Question("Why this method", "why this method and these parameters", where="technique"),
     "intruders": Question("By whom", "who might try to identify people, and what for", where="attacker"),
     "knowledge": Question("Other sources", "what else they could hold: registers, other files, observation", where="attacker"),
-    "accepted_risk": Question("Accepted risk", "the highest share of records that the best attack may identify, in percent", where="residual"),
 }  # fmt: skip
 
 
@@ -98,5 +97,5 @@ def starting_section() -> str:
     ]
     for name, question in QUESTIONS.items():
         lines.append(f"# {question.hint}{' (public)' * question.public}")
-        lines.append("# accepted_risk = 10" if name == "accepted_risk" else f'{name} = ""')
+        lines.append(f'{name} = ""')
     return "\n".join(lines)

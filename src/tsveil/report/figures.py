@@ -9,7 +9,7 @@ published file shows anyway, and counts of records rounded so that no bar speaks
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array, Indices
-from tsveil.attack._nearest import distinct_rows
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block
-from tsveil.release import Release
-from tsveil.transform.scale import columns_in_range
 
 if TYPE_CHECKING:
     import altair as alt
@@ -37,12 +34,8 @@ INK = {
 }
 #: a curve is drawn with at most this many points
 POINTS = 400
-#: so many original curves are drawn under a published one
-MEMBERS = 24
 #: public counts are multiples of this
 ROUNDED = 5
-#: groups are drawn for the first few series only
-SERIES = 2
 WIDTH, HEIGHT = 380, 170
 #: what the chart renderer sets aside when it starts (measured: more than 64 GB, less than 80), though it uses little of it
 ADDRESSES = 80_000_000_000
@@ -58,86 +51,6 @@ class Figure:
 
 
 # -- curves -----------------------------------------------------------------------------------------------------------
-
-
-def curves(release: Release, *, public: bool) -> list[tuple[Block, list[Figure]]]:
-    """For the first few series, pictures of a few groups: records published with the same values."""
-    return [(block, list(_block_curves(release, block, public))) for block in release.data.series[:SERIES]]
-
-
-def _block_curves(release: Release, block: Block, public: bool) -> Iterator[Figure]:
-    published, _, group, sizes = distinct_rows(release.data.block(block.name))
-    times, temporal = _times(block)
-    if public:
-        chosen = by_level(published, sizes)
-    else:
-        original = release.original.block(block.name)
-        chosen = by_spread(_spreads(original, published, group, sizes), sizes)
-    for title, number in chosen:
-        size = int(sizes[number])
-        lines = {"published": published[[number]]}
-        caption = f"published for {_records(size)}"
-        if not public:
-            members = np.flatnonzero(group == number)[:MEMBERS]
-            lines = {"original": original[members]} | lines
-            caption = _records(size) + (f", {MEMBERS} of them drawn" if size > MEMBERS else "")
-        yield Figure(title, caption, _line_chart(times, temporal, lines))
-
-
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count:,} records"
-
-
-def _spreads(original: Array, published: Array, group: Indices, sizes: Indices) -> Array:
-    """How far the members of each group are from what is published for them, against its size: 0 means they are equal."""
-    original, published = columns_in_range(original, published)
-    squares = ((original - published[group]) ** 2).mean(axis=1)
-    away = np.sqrt(np.bincount(group, squares) / sizes)
-    level = np.sqrt((published**2).mean(axis=1))
-    return np.asarray(np.divide(away, level, out=np.zeros_like(away), where=level > 0))
-
-
-def by_spread(spreads: Array, sizes: Indices) -> list[tuple[str, int]]:
-    """Up to four groups that show what protection does to its members: a typical one and the extremes.
-
-    Examples
-    --------
-    >>> by_spread(np.array([0.3, 0.1, 0.2, 0.9, 0.25]), np.array([5, 5, 5, 5, 8]))
-    [('Typical group', 4), ('Tightest group', 1), ('Widest group', 3)]
-    """
-    order = np.argsort(spreads, kind="stable")
-    wanted = [
-        ("Typical group", order[len(order) // 2]),
-        ("Tightest group", order[0]),
-        ("Widest group", order[-1]),
-        # When all groups have the same size, none is the largest.
-        ("Largest group", sizes.argmax())
-        if sizes.max() > np.median(sizes)
-        else ("A wider group", order[3 * len(order) // 4]),
-    ]
-    return _distinct(wanted)
-
-
-def by_level(published: Array, sizes: Indices) -> list[tuple[str, int]]:
-    """Up to four groups chosen by nothing but what is published for them."""
-    order = np.argsort(published.mean(axis=1), kind="stable")
-    wanted = [
-        ("Lowest level", order[0]),
-        ("Middle level", order[len(order) // 2]),
-        ("Highest level", order[-1]),
-        ("Largest group", sizes.argmax())
-        if sizes.max() > np.median(sizes)
-        else ("A higher level", order[3 * len(order) // 4]),
-    ]
-    return _distinct(wanted)
-
-
-def _distinct(wanted: Sequence[tuple[str, Any]]) -> list[tuple[str, int]]:
-    """Each group once, under the first of its titles."""
-    titles: dict[int, str] = {}
-    for title, number in wanted:
-        titles.setdefault(int(number), title)
-    return [(title, number) for number, title in titles.items()]
 
 
 def _times(block: Block) -> tuple[Array, bool]:
@@ -157,7 +70,7 @@ def _times(block: Block) -> tuple[Array, bool]:
 
 
 def thinned(rows: Array, most: int = POINTS) -> Array:
-    """Rows with at most so many columns, each the mean of neighbouring ones.
+    """Rows with at most `most` columns, each the mean of neighbouring ones.
 
     Examples
     --------
@@ -177,9 +90,11 @@ def drawn_together(points: int, most: int = POINTS) -> int:
     return -(-points // most)
 
 
-def _line_chart(times: Array, temporal: bool, lines: dict[str, Array]) -> str:
+def curve_chart(block: Block, lines: dict[str, Array]) -> str:
+    """Rows of "original" and "published" values of a series as thin and thick lines."""
     import altair as alt
 
+    times, temporal = _times(block)
     at = thinned(times[None, :])[0].tolist()
     axis = _time_axis(at, temporal)
     thin = 0.8 if len(at) > 100 else 1.3  # many thin lines stay apart, few may be seen
@@ -267,7 +182,7 @@ def histogram(values: Array, *, ink: str, title: str, caption: str, axis: str, p
 
 
 def bars(values: Array) -> tuple[Array, Indices]:
-    """Edges and counts of a histogram from 0 with steps that read well.
+    """Edges and counts of a histogram from 0 with steps that read well; what is not a number (a suppressed record) is not counted.
 
     Examples
     --------
@@ -275,7 +190,8 @@ def bars(values: Array) -> tuple[Array, Indices]:
     >>> edges.tolist()[-2:], counts.tolist()[-1]
     ([19.0, 20.0], 2)
     """
-    top = max(float(values.max()), 1.0)
+    values = values[~np.isnan(values)]
+    top = max(float(values.max(initial=0.0)), 1.0)
     rough = top / 20
     power = 10.0 ** np.floor(np.log10(rough))
     step = float(next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough * (1 - 1e-9)))
@@ -304,14 +220,7 @@ def shares(parts: Mapping[str, float], *, title: str, caption: str, axis: str) -
 
 def over_time(block: Block, values: Array, *, title: str, caption: str) -> Figure:
     """A figure at each time of a series."""
-    times, temporal = _times(block)
-    return Figure(title, caption, _line_chart(times, temporal, {"published": values[None, :]}))
-
-
-def record_curve(block: Block, original: Array, published: Array, *, title: str, caption: str) -> Figure:
-    """A record's original curve under what is published for it: a curve, or the bounds of an envelope."""
-    times, temporal = _times(block)
-    return Figure(title, caption, _line_chart(times, temporal, {"original": original, "published": published}))
+    return Figure(title, caption, curve_chart(block, {"published": values[None, :]}))
 
 
 def trends(frame: pl.DataFrame, *, x: str, y: str, by: str, title: str, caption: str, axis: str) -> Figure:
@@ -320,14 +229,14 @@ def trends(frame: pl.DataFrame, *, x: str, y: str, by: str, title: str, caption:
 
     names = frame[by].unique(maintain_order=True).to_list()
     dashes = [[1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [3, 1], [1, 3]]
-    told = alt.Scale(domain=names, range=[dashes[at % len(dashes)] for at in range(len(names))])
+    strokes = alt.Scale(domain=names, range=[dashes[at % len(dashes)] for at in range(len(names))])
     shapes = alt.Scale(domain=names, range=["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"])
     columns = [alt.X("x:Q", axis=alt.Axis(title=x, grid=False, tickMinStep=1), scale=alt.Scale(zero=False))]
     height = alt.Y("y:Q", axis=alt.Axis(title=axis, tickCount=5))
     legend = alt.Legend(title=None, orient="top", columns=6, labelColor=INK["axis"], symbolSize=60)
     base = alt.Chart(alt.NamedData("rows")).encode(*columns, height)
     lines = base.mark_line(color=INK["loss"], strokeWidth=1.4, aria=False).encode(
-        strokeDash=alt.StrokeDash("name:N", scale=told, sort=names, legend=legend), detail="name:N"
+        strokeDash=alt.StrokeDash("name:N", scale=strokes, sort=names, legend=legend), detail="name:N"
     )
     points = base.mark_point(color=INK["loss"], filled=False, size=34, aria=False).encode(
         shape=alt.Shape("name:N", scale=shapes, sort=names, legend=legend)
@@ -341,10 +250,9 @@ def trends(frame: pl.DataFrame, *, x: str, y: str, by: str, title: str, caption:
 
 def _svg(chart: alt.Chart | alt.LayerChart | alt.FacetChart, datasets: dict[str, list[dict[str, Any]]]) -> str:
     """The chart as SVG text; its rows are added last, because checking each of them against the schema is slow."""
-    import altair as alt
     import vl_convert
 
-    from tsveil.data._memory import reserve_addresses
+    from tsveil.data.memory import reserve_addresses
 
     reserve_addresses(ADDRESSES, "drawing the charts of a report")
     axis = {"labelColor": INK["axis"], "titleColor": INK["axis"], "gridColor": INK["grid"], "domainColor": INK["axis"]}
@@ -356,5 +264,11 @@ def _svg(chart: alt.Chart | alt.LayerChart | alt.FacetChart, datasets: dict[str,
         "axis": axis
         | {"tickColor": INK["axis"], "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"},
     }
-    version = "_".join(alt.SCHEMA_VERSION.split(".")[:2])
-    return str(vl_convert.vegalite_to_svg(spec, vl_version=version))
+    return str(vl_convert.vegalite_to_svg(spec, vl_version=vega_version()))
+
+
+def vega_version() -> str:
+    """The version of Vega-Lite in which Altair writes charts, as the renderer takes it."""
+    import altair as alt
+
+    return "_".join(alt.SCHEMA_VERSION.split(".")[:2])

@@ -19,14 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from typing import Any
 
 import polars as pl
 
-import tsveil
+from tsveil.assess.protected import ProtectedRecords
+from tsveil.core.errors import InputError
 from tsveil.data.dataset import Block, Dataset
-from tsveil.errors import InputError
-from tsveil.guarantee.nlk import NLKAnonymity
 from tsveil.measure.nlk import (
     clusters_per_point,
     divergence_histogram,
@@ -35,9 +34,9 @@ from tsveil.measure.nlk import (
     normalised_divergence,
     std_shift,
 )
-from tsveil.release import Release
 from tsveil.report import figures
-from tsveil.report.pages import page
+from tsveil.report.curves import SERIES
+from tsveil.report.pages import page, percent
 
 
 @dataclass(frozen=True)
@@ -50,49 +49,37 @@ class Section:
     rows: tuple[tuple[str, tuple[str, ...]], ...]
     pictures: tuple[figures.Figure, ...]
 
+    @property
+    def heads(self) -> list[tuple[str, str]]:
+        """The columns of its table."""
+        return [("Series", ""), *((name, "number") for name in self.columns)]
 
-def model_section(release: Release) -> Section | None:
-    """The section for an (n,l,k)-anonymous release; None for others. Nothing in it speaks of single records."""
+    @property
+    def cells(self) -> list[list[str]]:
+        """The rows of its table."""
+        return [[name, *values] for name, values in self.rows]
+
+
+def model_section(release: ProtectedRecords) -> Section | None:
+    """The section for a promise against an intruder who knows some values; None for others. Nothing in it speaks of single records."""
     promise = release.guarantee
-    if not isinstance(promise, NLKAnonymity):
+    if not promise.known:
         return None
-    blocks = release.data.blocks[: figures.SERIES]
-    rows = tuple((block.name, _figures_of(release, block, promise.n)) for block in blocks)
+    blocks = release.data.blocks[:SERIES]
+    rows = tuple((block.name, _figures_of(release, block, promise.known)) for block in blocks)
     columns = (
         "loss, sum of |x - y|",
         "NormDiv",
         "shift of the standard deviation",
         "clusters at a time, mean",
-        f"singled out by {promise.n} random values",
-        f"singled out by {promise.n} chosen values, at least",
+        f"singled out by {promise.known} random values",
+        f"singled out by {promise.known} chosen values, at least",
     )
     pictures = tuple(picture for block in blocks for picture in _pictures(release, block))
-    title = f"What ({promise.n},{promise.l},{promise.k})-anonymity means here"
-    return Section(title, _words(promise), columns, rows, pictures)
+    return Section(f"What {promise.short} means here", promise.meaning, columns, rows, pictures)
 
 
-def _words(promise: NLKAnonymity) -> tuple[str, ...]:
-    n, k, free = promise.n, promise.k, promise.l - promise.n - 1
-    allowed = (
-        "none of the other values"
-        if free == 0
-        else "at most one other value"
-        if free == 1
-        else f"at most {free} other values"
-    )
-    return (
-        f"At every time the records with the same published value form a cluster, and most clusters hold at least {k} records. "
-        f"Whoever knows any {n} values of a record can narrow down {allowed} of it to fewer than {k} records.",
-        f"It is made for data in which a pattern over many points is the secret, such as a daily routine: {n} known readings must not "
-        "give the routine away.",
-        "It does not hide which record belongs to a person. A published series is a combination of clusters, and few combinations occur "
-        "twice: the table below says how many records a few known values single out. Who has found the record sees its other values as "
-        f"exactly as they are published, that is, mostly as the mean of at least {k} records.",
-        f"It promises nothing against an intruder who knows more than {n} values.",
-    )
-
-
-def _figures_of(release: Release, block: Block, n: int) -> tuple[str, ...]:
+def _figures_of(release: ProtectedRecords, block: Block, n: int) -> tuple[str, ...]:
     x, y = release.original.block(block.name), release.data.block(block.name)
     found = identification(y, n)
     return (
@@ -113,13 +100,13 @@ def _or_dash(figure: Callable[[], float]) -> str:
         return "–"
 
 
-def _pictures(release: Release, block: Block) -> list[figures.Figure]:
+def _pictures(release: ProtectedRecords, block: Block) -> list[figures.Figure]:
     x, y = release.original.block(block.name), release.data.block(block.name)
     return [
         figures.shares(
             divergence_histogram(x, y),
             title=f"How far values moved, {block.name}",
-            caption="Share of the values whose published value differs by so many percent.",
+            caption="Share of the values whose published value differs by that many percent.",
             axis="divergence of a value, %",
         ),
         figures.over_time(
@@ -148,24 +135,44 @@ def nlk_study_page(study: pl.DataFrame, data: Dataset, *, title: str = "", sourc
     >>> text.startswith("<!doctype html>"), "Saved after stage 1" in text
     (True, True)
     """
-    today = datetime.now(UTC)
     parts = [(str(name), _study_pictures(part)) for (name,), part in study.group_by("series", maintain_order=True)]
     shown = study.with_columns(parameters=pl.format("({},{})", "n", "l").fill_null("any"))
     return page(
         "nlk_study.html.j2",
         {
-            "public": False,
             "title": title or "(n,l,k)-anonymity: what it costs",
             "source": source,
             "n": data.n,
             "series": [(block.name, len(block)) for block in data.blocks],
             "parts": parts,
-            "rows": shown.to_dicts(),
+            "columns": [
+                *((name, "") for name in ("Series", "(n,l)")),
+                ("k", "number"),
+                ("Heuristic", "nowrap"),
+                *((name, "number") for name in FIGURES),
+                ("Verified", ""),
+            ],
+            "rows": [_row(row) for row in shown.iter_rows(named=True)],
             "undecided": shown.filter(pl.col("status") != "holds").height,
-            "version": tsveil.__version__,
-            "date": f"{today.day} {today:%B %Y}",
         },
     )
+
+
+#: heading -> column of the study's table, and its form
+FIGURES: dict[str, tuple[str, str]] = {
+    "NormDiv": ("NormDiv", "{:.2f} %"),
+    "Saved": ("reduction", "{:.1f} %"),
+    "Shift": ("std shift", "{:.2f} %"),
+    "Clusters at a time": ("clusters per point", "{:.1f}"),
+    "Singled out, random": ("identified by random values", ""),
+    "chosen": ("identified by chosen values", ""),
+}
+
+
+def _row(row: dict[str, Any]) -> list[str]:
+    """A row of the study's table as it is shown."""
+    figures_of = [form.format(row[name]) if form else percent(row[name]) for name, form in FIGURES.values()]
+    return [row["series"], row["parameters"], row["k"], row["heuristic"], *figures_of, row["status"]]
 
 
 def _study_pictures(study: pl.DataFrame) -> list[figures.Figure]:
@@ -178,47 +185,32 @@ def _study_pictures(study: pl.DataFrame) -> list[figures.Figure]:
     average = made.group_by("k", "name", maintain_order=True).agg(pl.col("reduction").mean())
     largest = of_best.filter(k=of_best["k"].max())
     histogram = largest.select(pl.mean("^divergence .*$")).row(0, named=True)
+    moved = {name.removeprefix("divergence ").removesuffix(" %"): share for name, share in histogram.items()}
+
+    def trend(rows: pl.DataFrame, column: str, by: str, title: str, caption: str, axis: str) -> figures.Figure:
+        return figures.trends(rows, x="k", y=column, by=by, title=title, caption=caption, axis=axis)
+
     return [
-        figures.trends(
-            of_best,
-            x="k",
-            y="NormDiv",
-            by="setting",
-            title=f"Normalised divergence, {best}",
-            caption="Loss against the values, for each (n,l); figures 7 and 8a of the paper.",
-            axis="NormDiv, %",
+        trend(
+            of_best, "NormDiv", "setting", f"Normalised divergence, {best}",
+            "Loss against the values, for each (n,l); figures 7 and 8a of the paper.", "NormDiv, %",
         ),
-        figures.trends(
-            of_best,
-            x="k",
-            y="std shift",
-            by="setting",
-            title=f"Shift of the standard deviation, {best}",
-            caption="For each (n,l); figures 8b and 9 of the paper.",
-            axis="shift, %",
+        trend(
+            of_best, "std shift", "setting", f"Shift of the standard deviation, {best}",
+            "For each (n,l); figures 8b and 9 of the paper.", "shift, %",
         ),
         figures.shares(
-            {name.removeprefix("divergence ").removesuffix(" %"): share for name, share in histogram.items()},
+            moved,
             title=f"How far values moved, {best}, k = {largest['k'][0]}",
             caption="Share of the values by how much they differ, mean over (n,l); figure 10 of the paper.",
             axis="divergence of a value, %",
         ),
-        figures.trends(
-            average,
-            x="k",
-            y="reduction",
-            by="name",
-            title="Saved after stage 1",
-            caption="Loss that the second stage saves, mean over (n,l), for each heuristic; figure 11 of the paper.",
-            axis="less loss, %",
+        trend(
+            average, "reduction", "name", "Saved after stage 1",
+            "Loss that the second stage saves, mean over (n,l), for each heuristic; figure 11 of the paper.", "less loss, %",
         ),
-        figures.trends(
-            of_best,
-            x="k",
-            y="identified by random values",
-            by="setting",
-            title=f"Singled out by n random values, {best}",
-            caption="The model does not stop re-identification; not in the paper.",
-            axis="series singled out, %",
+        trend(
+            of_best, "identified by random values", "setting", f"Singled out by n random values, {best}",
+            "The model does not stop re-identification; not in the paper.", "series singled out, %",
         ),
-    ]
+    ]  # fmt: skip

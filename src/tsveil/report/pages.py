@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import tsveil
+
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 
 def templates(package: str) -> Environment:
@@ -32,8 +36,28 @@ def _reports() -> Environment:
 
 
 def page(template: str, shown: Mapping[str, Any]) -> str:
-    """The text of the page that a template makes of what is to be shown."""
-    return _reports().get_template(template).render(shown)
+    """The text of the page that a template makes of what is to be shown, the version of tsveil and the date."""
+    today = datetime.now(UTC)
+    made = {"version": tsveil.__version__, "date": f"{today.day} {today:%B %Y}"}
+    return _reports().get_template(template).render({**made, **shown})
+
+
+def section(name: str, **shown: Any) -> Markup:
+    """A section of a report, to be put into its page."""
+    from markupsafe import Markup
+
+    return Markup(page(f"sections/{name}.html.j2", shown))
+
+
+def as_sentence(words: str) -> str:
+    """Words that stand alone.
+
+    Examples
+    --------
+    >>> as_sentence("nothing remains")
+    'Nothing remains.'
+    """
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def percent(value: float) -> str:

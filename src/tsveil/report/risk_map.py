@@ -22,18 +22,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+import polars as pl
+
+from tsveil.core.errors import OutputError
 from tsveil.data.write import write_bytes, write_text
-from tsveil.errors import OutputError
-from tsveil.measure import kp, microdata, series
+from tsveil.guarantee.base import PUBLISHABLE
+from tsveil.measure.base import Kind
+from tsveil.report.figures import vega_version
+from tsveil.report.meanings import figure_order, meaning, place
 from tsveil.report.pages import page, percent
-from tsveil.study.choice import PUBLISHABLE
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from tsveil.study.study import Study
 
 #: the size of the drawing and its margins: left, right, top, bottom
 WIDTH, HEIGHT = 760, 540
@@ -50,6 +52,32 @@ COLOURS = ("#1b64b0", "#c2571a", "#1c7046", "#8a3ffc", "#b3151f", "#0f7c8a", "#6
 RESOLUTION = 192
 
 
+class Study(Protocol):
+    """What is drawn: a `tsveil.Study`, as far as a page needs to know it."""
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each configuration."""
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What was swept, and how it was measured."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was asked for is there."""
+
+    @property
+    def definitions(self) -> tuple[str, str]:
+        """What risk and loss are, in words."""
+
+    def pareto(self) -> pl.DataFrame:
+        """The configurations on the front."""
+
+    def recommend(self, max_risk: float | None = None, max_loss: float | None = None) -> Any:
+        """The best configuration within limits."""
+
+
 @dataclass(frozen=True)
 class Mark:
     """How the points of a method look."""
@@ -63,14 +91,6 @@ def marks(study: Study) -> dict[str, Mark]:
     names = study.table.filter(study.table["problem"].is_null())["method"].unique(maintain_order=True).to_list()
     # Seven colours and four shapes have no common divisor: the first 28 marks differ.
     return {name: Mark(at % len(COLOURS), list(SHAPES)[at % len(SHAPES)]) for at, name in enumerate(names)}
-
-
-def meaning(figure: str, kind: str) -> tuple[str, str, str]:
-    """Title, unit and sentence of a figure."""
-    if figure in kp.MEANINGS:
-        return kp.MEANINGS[figure]
-    title, sentence = (series.MEANINGS if kind == "series" else microdata.MEANINGS).get(figure, (figure, ""))
-    return title, "%", sentence
 
 
 # -- in a page --------------------------------------------------------------------------------------------------------
@@ -135,12 +155,12 @@ def _stairs(front: list[tuple[float, float]]) -> str:
     return path
 
 
-def described(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def described(row: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     """A row of a study's table with what people read: words for its attack and promise, and its figures with their titles."""
     figures: dict[str, float] = json.loads(row["figures"])
-    order = [*series.MEANINGS, *microdata.MEANINGS, *kp.MEANINGS]
-    listed = sorted(figures, key=lambda name: (order.index(name) if name in order else len(order), name))
-    known = [(name, *meaning(name, kind)[:2], figures[name]) for name in listed if meaning(name, kind)[2]]
+    known = [
+        (name, *meaning(name, kind)[:2], figures[name]) for name in sorted(figures, key=place) if meaning(name, kind)[2]
+    ]
     found = dict(row) | {
         "settings": {name: value for name, value in json.loads(row["settings"]).items() if value is not None},
         "figures": [(name, title, f"{value:,.1f} {unit}".rstrip()) for name, title, unit, value in known],
@@ -174,7 +194,7 @@ def study_page(study: Study, *, title: str = "", max_risk: float | None = None, 
     rows = [described(row, kind) for row in study.table.to_dicts()]
     asked = None if max_risk is None and max_loss is None else study.recommend(max_risk, max_loss)
     names = {name for row in rows for name, _, _ in row["figures"]}
-    meanings = {name: meaning(name, kind) for name in (*series.MEANINGS, *microdata.MEANINGS, *kp.MEANINGS)}
+    meanings = {name: meaning(name, kind) for name in figure_order()}
     return page(
         "study.html.j2",
         {
@@ -218,21 +238,15 @@ def map_svg(study: Study) -> str:
     """The map as SVG for papers."""
     import vl_convert
 
-    return str(vl_convert.vegalite_to_svg(_chart(study).to_dict(), vl_version=_version()))
+    return str(vl_convert.vegalite_to_svg(_chart(study).to_dict(), vl_version=vega_version()))
 
 
 def map_png(study: Study) -> bytes:
     """The map as PNG for papers."""
     import vl_convert
 
-    found: bytes = vl_convert.vegalite_to_png(_chart(study).to_dict(), vl_version=_version(), ppi=RESOLUTION)
+    found: bytes = vl_convert.vegalite_to_png(_chart(study).to_dict(), vl_version=vega_version(), ppi=RESOLUTION)
     return found
-
-
-def _version() -> str:
-    import altair as alt
-
-    return "_".join(alt.SCHEMA_VERSION.split(".")[:2])
 
 
 def _chart(study: Study) -> alt.LayerChart | alt.FacetChart:

@@ -14,13 +14,13 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array
+from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.measure.real_anonymity import printed_anonymity, real_anonymity
 from tsveil.measure.sse import sse
 from tsveil.protect.mdav import MDAV
 from tsveil.protect.mic1d import Mic1D
-from tsveil.release import Release
+from tsveil.release.release import Release
 from tsveil.reproduce.experiment import Experiment, Rows, keyed
 from tsveil.reproduce.microdata import EIA_NINE, WATER_NINE, generic_figures, multivariate, reference, scored
 from tsveil.reproduce.printed import Row, example_table

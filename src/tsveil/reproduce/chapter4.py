@@ -5,21 +5,21 @@ Rank swapping is random: its figures are means over seeds, here as there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import polars as pl
 
-from tsveil.attack.alignment import alignment_prefixes
-from tsveil.attack.distance import distance_prefixes
+from tsveil.attack.alignment import alignment
+from tsveil.attack.distance import distance
 from tsveil.attack.interval import interval
-from tsveil.attack.links import Links
-from tsveil.attack.probabilistic import probabilistic_prefixes
-from tsveil.attack.projected import projected_prefixes
-from tsveil.attack.rank_swap import rank_swap_prefixes
+from tsveil.attack.probabilistic import probabilistic
+from tsveil.attack.projected import WAYS
+from tsveil.attack.projected import projected as by_projections
+from tsveil.attack.rank_swap import rank_swap
 from tsveil.data.dataset import Dataset
-from tsveil.measure.microdata import microdata_loss
+from tsveil.measure.score import combined, counted, score_of
 from tsveil.measure.sse import sse
 from tsveil.protect.base import Method
 from tsveil.protect.mdav import MDAV
@@ -27,10 +27,10 @@ from tsveil.protect.rank_swap import RankSwap
 from tsveil.protect.rank_swap_buckets import RankSwapBuckets
 from tsveil.protect.rank_swap_distribution import RankSwapDistribution
 from tsveil.protect.univariate import OptimalUnivariate
-from tsveil.release import Release
+from tsveil.release.release import Release
 from tsveil.reproduce.chapter3 import blockwise, blockwise_figures
 from tsveil.reproduce.experiment import Experiment, Rows, keyed
-from tsveil.reproduce.microdata import mean_rate, reference
+from tsveil.reproduce.microdata import loss, mean_rate, reference, rounds
 from tsveil.reproduce.printed import Row, example_table
 from tsveil.reproduce.source import Source, attributes
 
@@ -51,16 +51,16 @@ def example_links(source: Source) -> Rows:
         for name in ("original", "swapped")
     )
     found = {
-        "RS-RL": rank_swap_prefixes(original, protected, window=2, ties="first"),
-        "DB-RL": distance_prefixes(original, protected, metric="l1", ties="first"),
-        "P-RL": probabilistic_prefixes(original, protected, ties="first"),
+        "RS-RL": rounds(rank_swap, original, protected, window=2, ties="first"),
+        "DB-RL": rounds(distance, original, protected, metric="l1", ties="first"),
+        "P-RL": rounds(probabilistic, original, protected, ties="first"),
     }
     return {
         (attack,): {
-            **{str(known): links.correct for known, links in enumerate(rounds, 1)},
-            "average": mean_rate(rounds),
+            **{str(known): links.correct for known, links in enumerate(each, 1)},
+            "average": mean_rate(each),
         }
-        for attack, rounds in found.items()
+        for attack, each in found.items()
     }
 
 
@@ -97,23 +97,23 @@ def swapping(table: str, source: Source) -> Rows:
 def _swapping(table: str, source: Source, row: Row) -> dict[str, float]:
     name, p = row[0], float(row[1])
     data = whole(source, name)
-    known = data.columns[: HALF[name]]
+    counts = range(1, HALF[name] + 1)
     each = []
     for seed in SEEDS:
         release = swapped(source, table, name, p, seed)
-        by_rank = rank_swap_prefixes(data, release, known=known, **SWAPPING[table][1](data, p))  # type: ignore[arg-type]
+        by_rank = rounds(rank_swap, data, release, counts, **SWAPPING[table][1](data, p))
         figures = {
-            "IL": microdata_loss(data.values, release.data.values).il,
+            "IL": loss(data, release),
             "RSLD": mean_rate(by_rank),
-            "DLD": mean_rate(distance_prefixes(data, release, known=known)),
-            "PLD": mean_rate(probabilistic_prefixes(data, release, known=known)),
+            "DLD": mean_rate(rounds(distance, data, release, counts)),
+            "PLD": mean_rate(rounds(probabilistic, data, release, counts)),
             "ID": interval(data, release).rate,
         }
         each.append(figures)
     means = {figure: float(np.mean([one[figure] for one in each])) for figure in each[0]}
     # What the scores of the tables were computed by, not what is printed.
     risk = means["RSLD"] / 3 + means["DLD"] / 6 + means["PLD"] / 6 + means["ID"] / 3
-    return {**means, "Score": (means["IL"] + risk) / 2}
+    return {**means, "Score": score_of(means["IL"], risk)}
 
 
 def curves(source: Source) -> Rows:
@@ -126,7 +126,7 @@ def curves(source: Source) -> Rows:
         release = swapped(source, table, name, float(p), 0)
         counts = {"half": [HALF[name]], "all": [len(data.columns)], "best": None}[known]
         more = SWAPPING[table][1](data, float(p))
-        found = rank_swap_prefixes(data, release, counts=counts, **more)  # type: ignore[arg-type]
+        found = rounds(rank_swap, data, release, counts, **more)
         rows[row] = {"links": max(links.rate for links in found)}
     return rows
 
@@ -141,17 +141,11 @@ def unions(source: Source) -> Rows:
         found: dict[str, list[float]] = {"DB-RL": [], "half": [], "whole": []}
         for seed in SEEDS:
             release = swapped(source, "004-4.4", name, p, seed)
-            last = [len(known)]
-            found["DB-RL"].append(_right(distance_prefixes(data, release, known=known, counts=last)))
+            found["DB-RL"].append(distance(data, release, known=known).correct)
             for width, share in (("half", p / 2), ("whole", p)):
-                links = rank_swap_prefixes(data, release, known=known, counts=last, p=share, rule="union")
-                found[width].append(_right(links))
+                found[width].append(rank_swap(data, release, known=known, p=share, rule="union").correct)
         rows[row] = {attack: float(np.mean(counts)) for attack, counts in found.items()}
     return rows
-
-
-def _right(rounds: Sequence[Links]) -> float:
-    return rounds[-1].correct
 
 
 # -- univariate microaggregation --------------------------------------------------------------------------------------
@@ -179,12 +173,12 @@ def aligned(source: Source) -> Rows:
         release = OptimalUnivariate(k=50).protect(data, seed=1)
         counts = [2, 5]
         found = {
-            "A-RL": alignment_prefixes(data, release, counts=counts, direction="released"),
-            "P-RL": probabilistic_prefixes(data, release, counts=counts, ties="first"),
-            "DB-RL": distance_prefixes(data, release, counts=counts, scaling="own", ties="first"),
+            "A-RL": rounds(alignment, data, release, counts, direction="released"),
+            "P-RL": rounds(probabilistic, data, release, counts, ties="first"),
+            "DB-RL": rounds(distance, data, release, counts, scaling="own", ties="first"),
         }
-        for attack, rounds in found.items():
-            rows[name, attack] = {str(c): links.correct for c, links in zip(counts, rounds, strict=True)}
+        for attack, each in found.items():
+            rows[name, attack] = {str(c): links.correct for c, links in zip(counts, each, strict=True)}
     return rows
 
 
@@ -203,15 +197,19 @@ def projected(table: str, name: str, source: Source) -> Rows:
         key = (name, row[0], int(row[1]), int(row[2]))
         data, release = blockwise(source, *key)
         figures = blockwise_figures(source, *key)
-        links = mean_rate(projected_prefixes(data, release, counts=range(2, len(data.blocks) + 1), ties="first"))
+        ends = np.cumsum([len(block) for block in data.blocks]).tolist()[1:]
+        # One projection for all rounds: the intruder tries both, and takes the better.
+        links = max(
+            mean_rate(rounds(by_projections, data, release, ends, projection=how, ties="first")) for how in WAYS
+        )
         linkages = [figures["DLD"], figures["PLD"], links]
-        counted = {"004-4.10": linkages, "004-4.11": linkages[1:]}[table]
+        some = {"004-4.10": linkages, "004-4.11": linkages[1:]}[table]
         rows[row] = {
             **figures,
             "ProjLD": links,
             "ScoreOld": figures["Score"],
-            "ScoreNew": (figures["IL"] + (float(np.mean(counted)) + figures["ID"]) / 2) / 2,
-            "ScoreMax": (figures["IL"] + (max(linkages) + figures["ID"]) / 2) / 2,
+            "ScoreNew": combined(figures["IL"], counted(some, "mean"), figures["ID"])["score"],
+            "ScoreMax": combined(figures["IL"], counted(linkages, "max"), figures["ID"])["score"],
         }
     return rows
 

@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from tsveil._types import Array
 from tsveil.attack.fuzzy import Aggregation, Family, Linkage, Normalise, fuzzy, representatives
 from tsveil.attack.links import chance_of_links
+from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.reproduce.experiment import Experiment, Rows, keyed
 from tsveil.reproduce.printed import Row, example_table, printed_tables

@@ -6,21 +6,24 @@ equals. Interval disclosure goes by ranks. Its information loss is the mean of f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tsveil.attack.distance import distance_prefixes
+from tsveil.attack.distance import distance
 from tsveil.attack.interval import interval
 from tsveil.attack.links import Links
-from tsveil.attack.probabilistic import probabilistic_prefixes
+from tsveil.attack.probabilistic import probabilistic
 from tsveil.data.dataset import Dataset
-from tsveil.measure.microdata import microdata_loss
+from tsveil.measure.attribute_loss import AttributeLoss
+from tsveil.measure.passes import of_arrays
+from tsveil.measure.score import combined, counted
 from tsveil.protect.base import Method
 from tsveil.protect.mdav import MDAV
 from tsveil.protect.projected import Projected
-from tsveil.release import Release
+from tsveil.release.release import Release
 from tsveil.reproduce.source import Source
 
 #: the attributes in the order of the reference files, which is that of the tables
@@ -60,21 +63,34 @@ def multivariate(name: str, k: int) -> Method:
     return Projected(k=k, projection=name.lower(), grouping="fixed")  # type: ignore[arg-type]
 
 
-def mean_rate(rounds: Sequence[Links]) -> float:
+def loss(data: Dataset, release: Release) -> float:
+    """IL of protected attributes."""
+    return of_arrays(AttributeLoss(), data.values, release.data.values, times=False)[0].figures["IL"]
+
+
+def rounds(
+    attack: Callable[..., Links], data: Dataset, release: Release | Dataset, counts: Sequence[int] | None = None, **more: Any
+) -> list[Links]:  # fmt: skip
+    """The attack of an intruder who knows the first 1, 2, ..., all columns, or these numbers of them."""
+    every = range(1, len(data.columns) + 1) if counts is None else counts
+    return [attack(data, release, known=data.columns[:count], **more) for count in every]
+
+
+def mean_rate(found: Sequence[Links]) -> float:
     """The mean of the shares of right links, in percent."""
-    return float(np.mean([links.rate for links in rounds]))
+    return float(np.mean([links.rate for links in found]))
 
 
 def generic_figures(data: Dataset, release: Release, counts: Sequence[int]) -> dict[str, float]:
     """IL, DLD, PLD and ID; the intruder knows so many attributes."""
     few = [count for count in counts if count <= PROBABILISTIC]
     figures = {
-        "IL": microdata_loss(data.values, release.data.values).il,
-        "DLD": mean_rate(distance_prefixes(data, release, counts=counts, scaling="own", ties="first")),
+        "IL": loss(data, release),
+        "DLD": mean_rate(rounds(distance, data, release, counts, scaling="own", ties="first")),
         "ID": interval(data, release).rate,
     }
     if few:
-        figures["PLD"] = mean_rate(probabilistic_prefixes(data, release, counts=few, ties="first"))
+        figures["PLD"] = mean_rate(rounds(probabilistic, data, release, few, ties="first"))
     return figures
 
 
@@ -86,5 +102,5 @@ def scored(figures: Mapping[str, float]) -> dict[str, float]:
     >>> scored({"IL": 10.0, "DLD": 8.0, "PLD": 4.0, "ID": 50.0})["Score"]
     19.0
     """
-    risk = (figures["DLD"] + figures["PLD"]) / 4 + figures["ID"] / 2
-    return {**figures, "DR": risk, "Score": (figures["IL"] + risk) / 2}
+    found = combined(figures["IL"], counted([figures["DLD"], figures["PLD"]], "mean"), figures["ID"])
+    return {**figures, "DR": found["DR"], "Score": found["score"]}

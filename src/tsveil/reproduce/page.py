@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from tsveil import __version__
+from tsveil.report.pages import templates
 from tsveil.reproduce.printed import PAPERS, paper_titles
 from tsveil.reproduce.run import EXPERIMENTS, Result, total
 from tsveil.reproduce.source import FILES, Source
@@ -123,27 +124,23 @@ def _cells(count: int) -> str:
 
 def html(results: Sequence[Result], command: str) -> str:
     """A page with every cell, complete in itself."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    pages = Environment(
-        loader=PackageLoader("tsveil.reproduce"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     style = (files("tsveil.report") / "templates" / "style.css").read_text(encoding="utf-8")
-    return pages.get_template("page.html.j2").render(
-        style=Markup(style),
-        version=__version__,
-        command=command,
-        papers={paper: title for paper, title in paper_titles().items() if _from(results, paper)},
-        verdicts=MEANINGS,
-        choices=CHOSEN,
-        signs=SIGNS,
-        summary=summary_rows(results),
-        tables=[_grid(result) for result in results],
+    return (
+        templates("tsveil.reproduce")
+        .get_template("page.html.j2")
+        .render(
+            style=Markup(style),
+            version=__version__,
+            command=command,
+            papers={paper: title for paper, title in paper_titles().items() if _from(results, paper)},
+            verdicts=MEANINGS,
+            choices=CHOSEN,
+            signs=SIGNS,
+            summary=summary_rows(results),
+            tables=[_grid(result) for result in results],
+        )
     )
 
 

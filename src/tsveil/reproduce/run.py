@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tsveil import progress
-from tsveil.errors import InputError
+from tsveil.core import progress
+from tsveil.core.errors import InputError
 from tsveil.reproduce import chapter2, chapter3, chapter4, chapter5, pattern, series
 from tsveil.reproduce.experiment import Experiment
 from tsveil.reproduce.printed import printed_tables
@@ -72,7 +72,7 @@ def chosen(names: Iterable[str]) -> list[Experiment]:
     ['004-2.SSE', '004-2.6', '000-3']
     >>> chosen(["004-9"])
     Traceback (most recent call last):
-    tsveil.errors.InputError: there is no experiment 004-9
+    tsveil.core.errors.InputError: there is no experiment 004-9
       options: a paper (000, 001, 003, 004), a chapter (004-4) or a name of `tsveil reproduce --list`
     """
     found: dict[str, Experiment] = {}

@@ -15,14 +15,14 @@ import polars as pl
 
 from tsveil.data.dataset import Dataset
 from tsveil.data.examples import example
+from tsveil.data.resample import split
 from tsveil.measure.evaluate import evaluate
-from tsveil.measure.scorecard import all_figures
+from tsveil.measure.score import combined, counted
 from tsveil.protect.mdav import MDAV
 from tsveil.reproduce.experiment import Experiment, Rows, keyed
 from tsveil.reproduce.printed import printed_tables
 from tsveil.reproduce.source import Source
 from tsveil.transform.normalise import How, normalised
-from tsveil.transform.resample import split
 
 #: the time points of the paper's series of prices
 DAYS = 220
@@ -83,7 +83,7 @@ def _score(source: Source, read: str, data: Dataset, row: tuple[str, ...], dr1: 
     def measured() -> dict[str, float]:
         # The football data are several series from the start, the others are cut into several.
         cut = data if read == "football" or parts == "1" else split(data, int(parts))
-        method = MDAV(k=int(k), distance=DISTANCES[distance], variant="paper")  # type: ignore[arg-type]
+        method = MDAV(k=int(k), distance=DISTANCES[distance], variant="paper")
         released = method.protect(cut, seed=1).data
         # Short series have too few points for some of the five forecasts.
         card = evaluate(cut, released, ties="first", variant="paper", models="fitting")
@@ -91,8 +91,8 @@ def _score(source: Source, read: str, data: Dataset, row: tuple[str, ...], dr1: 
 
     figures = dict(source.once(("series", read, row), measured))
     if dr1 == "mean":
-        linked = (figures["EULD"] + figures["STSLD"]) / 2
-        figures |= all_figures({"IL": figures["IL"]}, {}, linked, figures["ID"])
+        linked = counted([figures["EULD"], figures["STSLD"]], "mean")
+        figures |= combined(figures["IL"], linked, figures["ID"])
     return {**figures, "Score": figures["score"]}
 
 
@@ -100,7 +100,7 @@ def clusters(table: str, distance: str, source: Source) -> Rows:
     """How many firms of each printed cluster lie together in one of ours."""
     data = example("ibex")
     names = [_word(name) for name in data.ids]
-    release = MDAV(k=6, distance=distance, variant="paper").protect(data, seed=1)  # type: ignore[arg-type]
+    release = MDAV(k=6, distance=distance, variant="paper").protect(data, seed=1)
     groups = release.groups["price"]
     found = [{names[i] for i in np.flatnonzero(groups == g)} for g in np.unique(groups)]
     rows = {}

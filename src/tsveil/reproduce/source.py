@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from tsveil.core.errors import InputError, some
 from tsveil.data.dataset import Dataset
-from tsveil.errors import InputError, some
 
 T = TypeVar("T")
 

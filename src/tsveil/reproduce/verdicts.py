@@ -26,7 +26,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil.core.types import Array
 from tsveil.reproduce.printed import Figure, Row, Table
 
 Verdict = Literal["equal", "near", "trend only", "differs", "not reproducible", "data not available"]

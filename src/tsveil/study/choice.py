@@ -14,11 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from tsveil.errors import ParameterError
-from tsveil.guarantee.base import Status
-
-#: verdicts with which a release may be written
-PUBLISHABLE = (Status.HOLDS.value, Status.NONE_CLAIMED.value)
+from tsveil.core.errors import ParameterError
+from tsveil.guarantee.base import PUBLISHABLE, Status
 
 
 def publishable(table: pl.DataFrame) -> pl.DataFrame:

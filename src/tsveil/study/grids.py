@@ -17,10 +17,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tsveil.core.errors import ParameterError, Problems
+from tsveil.core.registry import METHODS
 from tsveil.data.dataset import Dataset
-from tsveil.errors import ParameterError, Problems
 from tsveil.protect.base import Method
-from tsveil.registry import ALL_METHODS, method
 
 #: parameter -> values, for all combinations; or several of these
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
@@ -37,7 +37,7 @@ class Configuration:
     @property
     def label(self) -> str:
         """The method with the parameters that tell it from others."""
-        shown = ALL_METHODS[self.method].worth_showing(self.settings)
+        shown = METHODS[self.method].worth_showing(self.settings)
         words = (f"{name}={_plain(self.settings[name])}" for name in shown)
         return f"{self.method} {', '.join(words)}".rstrip()
 
@@ -49,10 +49,10 @@ class Configuration:
     @property
     def order(self) -> tuple[Any, ...]:
         """By method in the order of the registry, then by parameters, numbers by their size."""
-        names = list(ALL_METHODS)
+        names = list(METHODS)
         # A study may hold a method of a package that is no longer installed: it comes last.
         place = names.index(self.method) if self.method in names else len(names)
-        order = [p.name for p in ALL_METHODS[self.method].parameters()] if self.method in names else []
+        order = [p.name for p in METHODS[self.method].parameters()] if self.method in names else []
         values = [self.settings[name] for name in dict.fromkeys([*order, *self.settings]) if name in self.settings]
         return (
             place,
@@ -64,7 +64,8 @@ class Configuration:
 
     def made(self) -> Method:
         """The method, ready to protect."""
-        return method(self.method, self.settings)
+        made: Method = METHODS.make(self.method, self.settings)
+        return made
 
 
 def _plain(value: Any) -> str:
@@ -82,10 +83,10 @@ def default_grid(name: str, data: Dataset) -> list[dict[str, list[Any]]]:
     ([{'k': [3]}], [{}])
     """
     kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
-    if not kinds <= ALL_METHODS[name].takes:
+    if not kinds <= METHODS[name].takes:
         return [{}]
     fitting = []
-    for grid in ALL_METHODS[name].grid(data):
+    for grid in METHODS[name].grid(data):
         # Groups of all records are no choice, and series cannot be known at more points than they have.
         most = {"k": data.n - 1, "buckets": data.n, "l": min(map(len, data.blocks))}
         kept = {p: [v for v in values if p not in most or v <= most[p]] for p, values in grid.items()}
@@ -101,7 +102,7 @@ def configurations(name: str, grid: Grid, problems: Problems | None = None) -> l
     configuration that fails when it is tried.
     """
     own = Problems("the grid cannot be used", ParameterError) if problems is None else problems
-    parameters = {p.name: p for p in ALL_METHODS[name].parameters()}
+    parameters = {p.name: p for p in METHODS[name].parameters()}
     found: dict[str, Configuration] = {}
     for one in [grid] if isinstance(grid, Mapping) else grid:
         choices = {p: _listed(values) for p, values in one.items()}
@@ -145,27 +146,27 @@ def chosen(
     ['mdav k=3', 'mdav k=3, refine=swap', 'mdav k=3, distance=sts', 'noise sd=0.5']
     >>> chosen(data, ["mdva"], {"mdav": {"k": [1]}})
     Traceback (most recent call last):
-    tsveil.errors.ParameterError: the sweep cannot be run: 2 problems
+    tsveil.core.errors.ParameterError: the sweep cannot be run: 2 problems
       1. there is no method 'mdva'
       2. the grid names 'mdav', which is not among the methods to try
       methods available: mdav, ...
     """
     grid = grid or {}
     problems = Problems("the sweep cannot be run", ParameterError)
-    names = list(ALL_METHODS) if methods == "all" else [methods] if isinstance(methods, str) else list(methods)
+    names = list(METHODS) if methods == "all" else [methods] if isinstance(methods, str) else list(methods)
     if not names:
         problems.add("there is no method to try")
     for name in names:
-        if name not in ALL_METHODS:
+        if name not in METHODS:
             problems.add(f"there is no method {name!r}")
     for name in grid:
         if name not in names:
             problems.add(f"the grid names {name!r}, which is not among the methods to try")
     if problems:
-        problems.hint(f"methods available: {', '.join(ALL_METHODS)}")
+        problems.hint(f"methods available: {', '.join(METHODS)}")
     found: list[Configuration] = []
     for name in dict.fromkeys(names):
-        if name in ALL_METHODS:
+        if name in METHODS:
             found += configurations(name, grid[name] if name in grid else default_grid(name, data), problems)
     problems.raise_if_any()
     return sorted(found, key=lambda one: one.order)

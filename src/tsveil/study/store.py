@@ -22,8 +22,8 @@ from typing import IO, Any
 
 import polars as pl
 
+from tsveil.core.errors import InputError, OutputError
 from tsveil.data.write import write_bytes, write_text
-from tsveil.errors import InputError, OutputError
 
 #: the columns of a study's table that a sweep fills
 SCHEMA: dict[str, Any] = {

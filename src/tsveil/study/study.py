@@ -10,12 +10,12 @@ from typing import Any
 
 import polars as pl
 
-from tsveil.errors import InputError
-from tsveil.randomness import derived_seed
+from tsveil.assess.summary import LOSS, RISK
+from tsveil.core.errors import InputError
+from tsveil.core.randomness import derived_seed
 from tsveil.study import store
 from tsveil.study.choice import Recommendation, recommended, with_front
 from tsveil.study.grids import Configuration
-from tsveil.study.measures import LOSS, RISK
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,15 +17,16 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
-from tsveil import __version__, progress
+from tsveil import __version__
+from tsveil.assess.summary import kind_of, measured
+from tsveil.core import progress
+from tsveil.core.errors import OutputError, ParameterError, TsveilError
+from tsveil.core.randomness import fresh_seed
 from tsveil.data.dataset import Dataset
 from tsveil.engine.local import cores, on_one_core
-from tsveil.errors import OutputError, ParameterError, TsveilError
 from tsveil.measure.evaluate import evaluate as measure
-from tsveil.randomness import fresh_seed
 from tsveil.study import store
 from tsveil.study.grids import Configuration, Grid, chosen
-from tsveil.study.measures import kind_of, measured
 from tsveil.study.study import Study
 
 #: called with the number of finished configurations, of all, the last one's label, and the seconds left (None: not known yet)

@@ -46,8 +46,8 @@ from itertools import combinations
 
 import numpy as np
 
-from tsveil._types import Array, ArrayLike, Indices
-from tsveil.errors import InputError, ParameterError, Problems, some
+from tsveil.core.errors import InputError, ParameterError, Problems, some
+from tsveil.core.types import Array, ArrayLike, Indices
 
 #: a non-decreasing function of 0..1
 Quantifier = Callable[[Array], Array]
@@ -123,7 +123,7 @@ class SymmetricMeasure:
     array([0.  , 0.25, 1.  ])
     >>> SymmetricMeasure.of(sigmoid(0.5), 2)
     Traceback (most recent call last):
-    tsveil.errors.InputError: the symmetric measure cannot be used: 2 problems
+    tsveil.core.errors.InputError: the symmetric measure cannot be used: 2 problems
       1. no attribute must weigh 0. Got 0.00669285.
       2. all attributes must weigh 1. Got 0.993307.
     """
@@ -177,7 +177,7 @@ class ExplicitMeasure:
     array([0.22, 0.34])
     >>> ExplicitMeasure.from_sets({(): 0, (0,): 0.3, (1,): 1.6, (0, 1): 1})
     Traceback (most recent call last):
-    tsveil.errors.InputError: the fuzzy measure cannot be used: the attributes (0, 1) must not weigh less than (1,). Got 1 and 1.6.
+    tsveil.core.errors.InputError: the fuzzy measure cannot be used: the attributes (0, 1) must not weigh less than (1,). Got 1 and 1.6.
     """
 
     values: Array

@@ -31,8 +31,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tsveil._types import Array, Indices
-from tsveil.errors import ParameterError
+from tsveil.core.errors import ParameterError
+from tsveil.core.types import Array, Indices
 
 How = Literal["global", "per-record", "component", "ranging", "none"]
 Scaling = Literal["original", "own"]

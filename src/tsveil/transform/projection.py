@@ -32,8 +32,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from tsveil._types import Array
-from tsveil.errors import ParameterError
+from tsveil.core.errors import ParameterError
+from tsveil.core.types import Array
 from tsveil.transform.aggregation import Quantifier, choquet, exponent, owa, sugeno, twofold
 from tsveil.transform.normalise import normalise
 

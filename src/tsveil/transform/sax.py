@@ -36,8 +36,8 @@ from typing import Literal
 
 import numpy as np
 
-from tsveil._types import AnyArray, Array, Indices
-from tsveil.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import AnyArray, Array, Indices
 
 Levels = Literal["nested", "paper"]
 

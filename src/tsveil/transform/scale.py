@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsveil._types import Array
+from tsveil.core.types import Array
 
 Exponents = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 

@@ -15,9 +15,9 @@ from typing import Literal
 
 import numpy as np
 
-from tsveil._types import Array, ArrayLike
+from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.types import Array, ArrayLike
 from tsveil.engine.local import map_chunks
-from tsveil.errors import InputError, ParameterError
 
 Divisor = Literal["T", "T-j"]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from tsveil.errors import InputError, Problems
+from tsveil.core.errors import InputError, Problems
 from tsveil.web.studies import Limits
 
 Form = Mapping[str, Sequence[str]]

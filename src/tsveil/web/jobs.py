@@ -25,7 +25,7 @@ State = Literal["waiting", "running", "done", "failed", "stopped"]
 
 #: seconds that a process gets to end by itself
 GRACE = 3.0
-CRASHED = "Something went wrong inside tsveil. What happened is told in the terminal where it was started."
+CRASHED = "Something went wrong inside tsveil. See the terminal for details."
 
 
 @dataclass

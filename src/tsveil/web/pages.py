@@ -29,7 +29,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from tsveil import __version__
-from tsveil.errors import TsveilError
+from tsveil.core.errors import TsveilError
 from tsveil.report.pages import percent, templates
 from tsveil.web import forms, uploads
 from tsveil.web.gate import csrf_is_right
@@ -206,9 +206,7 @@ class App:
 
     def _failed(self, request: Request, error: Exception) -> Response:
         # What happened is printed in the terminal; a visitor learns nothing of the inside.
-        return self.message(
-            500, "Something went wrong", "What happened is told in the terminal where tsveil was started.", "/"
-        )
+        return self.message(500, "Something went wrong", "See the terminal for details.", "/")
 
     def posted(
         self, handler: Callable[[Request, forms.Form], Awaitable[Response]]

@@ -15,7 +15,7 @@ from types import FrameType
 
 import uvicorn
 
-from tsveil.errors import InputError, OutputError
+from tsveil.core.errors import InputError, OutputError
 from tsveil.web.gate import Gate
 from tsveil.web.pages import App
 from tsveil.web.studies import Studies

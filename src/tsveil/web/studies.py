@@ -25,10 +25,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from tsveil.data._disk import claimed, remove, remove_abandoned, unlock
+from tsveil.core.errors import OutputError
+from tsveil.core.randomness import fresh_seed
+from tsveil.data.disk import claimed, remove, remove_abandoned, unlock
 from tsveil.data.write import write_text
-from tsveil.errors import OutputError
-from tsveil.randomness import fresh_seed
 
 Source = Literal["upload", "demo", "file"]
 #: how the folders of uploads begin

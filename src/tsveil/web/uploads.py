@@ -14,7 +14,7 @@ from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
-from tsveil.errors import InputError
+from tsveil.core.errors import InputError
 from tsveil.web.gate import csrf_is_right
 
 #: bytes of a file that is uploaded; a larger one can be given when the server is started

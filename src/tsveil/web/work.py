@@ -16,29 +16,30 @@ import threading
 import traceback
 import zipfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
-from tsveil import progress
-from tsveil._types import Indices
+from tsveil.core import progress
+from tsveil.core.errors import InputError, TsveilError
+from tsveil.core.params import Parameter
+from tsveil.core.registry import METHODS, recommended
+from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.read import Look, looked_at
 from tsveil.data.write import write_text
-from tsveil.errors import InputError, TsveilError
-from tsveil.guarantee.base import NoGuarantee
 from tsveil.measure.uniqueness import singled_out
-from tsveil.params import Parameter
-from tsveil.plan import Input, Outcome, Output, Plan, demo_plan, run
+from tsveil.plan.plan import Input, Output, Plan
+from tsveil.plan.run import demo_plan, run
+from tsveil.plan.sweep import StudyFolder, SweepPlan, Tried
 from tsveil.protect.base import linking_warnings
 from tsveil.protect.work import survey_of
-from tsveil.registry import ALL_METHODS, recommended
-from tsveil.report.context import Context
+from tsveil.release.publish import Outcome
 from tsveil.study.grids import default_grid
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
-from tsveil.sweep_plan import StudyFolder, SweepPlan, Tried
 
 #: rows, and columns from the left and from the right, of the preview
 ROWS, LEFT, RIGHT = 6, 7, 2
@@ -150,13 +151,13 @@ def _ready(data: Dataset) -> dict[str, Any]:
             }
             for block in data.blocks
         ],
-        "methods": [_method(name, data) for name in ALL_METHODS],
+        "methods": [_method(name, data) for name in METHODS],
     }
 
 
 def _method(name: str, data: Dataset) -> dict[str, Any]:
     """A method as the page offers it: two sentences, whether it fits, and the values worth trying."""
-    kind = ALL_METHODS[name]
+    kind = METHODS[name]
     method = kind()
     found: dict[str, Any] = {"name": name, "summary": kind.summary, "reference": kind.reference, "problem": ""}
     found["example"] = str(method)
@@ -169,7 +170,7 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
             raise InputError(f"it protects {' and '.join(sorted(kind.takes))}, not {' and '.join(sorted(kinds))}")
         method.check_all(survey_of(data))
         promise = method.guarantee(data)
-        found["promises"] = not isinstance(promise, NoGuarantee)
+        found["promises"] = promise.claims
         found["guarantee"] = promise.words
     except InputError as error:
         found |= {"problem": error.problems[0], "promises": False, "guarantee": ""}
@@ -276,7 +277,6 @@ def _released(task: dict[str, Any], place: Path, study: Study, key: str) -> None
         output=Output(folder="release", title=task["title"], formulas="neutralise"),
         # The seed with which the sweep measured it: the release has the figures that were looked at.
         seed=study.seed_of(key),
-        context=Context(accepted_risk=task["limits"]["max_risk"]),
     )
     outcome = run(plan, base=partial, source=Path(task["data"]))
     with progress.step("Drawing curves"):
@@ -294,6 +294,8 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "risk": row["risk"],
         "loss": row["loss"],
         "verdict": str(outcome.verdict.status),
+        "judged": outcome.assessment.verdict.value if outcome.assessment else "",
+        "headline": outcome.assessment.headline if outcome.assessment else "",
         "guarantee": release.guarantee.words,
         "limits": release.guarantee.limits,
         "short": release.guarantee.short,
@@ -306,27 +308,16 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
 
 def _curves(outcome: Outcome) -> list[dict[str, str]]:
     """A few records before and after, as the private report draws them."""
-    release = outcome.release.in_published_order()
-    if release.envelopes:
-        from tsveil.report.intervals import pictures
+    from tsveil.report.curves import pictures
 
-        found = [(title, figure) for title, drawn in pictures(release, public=False) for figure in drawn]
-        return [{"title": f"{title}: {f.title}", "caption": f.caption, "svg": f.svg} for title, f in found]
-    from tsveil.report.figures import curves
-
-    return [
-        {"title": figure.title if len(release.data.series) == 1 else f"{block.name}: {figure.title}"}
-        | {"caption": figure.caption, "svg": figure.svg}
-        for block, drawn in curves(release, public=False)
-        for figure in drawn
-    ]
+    return [asdict(figure) for figure in pictures(outcome.release.in_published_order(), public=False)]
 
 
 def _remarks(task: dict[str, Any]) -> dict[str, str]:
     beside = "" if task["source"] == "file" else f"\nPut this file beside {task['path']}."
     return {
         "seed": f"Repeats a release made in the web app: tsveil run PLAN{beside}\n"
-        "The seed is a secret: who has it can undo the order of rows and random methods. Keep this file in the house.",
+        "The seed is a secret: whoever has it can undo the order of rows and random methods. Keep this file private.",
         "output.formulas": "Texts that a spreadsheet would run as formulas get an apostrophe in front.",
     }
 

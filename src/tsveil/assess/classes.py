@@ -1,0 +1,80 @@
+"""Classes of equal published rows, and how much of each belongs to one person.
+
+The **share** of person p in class c is (records of p in c) / (records of c): what a guess at a record of c finds. With one record a person the mean share is
+D/n, D the number of classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tsveil.core.types import Array, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """What is known of the classes of a release over some of its columns.
+
+    Examples
+    --------
+    >>> found = Classes.of(np.array([0, 0, 0, 1]))
+    >>> found.classes, found.unique, found.rate, found.scores.tolist()
+    (2, 1, 0.5, [0.3333333333333333, 0.3333333333333333, 0.3333333333333333, 1.0])
+    >>> found = Classes.of(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
+    >>> found.fewest, found.largest, round(found.rate, 3)
+    (1, 1.0, 0.667)
+    """
+
+    records: int
+    persons: int
+    #: the number of classes
+    classes: int
+    #: records whose class belongs to one person
+    unique: int
+    #: the fewest persons of a class, and the largest share of one person in a class
+    fewest: int
+    largest: float
+    #: the score of each person: the mean share over that person's records
+    scores: Array
+
+    @classmethod
+    def of(cls, of_row: Indices, persons: Indices | None = None) -> Classes:
+        """From the class of each published record, numbered from 0, and its person; each record its own person unless given."""
+        n = len(of_row)
+        sizes = np.bincount(of_row)
+        sizes = sizes[sizes > 0]
+        if not n:
+            return cls(0, 0, 0, 0, 0, 0.0, np.empty(0))
+        if persons is None:
+            own = 1.0 / np.bincount(of_row)[of_row]
+            least = int(sizes.min())
+            return cls(n, n, len(sizes), int((sizes == 1).sum()), least, 1.0 / least, own)
+        who = np.unique(persons, return_inverse=True)[1].astype(np.int64)
+        many = int(who.max()) + 1
+        pairs, of_pair, together = np.unique(of_row * many + who, return_inverse=True, return_counts=True)
+        share = together / np.bincount(of_row)[pairs // many]
+        different = np.bincount(pairs // many)
+        scores = np.bincount(who, weights=share[of_pair]) / np.bincount(who)
+        return cls(
+            records=n,
+            persons=many,
+            classes=len(sizes),
+            unique=int((different[of_row] == 1).sum()),
+            fewest=int(different[different > 0].min()),
+            largest=float(share.max()),
+            scores=scores,
+        )
+
+    @property
+    def anonymity(self) -> float:
+        """Real anonymity k': records per class."""
+        return self.records / self.classes if self.classes else 0.0
+
+    @property
+    def rate(self) -> float:
+        """The mean over persons of their share in their classes; D/n with one record a person."""
+        if self.persons == self.records:
+            return self.classes / self.records if self.records else 0.0
+        return float(self.scores.mean()) if self.persons else 0.0

@@ -1,0 +1,152 @@
+"""What was found of a release, put together into its verdict.
+
+The ladder has a row for each attack and each amount of knowledge: *part* is the mean over how much of a person is known (the papers' figures), *person* the rate when all
+protected values of the person are known. Who has the originals of everybody (*file*) can run a method that publishes representatives of groups again; then nothing is left to guess but the
+place inside a class, and the rate is the mean share of a person in the classes of that person's records (*replay*). Rows of a class differ in nothing, so with one record a person no linkage
+finds more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from tsveil.assess.assessment import (
+    Assessment,
+    Attempt,
+    carried_check,
+    coverage_check,
+    disclosure_check,
+    promise_check,
+    risk_check,
+    strongest,
+    whole_record_check,
+)
+from tsveil.assess.classes import Classes
+from tsveil.assess.disclosure import disclosing, fewest_alike, is_constant
+from tsveil.assess.limits import Intruder, Limits
+from tsveil.core.registry import ATTACKS
+from tsveil.core.types import Array, Indices
+from tsveil.data.dataset import person_numbers
+from tsveil.guarantee.base import Promise, Verdict
+from tsveil.measure.scorecard import Scorecard
+
+#: the attack of who has the originals of everybody
+REPLAY = "replay"
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is known of a written release."""
+
+    promise: Promise
+    verdict: Verdict
+    #: the class of each published row over all protected columns, numbered from 0
+    of_row: Indices
+    #: the carried columns of the published rows
+    carried: pl.DataFrame
+    card: Scorecard
+    #: whether the method publishes representatives of groups
+    representatives: bool
+    #: the person of each published row; each row its own person where they are not declared
+    persons: Indices | None = None
+    suppressed: int = 0
+    #: published columns that nobody judged
+    unjudged: Sequence[str] = ()
+    #: what the order of the published rows says, if it says anything
+    order: str = ""
+    allowed: tuple[str, ...] = field(default=())
+
+    @property
+    def owners(self) -> Indices:
+        """The person of each published row."""
+        return np.arange(len(self.of_row)) if self.persons is None else self.persons
+
+
+def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | None = None) -> Assessment:
+    """The verdict on a release, within these limits and against this intruder."""
+    limits, intruder = limits or Limits(), intruder or Intruder()
+    known = [name for name in intruder.knows_carried if name in found.carried.columns]
+    classes = Classes.of(_with_carried(found, known) if known else found.of_row, found.persons)
+    ladder = _ladder(found, classes)
+    risk = strongest(ladder, intruder)
+    scores = _scores(found, classes, risk)
+    share = limits.share
+    exposed = None if share is None or scores is None else int((scores > float(share) * (1 + 1e-12)).sum())
+    exact = risk.attack == REPLAY and found.persons is None and share is not None
+    within = classes.classes * share.denominator <= classes.records * share.numerator if exact and share else None
+    protected = Classes.of(found.of_row, found.persons) if known else classes
+    disclosed, tied = _disclosed(found)
+    checks = [
+        promise_check(found.verdict),
+        coverage_check(found.unjudged, found.order),
+        whole_record_check(protected, limits, persons=found.persons is not None),
+        carried_check(found.carried.columns, known, classes if known else None),
+        disclosure_check(disclosed, classes.persons, limits, tied, found.promise.k),
+        risk_check(
+            ladder,
+            intruder,
+            limits,
+            spoken_of=found.promise.intruder,
+            promise=found.promise.short,
+            exposed=exposed,
+            within=within,
+        ),
+    ]
+    largest = risk.rate if scores is None else 100 * float(scores.max(initial=0.0))
+    return Assessment(
+        checks, ladder, intruder, classes.persons, classes.records, largest, found.suppressed, found.allowed
+    )
+
+
+def _with_carried(found: Evidence, known: Sequence[str]) -> Indices:
+    """The classes over the protected columns and some carried ones."""
+    rows = found.carried.select(pl.col(known).cast(pl.String).fill_null("")).insert_column(
+        0, pl.Series("class of the protected columns", found.of_row)
+    )
+    return person_numbers(rows, rows.columns)
+
+
+def _ladder(found: Evidence, classes: Classes) -> list[Attempt]:
+    """What each attack finds at each rung."""
+    card, n = found.card, classes.records
+    guess = 100 / classes.persons if classes.persons else 0.0
+    bound = 100 * (classes.rate if found.persons is None else classes.largest)
+    names = {kind.figure: name for name, kind in ATTACKS.items()}
+    ladder = []
+    for figure, rates in card.by_known.items():
+        name, targets = names.get(figure, figure), card.targets.get(figure, n)
+        ladder.append(Attempt.of("part", name, card[figure], guess, targets, n, bound))
+        ladder.append(Attempt.of("person", name, rates[-1], guess, targets, n, bound))
+    for name, links in card.links.items():
+        rate = card[f"breach_{name}_mean"]
+        ladder.append(Attempt.of("person", f"envelope-{name}", rate, guess, len(links.probability), n, bound))
+    if found.representatives or not ladder:
+        ladder.append(Attempt.of("file", REPLAY, 100 * classes.rate, guess, n, n))
+    return ladder
+
+
+def _scores(found: Evidence, classes: Classes, risk: Attempt) -> Array | None:
+    """The chance of finding each person by an attack, where it is known of everybody."""
+    if risk.attack == REPLAY:
+        return classes.scores
+    figure = next((kind.figure for name, kind in ATTACKS.items() if name == risk.attack), "")
+    column = f"linked_by_{figure}"
+    if found.persons is not None or column not in found.card.per_record.columns:
+        return None
+    chances = found.card.per_record[column].to_numpy() / 100
+    return np.asarray(chances[~np.isnan(chances)])
+
+
+def _disclosed(found: Evidence) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Carried column -> persons whose value their class discloses; and the columns that tie the records of persons -> the fewest persons left."""
+    owners = found.owners
+    disclosed = {
+        column.name: len(np.unique(owners[disclosing(found.of_row, column, owners)])) for column in found.carried
+    }
+    several = found.persons is not None and len(np.unique(owners)) < len(owners)
+    tying = [column.name for column in found.carried if several and is_constant(column, owners)]
+    return disclosed, dict.fromkeys(tying, fewest_alike(found.of_row, owners)) if tying else {}

@@ -1,0 +1,100 @@
+"""What a steward accepts and whom the release must withstand: the sections [limits] and [intruder] of a plan.
+
+[intruder]
+knows = "file"                 # what he knows: part, person, share or file
+knows_carried = ["postcode"]   # carried columns that he knows as well
+
+[limits]
+accepted_risk = "1/5"          # the largest rate of the strongest attack: a fraction, or a number in percent
+exposed = 0                    # persons who may be found with a larger chance
+unique_records = 0             # records that may be unique over all protected columns
+attribute_disclosure = 0       # persons whose carried value their class may disclose
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+import msgspec
+
+#: what an intruder knows, from the weakest to the strongest
+Knows = Literal["part", "person", "share", "file"]
+RUNGS: tuple[Knows, ...] = ("part", "person", "share", "file")
+#: the same in words
+IN_WORDS: dict[str, str] = {
+    "part": "some values of a person",
+    "person": "all protected values of a person",
+    "share": "all values of half of the persons",
+    "file": "the original values of everybody",
+}
+
+
+class Limits(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, frozen=True):
+    """The limits that a steward sets; what is left out is reported without a limit.
+
+    Examples
+    --------
+    >>> Limits(accepted_risk="1/5").share, Limits(accepted_risk=12.5).share, Limits().share
+    (Fraction(1, 5), Fraction(1, 8), None)
+    """
+
+    accepted_risk: float | str | None = None
+    exposed: int | None = None
+    unique_records: int | None = None
+    attribute_disclosure: int | None = None
+
+    def __post_init__(self) -> None:
+        # msgspec turns a ValueError into a message that names the place in the plan.
+        share = self.share
+        if share is not None and not 0 <= share <= 1:
+            raise ValueError(
+                f'accepted_risk must be a number from 0 to 100 (percent) or a fraction such as "1/5". Got {self.accepted_risk!r}.'
+            )
+        for name in ("exposed", "unique_records", "attribute_disclosure"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ValueError(f"{name} must be a number of at least 0. Got {value}.")
+
+    @property
+    def share(self) -> Fraction | None:
+        """The accepted risk as an exact share, so that a rate that is counted can be compared without rounding."""
+        if self.accepted_risk is None:
+            return None
+        try:
+            if isinstance(self.accepted_risk, str):
+                return Fraction(self.accepted_risk)
+            return Fraction(str(self.accepted_risk)) / 100
+        except (ValueError, ZeroDivisionError) as error:
+            raise ValueError(
+                f'accepted_risk must be a number in percent or a fraction such as "1/5". Got {self.accepted_risk!r}.'
+            ) from error
+
+    @property
+    def stands_for_a_promise(self) -> bool:
+        """Whether the limit is a fraction, as a promise has it: then nobody may be above it unless the plan says otherwise."""
+        return isinstance(self.accepted_risk, str)
+
+    @property
+    def most_exposed(self) -> int | None:
+        """How many persons may be found with a larger chance; None: they are only counted."""
+        if self.exposed is not None:
+            return self.exposed
+        return 0 if self.stands_for_a_promise else None
+
+
+class Intruder(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, frozen=True):
+    """Whom the release must withstand; he always knows the method and its parameters."""
+
+    knows: Knows = "file"
+    knows_carried: list[str] = []
+
+    def reaches(self, rung: str) -> bool:
+        """Whether he knows at least what an attack on a rung needs.
+
+        Examples
+        --------
+        >>> Intruder(knows="person").reaches("part"), Intruder(knows="person").reaches("file")
+        (True, False)
+        """
+        return rung in RUNGS and RUNGS.index(rung) <= RUNGS.index(self.knows)

@@ -1,0 +1,127 @@
+"""Protected records with the method that made them and its promise: what is judged, shown in reports, and published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
+
+import msgspec
+import numpy as np
+
+from tsveil.attack.attribute import AttributeDisclosure, attribute
+from tsveil.attack.base import LeavesTraces
+from tsveil.core.technique import Technique
+from tsveil.data.dataset import Dataset
+from tsveil.data.intervals import IntervalTable
+from tsveil.data.pieces import stored
+from tsveil.data.records import Records, in_published_order
+from tsveil.engine.base import Engine
+from tsveil.engine.here import Here
+from tsveil.guarantee.base import Promise, Verdict
+from tsveil.measure.evaluate import envelope_card, evaluate
+from tsveil.measure.queries import Queries
+from tsveil.measure.scorecard import Scorecard
+
+
+class AppliedMethod(LeavesTraces, Protocol):
+    """The method that made a release, as far as a release needs to know it."""
+
+    @property
+    def name(self) -> str:
+        """Its key in the registry."""
+
+    @property
+    def summary(self) -> str:
+        """One line that says what it does."""
+
+    @property
+    def reference(self) -> str:
+        """Where it was published."""
+
+    @property
+    def techniques(self) -> tuple[Technique, ...]:
+        """What ISO/IEC 20889 calls it, the main technique first."""
+
+    @property
+    def representatives(self) -> bool:
+        """Whether it publishes representatives of groups."""
+
+    def settings(self) -> dict[str, Any]:
+        """Its parameters."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProtectedRecords(Records):
+    """Protected records, how they were made, and what they promise."""
+
+    method: AppliedMethod
+    guarantee: Promise
+    #: the secret from which order and identifiers follow
+    seed: int
+    warnings: tuple[str, ...] = ()
+    #: block -> figures of the run
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: where work on the records is done
+    engine: Engine = field(default_factory=Here)
+    #: records, and published records, of the whole release of which this is a sample
+    sample_of: tuple[int, int] | None = None
+
+    @property
+    def records(self) -> int:
+        """The number of records that were protected, of the whole release if this is a sample."""
+        return self.contents.n if self.sample_of is None else self.sample_of[0]
+
+    @property
+    def released(self) -> int:
+        """The number of records that are published, of the whole release if this is a sample."""
+        return self.n if self.sample_of is None else self.sample_of[1]
+
+    @property
+    def query(self) -> Queries:
+        """Queries on the envelopes; rows are those of the published file."""
+        return Queries(self.in_published_order().table)
+
+    # -- what it is worth ---------------------------------------------------------------------------------------------
+
+    def verify(self) -> Verdict:
+        """Check the promise on what is published alone."""
+        published: Any = self.table if self.envelopes else self.data
+        if self.contents.suppressed:
+            published = replace(published.take(self.rows), missing=False)
+        return self.guarantee.verify(published)
+
+    def evaluate(self, **options: Any) -> Scorecard:
+        """Measure loss and risk; the options are those of `tsveil.evaluate`, for envelopes `features`, `seed` and `targets`."""
+        if self.envelopes:
+            x = self.original.block(self.block.name)
+            return envelope_card(x, self.table, self.own, self.original.ids, self.block, **options)
+        return evaluate(self.original, self, **options)
+
+    def attribute_disclosure(self) -> AttributeDisclosure:
+        """The confidential values that groups of equal published records have in common; private."""
+        return attribute(self.table if self.envelopes else self)
+
+    # -- what is published --------------------------------------------------------------------------------------------
+
+    def in_published_order(self, at: int = 0) -> Self:
+        """The records of one published file in its order, as a release in memory; up to 2^24 values that is the whole release.
+
+        Records whose values are suppressed are not among them.
+        """
+        one = in_published_order(self.store, at)
+        kept, piece = one.contents, one.piece
+        rows = np.arange(one.original.n) if kept.envelopes else one.rows
+        original = one.original if len(rows) == one.original.n else one.original.take(rows)
+        source = msgspec.structs.replace(kept.source, rows=(len(rows),))
+        store = stored(
+            source, original.values, piece.made[rows], original.others, np.arange(len(rows)),
+            units=kept.units, groups=piece.groups[rows], whole=kept.whole,
+        )  # fmt: skip
+        store.put("names", one.store.get("names")[rows])
+        whole = (self.contents.n, self.contents.n - self.contents.suppressed) if self.contents.suppressed else None
+        return replace(self, original=original, store=store, engine=Here(), sample_of=self.sample_of or whole)
+
+    def published(self, at: int = 0) -> Dataset | IntervalTable:
+        """One published file: values shuffled and renamed, or envelopes shuffled."""
+        return in_published_order(self.store, at).published

@@ -1,0 +1,396 @@
+"""Pairs of records and which attributes of them agree: the model of Fellegi and Sunter, and the pairs that weigh most by it.
+
+The formulas and references stand in `tsveil.attack.probabilistic`. The model is a file of its own because linkage without common attributes uses it
+as well, on other columns.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tsveil.attack.base import Column
+from tsveil.attack.candidates import marks, tell_apart
+from tsveil.attack.files import Files, Ties, on_one_scale, wrong_choices
+from tsveil.attack.links import Links
+from tsveil.attack.pieces import Pieces, Side, Targets
+from tsveil.core import progress
+from tsveil.core.errors import ParameterError, Problems
+from tsveil.core.types import AnyArray, Array, Indices, Mask
+from tsveil.data.dataset import Block
+from tsveil.data.store import Memory, Store
+
+Agree = Literal["nearest", "within"]
+
+#: the most attributes: there are 2^12 patterns then
+MOST = 12
+#: cells of a table of records by patterns that is held at a time, and that are looked through at a time
+CELLS, PIECE = 2**24, 2**20
+#: distinct rows whose agreements are counted at a time
+ROWS = 2**20
+#: probabilities are kept this far from 0 and 1
+EDGE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class FellegiSunter:
+    """The estimated model."""
+
+    #: probability that an attribute agrees, for records of one person and of two
+    m: Array
+    u: Array
+    #: share of pairs that belong to one person
+    share: float
+    #: rounds of the EM algorithm
+    rounds: int
+
+    @property
+    def weights(self) -> Array:
+        """The log-ratio of every pattern."""
+        bits = patterns(len(self.m))
+        found: Array = np.where(bits, np.log(self.m / self.u), np.log((1 - self.m) / (1 - self.u))).sum(axis=1)
+        return found
+
+    def thresholds(self, false_matches: float, false_non_matches: float) -> tuple[float, float]:
+        """The least weight of a linked pair and the largest weight of one that is not.
+
+        Patterns are linked from the largest weight down while their total probability among pairs of two people stays within
+        `false_matches`, and not linked from the smallest up while that among pairs of one person stays within
+        `false_non_matches`. Infinite where no pattern qualifies; a pattern that is linked is not also refused.
+        """
+        bits, weights = patterns(len(self.m)), self.weights
+        order = np.argsort(-weights, kind="stable")
+        apart = np.cumsum(np.where(bits, self.u, 1 - self.u).prod(axis=1)[order])
+        same = np.cumsum(np.where(bits, self.m, 1 - self.m).prod(axis=1)[order][::-1])
+        linked = int(np.searchsorted(apart, false_matches, side="right"))
+        refused = min(int(np.searchsorted(same, false_non_matches, side="right")), len(weights) - linked)
+        return (
+            float(weights[order[linked - 1]]) if linked else math.inf,
+            float(weights[order[::-1][refused - 1]]) if refused else -math.inf,
+        )
+
+
+def fellegi_sunter(counts: Array | Indices, share: float) -> FellegiSunter:
+    """The model that fits the counts of the 2^c patterns best, by EM from m = 0.9, u = 0.1 and a first share of matches.
+
+    Bit j of a pattern's number is set where attribute j agrees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bits = patterns(3)
+    >>> model = lambda p: np.where(bits, p, 1 - np.asarray(p)).prod(axis=1)
+    >>> counts = 1e6 * (0.01 * model([0.9, 0.8, 0.95]) + 0.99 * model([0.1, 0.05, 0.2]))
+    >>> fellegi_sunter(counts, 0.001).m.round(2)
+    array([0.9 , 0.8 , 0.95])
+    """
+    bits = patterns(len(counts).bit_length() - 1).astype(np.float64)
+    counts = np.asarray(counts, dtype=np.float64)
+    total = counts.sum()
+    columns = bits.shape[1]
+    m, u = np.full(columns, 0.9), np.full(columns, 0.1)
+    share = min(max(share, EDGE * EDGE), 1 - EDGE)
+    change, rounds = math.inf, 0
+    while change >= 1e-8 and rounds < 1000:
+        ratio = bits @ np.log(m / u) + (1 - bits) @ np.log((1 - m) / (1 - u)) + math.log(share / (1 - share))
+        matching = counts / (1 + np.exp(-np.clip(ratio, -700, 700)))
+        matches = matching.sum()
+        new_m = np.clip(matching @ bits / matches, EDGE, 1 - EDGE) if matches > 0 else m
+        new_u = np.clip((counts - matching) @ bits / max(total - matches, EDGE), EDGE, 1 - EDGE)
+        new_share = min(max(matches / total, EDGE * EDGE), 1 - EDGE)
+        change = max(np.abs(new_m - m).max(), np.abs(new_u - u).max(), abs(new_share - share))
+        m, u, share = new_m, new_u, new_share
+        rounds += 1
+    return FellegiSunter(m, u, float(share), rounds)
+
+
+def patterns(columns: int) -> Mask:
+    """All patterns of agreement, a row each; pattern number p agrees on column j where its bit j is set.
+
+    Examples
+    --------
+    >>> patterns(2).astype(int)
+    array([[0, 0],
+           [1, 0],
+           [0, 1],
+           [1, 1]])
+    """
+    numbers = np.arange(1 << columns)[:, None]
+    found: Mask = (numbers >> np.arange(columns)) & 1 == 1
+    return found
+
+
+def heaviest_links(
+    pair: Files,
+    agree: Agree = "nearest",
+    tolerance: float = 0.1,
+    false_matches: float | None = None,
+    false_non_matches: float | None = None,
+    ties: Ties = "expected",
+) -> Links:
+    """The linkage by all columns of two files."""
+    count = len(pair.names)
+    _check(count, agree, tolerance, false_matches, false_non_matches, ties)
+    table = Labels.of_pair(pair) if agree == "nearest" else _Within(pair, tolerance)
+    model = models_by_count(table.total(), [count], len(pair.a) * len(pair.b))[count]
+    best, tied, link, hit = (each[0] for each in heaviest_pairs(table, {count: model.weights}, lowest=True))
+    facts = {
+        "m": dict(zip(pair.names, model.m.tolist(), strict=True)),
+        "u": dict(zip(pair.names, model.u.tolist(), strict=True)),
+        "share": model.share,
+        "rounds": model.rounds,
+    }
+    if false_matches is not None:
+        upper, lower = model.thresholds(false_matches, false_non_matches or 0.0)
+        linked = best >= upper
+        hit, tied, link = hit & linked, np.where(linked, tied, 0), np.where(linked, link, -1)
+        facts |= {"upper": upper, "lower": lower, "undecided": int(((best < upper) & (best > lower)).sum())}
+    return Links.of(pair.describe("probabilistic linkage"), (tied, link, hit), ties, pair.own, len(pair.b), facts=facts)
+
+
+def models_by_count(total: Indices, counts: Sequence[int], pairs: int) -> dict[int, FellegiSunter]:
+    """The models of the first columns, for each number of them, from the number of pairs with each pattern of all columns."""
+    return {count: fellegi_sunter(total.reshape(-1, 1 << count).sum(axis=0), 1 / math.sqrt(pairs)) for count in counts}
+
+
+class Heaviest(NamedTuple):
+    """For each number of known columns, and each target: largest weight, released records that have it, the lowest of them, the own one has it."""
+
+    best: Array
+    tied: Indices
+    link: Indices
+    hit: Mask
+
+
+def heaviest_pairs(table: _Table, weights: Mapping[int, Array], *, lowest: bool) -> Heaviest:
+    """The pairs of the largest weight for each target; the `lowest` of equal records is looked for if asked for."""
+    shape = len(weights), table.n
+    found = Heaviest(
+        np.empty(shape), np.empty(shape, np.int64), np.full(shape, -1, np.int64), np.empty(shape, np.bool_)
+    )
+    # Some at a time: a pattern more takes a float more for each of them.
+    step = max(1, PIECE >> table.columns)
+    for low, high, part in table.parts():
+        own = table.own_patterns(low, high)
+        for at, (count, weight) in enumerate(weights.items()):
+            best, tied = found.best[at, low:high], found.tied[at, low:high]
+            at_best = np.empty((high - low if lowest else 0, len(weight)), dtype=np.bool_)
+            for begin in range(0, high - low, step):
+                some = slice(begin, begin + step)
+                best[some], tied[some], these = heaviest(part[some], count, weight)
+                if lowest:
+                    at_best[some] = these
+            found.hit[at, low:high] = (own >= 0) & (weight[own & ((1 << count) - 1)] == best)
+            if lowest:
+                table.lower_links(low, high, at_best, count, found.link[at, low:high])
+    return found
+
+
+def heaviest(table: AnyArray, count: int, weights: Array) -> tuple[Array, Indices, Mask]:
+    """The largest weight with the first so many columns known, how many released records have it, and by which patterns.
+
+    `table` has the number of released records with each pattern, a row for each original record.
+    """
+    exact = table.reshape(len(table), -1, 1 << count).sum(axis=1, dtype=np.int64)
+    best = np.where(exact > 0, weights, -np.inf).max(axis=1)
+    at_best = (weights == best[:, None]) & (exact > 0)
+    return best, np.where(at_best, exact, 0).sum(axis=1), at_best
+
+
+# -- who agrees with whom ---------------------------------------------------------------------------------------------
+
+
+class _Table(ABC):
+    """How many released records agree with each target in each pattern, some targets at a time."""
+
+    def __init__(
+        self, n: int, columns: int, store: Store | None = None, name: str = "agreements", counted: bool = False
+    ) -> None:
+        self.n, self.columns = n, columns
+        #: tables are kept between the two passes if there is a store for them; whether they are there
+        self.store, self.name, self.kept = store, name, counted and store is not None
+
+    def parts(self) -> Iterator[tuple[int, int, AnyArray]]:
+        """First and last target, and their table."""
+        step = max(1, CELLS >> self.columns)
+        with progress.step("Comparing records", total=self.n) as counter:
+            for low in range(0, self.n, step):
+                high = min(low + step, self.n)
+                kept = (
+                    self.store.get(f"{self.name}-{low}", whole=True) if self.store is not None and self.kept else None
+                )
+                yield low, high, self.counted(low, high) if kept is None else kept
+                counter[0] = high
+
+    def total(self) -> Indices:
+        """How many pairs agree in each pattern."""
+        total = np.zeros(1 << self.columns, dtype=np.int64)
+        for low, _, part in self.parts():
+            total += part.sum(axis=0, dtype=np.int64)
+            if self.store is not None:
+                self.store.put(f"{self.name}-{low}", part)
+        self.kept = self.store is not None
+        return total
+
+    @abstractmethod
+    def counted(self, low: int, high: int) -> AnyArray:
+        """The table of the targets low..high."""
+
+    @abstractmethod
+    def own_patterns(self, low: int, high: int) -> Indices:
+        """The pattern of each target with its own released record; -1: not released."""
+
+    @abstractmethod
+    def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
+        """Lower the links of some targets to the first released record with one of some patterns over the first columns."""
+
+    def _numbers(self, agrees: Mask, own: Indices) -> Indices:
+        return np.where(own >= 0, (agrees << np.arange(self.columns)).sum(axis=1), -1)
+
+
+class Labels(_Table):
+    """Attributes agree where the released value is the nearest one: where labels are equal, which are in the store for every column."""
+
+    def __init__(self, targets: Targets, columns: Sequence[int], sizes: Sequence[int], **kept: Any) -> None:
+        super().__init__(len(targets), len(columns), **kept)
+        self.targets, self.places, self.sizes = targets, columns, np.array(sizes, dtype=np.int64)
+        self.first, self.copies = (targets.store.get(f"distinct.{what}", whole=True) for what in ("first", "copies"))
+
+    @classmethod
+    def of_pair(cls, pair: Files) -> Labels:
+        """Those of two files in memory."""
+        store, columns = Memory(), range(len(pair.names))
+        files = Pieces.of(store, [Block("known", pair.names)], pair.a, pair.b, pair.own)
+        store.put("marks-0", marks(pair.b))
+        tell_apart(store, files, "first")
+        sizes = [keep_labels(Column(store, files, at)) for at in columns]
+        return cls(Targets(store, files, np.arange(len(pair.a)), pair.own), columns, sizes, store=_kept(pair))
+
+    def labels(self, side: Side, rows: Indices) -> Indices:
+        """The labels of some rows of a file."""
+        each = [self.targets.store.get(f"labels-{side}-{column}")[rows] for column in self.places]
+        return np.stack(each, axis=1).astype(np.int64)
+
+    def counted(self, low: int, high: int) -> AnyArray:
+        """Counted by labels, some distinct rows at a time."""
+        from tsveil._kernels.agreement import pattern_counts
+
+        ours = self.labels("original", self.targets.rows[low:high])
+        table: AnyArray = np.zeros((high - low, 1 << self.columns), dtype=np.int32)
+        for begin in range(0, len(self.first), ROWS):
+            theirs = self.labels("released", self.first[begin : begin + ROWS])
+            table += pattern_counts(ours, theirs, self.copies[begin : begin + ROWS], self.sizes)
+        return table
+
+    def own_patterns(self, low: int, high: int) -> Indices:
+        """Where the labels are equal."""
+        some = self.targets.taken(slice(low, high))
+        return self._numbers(self.labels("original", some.rows) == self.labels("released", some.own), some.own)
+
+    def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
+        """By labels, in the order of the released records."""
+        from tsveil._kernels.agreement import first_with_pattern
+
+        ours = self.labels("original", self.targets.rows[low:high])
+        files = self.targets.files
+        numbers = files.numbers(self.targets.store)[self.first] if files.numbered else self.first
+        in_order = np.argsort(numbers)
+        for begin in range(0, len(in_order), ROWS):
+            part = in_order[begin : begin + ROWS]
+            theirs = self.labels("released", self.first[part])
+            order, starts = by_label(theirs, self.sizes)
+            missing = np.flatnonzero(link < 0)
+            place = np.full(len(link), -1, dtype=np.int64)
+            for pattern in np.flatnonzero(at_best[missing].any(axis=0)).tolist():
+                chosen = missing[at_best[missing, pattern]]
+                first_with_pattern(ours, theirs, order, starts, pattern, columns, chosen, place)
+            link[place >= 0] = numbers[part][place[place >= 0]]
+
+
+class _Within(_Table):
+    """Attributes agree where the values differ by at most some standard deviations."""
+
+    def __init__(self, pair: Files, tolerance: float) -> None:
+        super().__init__(len(pair.a), len(pair.names), _kept(pair))
+        self.a, self.b, self.factor = on_one_scale(pair.a, pair.b)
+        self.own, self.tolerance = pair.own, float(tolerance)
+
+    def counted(self, low: int, high: int) -> AnyArray:
+        from tsveil._kernels.agreement import pattern_counts_within
+
+        return pattern_counts_within(self.a[low:high], self.b, self.factor, self.tolerance)
+
+    def own_patterns(self, low: int, high: int) -> Indices:
+        own = self.own[low:high]
+        return self._numbers(np.abs(self.a[low:high] - self.b[own]) * self.factor <= self.tolerance, own)
+
+    def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
+        from tsveil._kernels.agreement import first_with_pattern_within
+
+        for pattern in np.flatnonzero(at_best.any(axis=0)).tolist():
+            chosen = np.flatnonzero(at_best[:, pattern])
+            first_with_pattern_within(
+                self.a[low:high], self.b, self.factor, self.tolerance, pattern, columns, chosen, link
+            )
+
+
+def _kept(pair: Files) -> Store | None:
+    """A place for the agreements of two files in memory, if they are not too many."""
+    return Memory() if len(pair.a) << len(pair.names) <= CELLS else None
+
+
+def by_label(released: Indices, sizes: Indices) -> tuple[Indices, Indices]:
+    """The rows in the order of their labels, column by column, and where each label begins there."""
+    order = np.ascontiguousarray(np.argsort(released, axis=0, kind="stable").T)
+    starts = np.zeros((released.shape[1], int(sizes.max()) + 1), dtype=np.int64)
+    for j in range(released.shape[1]):
+        starts[j, 1:] = np.cumsum(np.bincount(released[:, j], minlength=starts.shape[1] - 1))
+    return order, starts
+
+
+def keep_labels(column: Column) -> int:
+    """Keep the labels of an original and of a released column, which are equal where values agree; gives their number."""
+    x, y = column.x, column.y
+    values = np.unique(y.ordered)
+    ours, theirs = nearest_values(values, x.ordered), np.searchsorted(values, y.ordered)
+    column.keep("labels-original", x.back(ours.astype(np.int32)))
+    column.keep("labels-released", y.back(theirs.astype(np.int32)))
+    return len(values)
+
+
+def nearest_values(distinct: Array, x: Array) -> Indices:
+    """The place of the nearest of some sorted values, the lower of two equally near.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_values(np.array([1.0, 3.0, 7.0]), np.array([0.0, 2.0, 5.5, 9.0]))
+    array([0, 0, 2, 2])
+    """
+    above = np.clip(np.searchsorted(distinct, x), 1, max(len(distinct) - 1, 1))
+    if len(distinct) == 1:
+        return np.zeros(len(x), dtype=np.int64)
+    return above - (x - distinct[above - 1] <= distinct[above] - x)
+
+
+def _check(
+    count: int, agree: Agree, tolerance: float, false_matches: float | None, false_non_matches: float | None, ties: Ties
+) -> None:
+    problems = Problems("the probabilistic attack cannot run", ParameterError)
+    if count > MOST:
+        problems.add(f"it takes at most {MOST} known attributes. Got {count}.")
+        problems.hint("options: name fewer in known=...")
+    problems.found += wrong_choices(agree=(agree, Agree), ties=(ties, Ties))
+    if not 0 <= tolerance < math.inf:
+        problems.add(f"The 'tolerance' parameter must be a number of at least 0. Got {tolerance}.")
+    for name, bound in (("false_matches", false_matches), ("false_non_matches", false_non_matches)):
+        if bound is not None and not 0 <= bound <= 1:
+            problems.add(f"The {name!r} parameter must be a probability from 0 to 1. Got {bound}.")
+    if false_non_matches is not None and false_matches is None:
+        problems.add("The 'false_non_matches' parameter needs 'false_matches' as well.")
+    problems.raise_if_any()

@@ -1,0 +1,355 @@
+"""What every attack is: a declaration, the traces of a method that it looks for, and a way to link some targets.
+
+An attack is a frozen dataclass derived from `Attack` in a file of its own. It says
+
+    figure, rung    the figure of a score card, and what the intruder knows
+    trace           what a method must leave behind for the attack to fit; None: it fits any release
+    of_column       what it needs of each known column, which fits into a worker
+    plan            how many targets are affordable, and what every task must know
+    link            which released records fit some targets best
+
+and runs everywhere by that: on files in memory and in chunks, on one machine and on clusters (`attack.run`).
+
+Methods declare what they leave behind in general terms (`Trace`), in their own files; attacks never ask for the name of a method. A release
+of unknown making, or by a method that declares nothing, gets every attack, with the widest settings.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
+
+import numpy as np
+
+from tsveil.attack.candidates import Found
+from tsveil.attack.files import HasData, Ties, mean_and_deviation, scale_of
+from tsveil.attack.links import Links
+from tsveil.attack.pieces import Columns, Pieces, Side, Targets
+from tsveil.attack.sorted_column import Sorted
+from tsveil.attack.targets import affordable
+from tsveil.core.declared import Declared
+from tsveil.core.types import AnyArray, Array, Indices
+from tsveil.data.dataset import Block, Dataset
+from tsveil.data.store import Store
+from tsveil.engine.base import Result, Task
+from tsveil.transform.normalise import How, Ruler, Scaling, ruler_of
+
+#: what one comparison of values costs without the help of a tree, in comparisons of series
+UNAIDED = 10
+#: targets of one task, about: what is made ready for them is worth making
+AT_ONCE = 2**15
+
+
+class Rung(StrEnum):
+    """What an intruder knows, from little to much; the last two can be added to any of the others."""
+
+    PART = "part"
+    PERSON = "person"
+    SHARE = "share"
+    FILE = "file"
+    OTHER_PERIOD = "other-period"
+    RELEASES = "releases"
+
+
+# -- what a method leaves behind --------------------------------------------------------------------------------------
+
+
+class Shape(NamedTuple):
+    """A release as the choice of attacks sees it: the number of its records, and its blocks."""
+
+    n: int
+    blocks: Sequence[Block | Columns]
+
+    @property
+    def series(self) -> bool:
+        """Whether time series were released."""
+        return any(block.is_series for block in self.blocks)
+
+    @property
+    def single(self) -> bool:
+        """Whether each block is a single column."""
+        return all(len(block) == 1 for block in self.blocks)
+
+
+class Trace:
+    """Something that a method leaves behind in a release, whatever it is called."""
+
+
+@dataclass(frozen=True)
+class RanksWithin(Trace):
+    """Values move by at most this many ranks of their column, or hardly ever farther."""
+
+    ranks: int
+
+
+@dataclass(frozen=True)
+class RanksMostlyWithin(Trace):
+    """Many values move by at most `ranks` ranks of their column, most by at most `wide`, and some much farther."""
+
+    ranks: int
+    wide: int
+
+
+@dataclass(frozen=True)
+class OrderOfColumns(Trace):
+    """The values of each column keep their order."""
+
+
+@dataclass(frozen=True)
+class ProjectionsOfBlocks(Trace):
+    """The projection of a block onto a line moves less than its values."""
+
+
+#: what a method leaves behind; None: nothing is known of it
+Traces = tuple[Trace, ...] | None
+
+
+class LeavesTraces(Protocol):
+    """A protection method, as far as attacks know it."""
+
+    def traces(self, release: Shape) -> Traces:
+        """What it leaves behind in a release of this shape."""
+
+
+# -- what an attack is given ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What the intruder knows, round by round: the first columns of all known ones, and the first blocks of them."""
+
+    columns: Sequence[int]
+    counts: Sequence[int]
+    #: the known columns of each block
+    blocks: Sequence[Sequence[int]]
+    block_counts: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How attacks are run; see `tsveil.evaluate`."""
+
+    ties: Ties = "expected"
+    scaling: Scaling = "original"
+    normalise: How = "global"
+    #: the number of targets; 0: all, None: as many as are affordable
+    targets: int | None = None
+
+
+class Column:
+    """A column of both files in its order; attacks keep in the store what they need of it when they link."""
+
+    def __init__(self, store: Store, files: Pieces, at: int) -> None:
+        self.store, self.at = store, at
+        self.x, self.y = (Sorted(files.column(store, side, at)) for side in ("original", "released"))
+
+    def keep(self, name: str, values: AnyArray) -> None:
+        """Keep something that has a value for each record, under this name and the number of the column."""
+        self.store.put(f"{name}-{self.at}", values)
+
+    @cached_property
+    def scale(self) -> list[Any]:
+        """Power of two and factor, so that ldexp(difference, power) * factor is standardised; then mean and deviation of either file."""
+        power, factor = scale_of(self.x.ordered[:, None], self.y.ordered[:, None])
+        own = [[float(each[0]) for each in mean_and_deviation(one.ordered[:, None])] for one in (self.x, self.y)]
+        return [int(power[0]), float(factor[0]), *own]
+
+    @cached_property
+    def released_scale(self) -> list[float]:
+        """That of the released column; see `released_scale`."""
+        return released_scale(self.y.values)
+
+    @cached_property
+    def places(self) -> None:
+        """Keep which record stands at every position of the sorted released column, and the position of every record.
+
+        Equal values stand in any order, for ranges hold all of them or none.
+        """
+        self.keep("order", self.y.order.astype(np.int32))
+        self.keep("places", self.y.back(np.arange(len(self.y.order), dtype=np.int32)))
+
+
+def released_scale(y: Array) -> list[float]:
+    """Lowest value and width of a released column, and mean and deviation of what lies from 0 to 1 then."""
+    ruler = ruler_of(np.ascontiguousarray(y)[:, None], "component")
+    return [float(np.ravel(each)[0]) for each in (ruler.low, ruler.width, ruler.mean, ruler.deviation)]
+
+
+def centred(table: Array, scales: Sequence[Sequence[float]]) -> Array:
+    """Some released columns, each from -1 to 1 with the mean zero; `scales` are their `released_scale`."""
+    low, width, mean = np.array([scale[:3] for scale in scales]).T
+    return Ruler(low, width, mean).measure(table)
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """What is known of both files when an attack plans its tasks."""
+
+    store: Store
+    files: Pieces
+    settings: Settings
+    #: the numbers of known columns (or blocks) that the attack takes, and the columns that it needs for them
+    counts: Sequence[int]
+    columns: Sequence[int]
+    #: the known columns of each block
+    blocks: Sequence[Sequence[int]]
+    #: column -> what `of_column` gave
+    of_columns: Mapping[int, Result]
+    #: the number of distinct released rows
+    distinct: int
+    #: the scales of all series in either file, if the attack asks for them
+    series_scales: Mapping[Side, Sequence[Any]]
+    #: for each block the sums of products of its columns, if the attack asks for them
+    products: Sequence[Indices]
+
+    def affordable(self, compared: float, least: int = 1) -> int:
+        """The number of targets for an attack that compares each with this many records."""
+        return affordable(self.files.n, compared, self.settings.targets, least)
+
+    def from_columns(self, what: str) -> list[Any]:
+        """What `of_column` gave under this name, for each column."""
+        return [self.of_columns[at][what] for at in self.columns]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One way to try an attack: the number of its targets, and what every task must know."""
+
+    targets: int
+    task: Mapping[str, Any]
+    #: which of several ways; the best one counts
+    way: str = ""
+    #: the number of tasks; None: as the pieces of the original ask for
+    tasks: int | None = None
+
+
+class NotMeasuredError(Exception):
+    """Raised by `Attack.plan` if the attack cannot run on these files; says why."""
+
+
+# -- the attack -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack(Declared, ABC):
+    """Base of all linkage attacks.
+
+    `summary` is the sentence that a report shows beside the figure, `plain` its title.
+    """
+
+    #: the figure of a score card: the share of right links, averaged over the number of known attributes
+    figure: ClassVar[str]
+    #: what the intruder knows
+    rung: ClassVar[Rung] = Rung.PART
+    #: whether it links time series, or attributes
+    of_series: ClassVar[bool] = False
+    #: what it looks for; None: it fits any release
+    trace: ClassVar[type[Trace] | None] = None
+    #: whether it is tried on releases of which nothing is known, or else only if it fits or is asked for
+    usual: ClassVar[bool] = True
+    #: whether both files need the same columns
+    common_columns: ClassVar[bool] = True
+    #: the distance by which it compares series, if its `on_files` takes another one as `distance`
+    distance: ClassVar[str | None] = None
+    #: the attack on two files in memory, which takes the parameters of the class; None: `attack.run` links them
+    on_files: ClassVar[Callable[..., Links] | None] = None
+    #: what it takes beside its parameters, what is known and the truth
+    options: ClassVar[tuple[str, ...]] = ()
+    #: the largest number of known attributes that it takes
+    most: ClassVar[int | None] = None
+    #: whether it counts known blocks rather than known attributes
+    by_block: ClassVar[bool] = False
+    #: whether it needs the scales of the series, and the products of released columns
+    needs_series_scales: ClassVar[bool] = False
+    needs_products: ClassVar[bool] = False
+    #: whether its targets are gone through twice: `count` and `weigh` first, then `link`
+    twice: ClassVar[bool] = False
+
+    @classmethod
+    def faults(cls) -> list[str]:
+        """An attack also has a figure and a title."""
+        return [f"it needs a {word}, a text" for word in ("figure", "plain") if not getattr(cls, word, None)]
+
+    @classmethod
+    def described(cls) -> dict[str, Any]:
+        """With its figure and what the intruder knows."""
+        return super().described() | {"figure": cls.figure, "rung": cls.rung}
+
+    @classmethod
+    def origin(cls) -> str:
+        """With its figure and what the intruder knows."""
+        return f"{cls.figure}; knows: {cls.rung}; {super().origin()}"
+
+    @classmethod
+    def fit(cls, release: Shape, traces: Traces) -> Self | None:
+        """The attack with the settings that fit a release whose method leaves these traces, or None if it does not fit."""
+        if cls.trace is None or traces is None:
+            return cls.looking_for(None, release) if cls.usual and cls.of_series == release.series else None
+        return next((cls.looking_for(trace, release) for trace in traces if isinstance(trace, cls.trace)), None)
+
+    @classmethod
+    def looking_for(cls, trace: Any, release: Shape) -> Self:
+        """The attack with the settings that fit a trace of its kind; with the widest settings if the trace is None."""
+        return cls()
+
+    @classmethod
+    def looks_at_columns(cls) -> bool:
+        """Whether it needs anything of single columns."""
+        return cls.of_column is not Attack.of_column
+
+    def describe(self) -> str:
+        """What it is called, with its settings."""
+        return self.plain
+
+    def links(self, original: Dataset, released: Dataset | HasData, **given: Any) -> Links:
+        """What the intruder concludes for each record of two files in memory, with all that he knows at once.
+
+        `given` are what is known, the truth and the `options` of the attack, as in the functions of `tsveil.attack`.
+        """
+        from tsveil.attack.run import links_in_memory
+
+        if self.on_files is None:
+            return links_in_memory(self, original, released, **given)
+        return self.on_files(original, released, **self.settings(), **given)
+
+    # -- the steps, each for files in pieces --------------------------------------------------------------------------
+
+    def of_column(self, column: Column) -> Result:
+        """What it needs of a known column, in plain values; what is larger is kept in the store."""
+        return {}
+
+    def plan(self, situation: Situation) -> list[Trial]:
+        """The ways to try it: how many targets are affordable, and what every task must know."""
+        return [Trial(situation.affordable(situation.distinct * UNAIDED), {})]
+
+    def targets(self, task: Task) -> Targets:
+        """The records that a task attacks."""
+        return Targets.of(task)
+
+    @abstractmethod
+    def link(self, targets: Targets, task: Task) -> Found:
+        """The released records that fit some targets best, for each of `task["counts"]`, with the first of `task["columns"]` known."""
+
+    def count(self, targets: Targets, task: Task) -> Result:
+        """What is counted when the targets are gone through for the first time."""
+        raise NotImplementedError
+
+    def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
+        """Put into the store what follows from the counts of all tasks."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnRequest(Attack):
+    """Base of the attacks on two whole files in memory, which run only when they are asked for by name."""
+
+    usual: ClassVar[bool] = False
+    rung: ClassVar[Rung] = Rung.PERSON
+
+    def link(self, targets: Targets, task: Task) -> Found:
+        """Never called: it is part of no score card."""
+        raise NotImplementedError

@@ -1,0 +1,99 @@
+"""Which attacks are run: those that fit a release, for its score card, and those that the attack command tries on two files.
+
+Examples
+--------
+>>> import tsveil as tv
+>>> from tsveil.data.dataset import Block
+>>> release = Shape(200, [Block("person", ("age", "pay"))])
+>>> [attack.describe() for attack in fitting(release, tv.RankSwap(p=5))]
+['linkage by distance', 'linkage by probability', 'linkage by ranks, within 10']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tsveil.attack.base import Attack, LeavesTraces, Shape
+from tsveil.attack.files import HasData, released_data
+from tsveil.attack.links import Links
+from tsveil.core.errors import ParameterError
+from tsveil.core.registry import ATTACKS, DISTANCES
+from tsveil.data.align import Truth
+from tsveil.data.dataset import Dataset
+
+
+def fitting(release: Shape, method: LeavesTraces | None = None) -> list[Attack]:
+    """The attacks to run on a release of this method; all of them when it is None or declares nothing."""
+    traces = None if method is None else method.traces(release)
+    found = (attack.fit(release, traces) for attack in ATTACKS.values())
+    return [attack for attack in found if attack is not None]
+
+
+def links_by_attack(
+    original: Dataset,
+    released: Dataset | HasData,
+    *,
+    known: Sequence[str] | None = None,
+    truth: Truth = None,
+    only: str | None = None,
+    distance: str | None = None,
+    one_to_one: bool = False,
+    blocking: int | None = None,
+) -> dict[str, Links]:
+    """Attack by name -> its links, each with everything that the intruder knows; `only` names one of them, or `distance` does for series.
+
+    `one_to_one` and `blocking` are options of the linkages by distance, and only these run then.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> data = tv.example("food-prices")
+    >>> links_by_attack(data, tv.MDAV(k=2).protect(data))
+    {'values': Links: ..., 'shape': Links: ...}
+    """
+    options: dict[str, Any] = {"one_to_one": True} if one_to_one else {}
+    options |= {} if blocking is None else {"blocking": blocking}
+    attacks: dict[str, type[Attack]] = {
+        name: attack for name, attack in ATTACKS.items() if attack.of_series == bool(original.series)
+    }
+    if distance is not None:
+        only = _by_distance(attacks, distance, only)
+    if only is not None and only not in attacks:
+        raise ParameterError(f"there is no attack {only!r} for these data\n  attacks available: {', '.join(attacks)}")
+    able = [name for name, attack in attacks.items() if set(options) <= set(attack.options)]
+    if only is not None and only not in able:
+        raise ParameterError(
+            f"the attack {only!r} does not know {' and '.join(options)}; of these attacks {', '.join(able)} does"
+        )
+    beyond = left_out(original, known)
+    wanted = [only] if only else [name for name in able if attacks[name].usual and name not in beyond]
+    protected = released_data(released)
+    given: dict[str, Any] = {"known": known, "truth": truth, **options}
+    if distance is not None and attacks[wanted[0]].distance != distance:
+        return {distance: attacks[wanted[0]]().links(original, protected, distance=distance, **given)}
+    return {name: attacks[name]().links(original, protected, **given) for name in wanted}
+
+
+def left_out(original: Dataset, known: Sequence[str] | None = None) -> dict[str, int]:
+    """The usual attacks that take fewer attributes than are known, and how many they take."""
+    count = len(known or original.columns)
+    return {
+        name: attack.most
+        for name, attack in ATTACKS.items()
+        if attack.usual and attack.of_series == bool(original.series) and count > (attack.most or count)
+    }
+
+
+def _by_distance(attacks: dict[str, type[Attack]], distance: str, only: str | None) -> str:
+    """The attack that compares series by a distance; the first that takes any, for a distance without an attack of its own."""
+    names = {attack.distance: name for name, attack in attacks.items() if attack.distance}
+    if not names:
+        raise ParameterError(f"The 'distance' option of an attack is for time series. Got {distance!r}.")
+    if distance not in DISTANCES:
+        raise ParameterError(f"there is no distance {distance!r}\n  distances available: {', '.join(DISTANCES)}")
+    if only not in (None, names.get(distance)):
+        raise ParameterError(
+            f"the attack {only!r} is not the one by the distance {distance!r}: say one of the two only"
+        )
+    return names.get(distance) or next(iter(names.values()))

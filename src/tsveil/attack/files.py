@@ -1,0 +1,238 @@
+"""The two files of an attack, brought to the same columns: what the intruder knows, and what was released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+
+from tsveil.core.errors import InputError, ParameterError, Problems, some
+from tsveil.core.types import Array, Indices
+from tsveil.data.align import Truth, released_names
+from tsveil.data.dataset import Dataset
+from tsveil.transform.normalise import Scaling, ruler_of
+
+#: how a tie among t released records counts: 1/t, or the lowest row is taken
+Ties = Literal["expected", "first"]
+
+
+class HasColumns(Protocol):
+    """Data in columns, which blocks hold."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns."""
+
+    @property
+    def blocks(self) -> Sequence[Any]:
+        """The blocks, which have names and columns."""
+
+
+class HasData(Protocol):
+    """A release: something that holds the protected data set."""
+
+    @property
+    def data(self) -> Dataset:
+        """The protected data, row by row aligned with the original."""
+
+
+def released_data(released: Dataset | HasData) -> Dataset:
+    """The data set of a release, or the data set itself."""
+    return released if isinstance(released, Dataset) else released.data
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """The known columns of both files."""
+
+    names: tuple[str, ...]
+    #: original records by known columns
+    a: Array
+    #: released records by known columns
+    b: Array
+    #: the released row of each original record's person; -1: not released
+    own: Indices
+    #: the released data
+    released: Dataset
+
+    def describe(self, attack: str) -> str:
+        """The attack and what was known, in words."""
+        known = len(self.names)
+        return f"{attack}, {known} attribute{'s' * (known != 1)} known"
+
+    def turned(self) -> Files:
+        """The files in exchanged roles: whose original record each released one is."""
+        own = np.full(len(self.b), -1, dtype=np.int64)
+        linked = np.flatnonzero(self.own >= 0)
+        own[self.own[linked]] = linked
+        return Files(self.names, self.b, self.a, own, self.released)
+
+
+def files(
+    original: Dataset, released: Dataset | HasData, known: Sequence[str] | None = None, truth: Truth = None
+) -> Files:
+    """The columns that the intruder knows (columns or whole blocks by name; all by default) in both files."""
+    protected = released_data(released)
+    names = known_columns(original, known)
+    problems = Problems("the attack cannot run")
+    theirs = {name: at for at, name in enumerate(protected.columns)}
+    absent = [name for name in names if name not in theirs]
+    if absent:
+        problems.add(f"the release has no column {some(absent)}")
+        problems.hint(f"columns of the release: {some(protected.columns, 20)}")
+    problems.raise_if_any()
+    ours = {name: at for at, name in enumerate(original.columns)}
+    a = np.ascontiguousarray(original.values[:, [ours[name] for name in names]])
+    b = np.ascontiguousarray(protected.values[:, [theirs[name] for name in names]])
+    for table, whose in ((a, "the original"), (b, "the release")):
+        gaps = [bool(np.isnan(column).any()) for column in table.T]
+        if any(gaps):
+            problems.add(f"{whose} has missing values in {some([n for n, g in zip(names, gaps, strict=True) if g])}")
+            problems.hint("options: read the data with missing='drop', or leave these columns out of known=...")
+    problems.raise_if_any()
+    return Files(names, a, b, own_rows(original, protected, truth), protected)
+
+
+def known_columns(data: HasColumns, known: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that are meant by names of columns and blocks, in the order given; all when left out."""
+    if known is None:
+        return data.columns
+    if isinstance(known, str):
+        raise ParameterError(f"The 'known' parameter of an attack must be a list of names. Got {known!r}.")
+    columns = set(data.columns)
+    blocks = {block.name: block.columns for block in data.blocks}
+    problems = Problems("the attack cannot run", ParameterError)
+    names: list[str] = []
+    for name in known:
+        if name in columns:
+            names.append(name)
+        elif name in blocks:
+            names.extend(blocks[name])
+        else:
+            problems.add(f"there is no column or block {name!r}")
+            problems.hint(f"columns available: {some(data.columns, 20)}")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        problems.add(f"known more than once: {some(twice)}")
+    if not names and not problems:
+        problems.add("the intruder must know at least one attribute")
+    problems.raise_if_any()
+    return tuple(names)
+
+
+def wrong_choices(attack: str = "", **given: tuple[object, Any]) -> list[str]:
+    """What to say of parameters that are none of their choices."""
+    of = attack and f" of the {attack} attack"
+    return [
+        f"The {name!r} parameter{of} must be one of {', '.join(map(repr, get_args(kind)))}. Got {value!r}."
+        for name, (value, kind) in given.items()
+        if value not in get_args(kind)
+    ]
+
+
+def checked_counts(counts: Sequence[int] | None, most: int) -> list[int]:
+    """Increasing numbers of known attributes (or blocks); 1, 2, ..., all unless given."""
+    if counts is None:
+        return list(range(1, most + 1))
+    wanted = sorted({int(count) for count in counts})
+    if not wanted or wanted[0] < 1 or wanted[-1] > most:
+        raise ParameterError(
+            f"The 'counts' parameter of an attack must be numbers of known attributes from 1 to {most}. Got {list(counts)}."
+        )
+    return wanted
+
+
+def own_rows(original: Dataset, released: Dataset, truth: Truth) -> Indices:
+    """The released row of each original record; -1 where the truth names none that was released.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> original = tv.Dataset.from_arrays({"x": [[1.0], [2.0]]}, ids=["a", "b"])
+    >>> released = tv.Dataset.from_arrays({"x": [[2.5]]}, ids=["r2"])
+    >>> own_rows(original, released, {"b": "r2"})
+    array([-1,  0])
+    """
+    if truth is None:
+        if original.n != released.n:
+            raise InputError(
+                f"the original has {original.n} records and the release {released.n}, so rows cannot be aligned by position\n"
+                "  options: give the truth (truth=... or --truth FILE), which links original and released ids"
+            )
+        return np.arange(original.n, dtype=np.int64)
+    names = released_names(original, truth)
+    places = {str(name): row for row, name in enumerate(released.ids.to_list())}
+    own = np.array([places.get(names.get(str(name), ""), -1) for name in original.ids.to_list()], dtype=np.int64)
+    if (own < 0).all():
+        raise InputError(
+            "none of the original records has a released record in the truth\n"
+            "  options: check that the truth belongs to these two files and that both have their id columns"
+        )
+    return own
+
+
+# -- scales -----------------------------------------------------------------------------------------------------------
+
+
+def on_one_scale(a: Array, b: Array, scaling: Scaling = "original") -> tuple[Array, Array, Array]:
+    """Both files and a factor per column, so that (a - b) * factor is the standardised difference.
+
+    With the original's mean and deviation for both files the mean cancels, and differences are taken between raw values: 5
+    is then exactly as far from 4 as from 6, and no tie depends on rounding. The factor is 0 where the original is constant.
+    With `scaling="own"` each file is standardised by itself first. Sums run over sorted values, so the order of the
+    records changes nothing, and columns are multiplied by a power of two, so huge and tiny values do no harm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> on_one_scale(np.array([[4.0], [5.0], [6.0]]), np.array([[4.0], [4.0], [6.0]]))[2]
+    array([8.])
+    """
+    if scaling not in get_args(Scaling):
+        raise ParameterError(f"The 'scaling' parameter of an attack must be 'original' or 'own'. Got {scaling!r}.")
+    if scaling == "own":
+        return standardised(a, a), standardised(b, b), np.ones(a.shape[1])
+    power, factor = scale_of(a, b)
+    return np.ldexp(a, power), np.ldexp(b, power), factor
+
+
+def scale_of(a: Array, b: Array) -> tuple[Indices, Array]:
+    """For each column the power of two that both files are multiplied by, and then one over the original's deviation (0: constant)."""
+    widest = np.maximum(np.abs(a).max(axis=0), np.abs(b).max(axis=0))
+    power = np.where(widest > 0, -np.frexp(widest)[1], 0)
+    _, deviation = mean_and_deviation(np.ldexp(a, power))
+    factor = np.zeros(a.shape[1])
+    np.divide(1.0, deviation, out=factor, where=deviation > 0)
+    return power, factor
+
+
+def relative(factor: Array) -> Array:
+    """The factors of columns divided by the first that is not zero.
+
+    Who is nearest depends on ratios alone, and attributes of equal spread then have the factor 1: a tie between their
+    differences is a tie, and not a matter of rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> relative(np.array([0.0, 0.3, 0.3, 0.6]))
+    array([0., 1., 1., 2.])
+    """
+    positive = factor[factor > 0]
+    return factor / positive[0] if len(positive) else factor
+
+
+def standardised(x: Array, by: Array) -> Array:
+    """The columns of x with the mean and the deviation of another table; zeros where that is constant."""
+    mean, deviation = mean_and_deviation(by)
+    out: Array = np.zeros_like(x)
+    np.divide(x - mean, deviation, out=out, where=deviation > 0)
+    return out
+
+
+def mean_and_deviation(x: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation (ddof 1) of each column; neither the order of the records nor the other columns change a bit."""
+    ruler = ruler_of(x, "component")
+    return np.ravel(ruler.low + ruler.width * ruler.mean), np.ravel(ruler.width * ruler.deviation)

@@ -1,0 +1,131 @@
+"""The nearest released records by known columns, exactly and with ties, for several numbers of known columns.
+
+Small files are compared pair by pair, with all numbers of columns in one pass. For large files a k-d tree of the distinct released
+rows finds, for each number of columns, the least distance up to rounding; the rows within it and a margin for rounding are then
+compared as in the pair by pair version, so both give the same to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from tsveil.attack.base import UNAIDED
+from tsveil.attack.candidates import Found, nearest_in_pieces
+from tsveil.attack.files import Files, Ties
+from tsveil.attack.links import Links
+from tsveil.attack.nearest import Near, Rows
+from tsveil.attack.pieces import Targets
+from tsveil.core import progress
+from tsveil.core.types import Array
+from tsveil.engine.local import map_chunks
+
+Metric = Literal["euclidean", "l1"]
+
+#: from this number of pairs on a tree is worth its building
+MANY = 2**26
+#: with more columns a tree looks at most rows anyway
+DEEPEST = 12
+#: records that are searched at a time
+CHUNK = 8192
+#: what one comparison of values in a tree costs, in comparisons of series
+TREE = 4
+
+
+def nearest(pair: Files, a: Array, b: Array, factor: Array, metric: Metric, ties: Ties) -> Links:
+    """The links by all columns of two prepared tables.
+
+    The distance is the sum over columns, in their order, of squared (or absolute) differences times `factor`.
+    """
+    _, tied, link, hit = nearest_distinct(a, Rows.of(b, pair.own), factor, metric, [a.shape[1]])
+    return Links.of(pair.describe("distance linkage"), (tied[:, 0], link[:, 0], hit[:, 0]), ties, pair.own, len(b))
+
+
+def nearest_distinct(a: Array, rows: Rows, factor: Array, metric: Metric, counts: Sequence[int]) -> Near:
+    """The nearest of some distinct released rows, for each number of columns; distances are comparable between calls."""
+    large = len(a) * len(rows.values) >= MANY
+    searched = [count for count in counts if large and count <= DEEPEST]
+    compared = [count for count in counts if count not in searched]
+    found = _compared(a, rows, factor, metric, compared)
+    for count in searched:
+        found[count] = _searched(a[:, :count], rows.by_first(count), factor[:count], metric)
+    return Near(*(np.stack(each, axis=1) for each in zip(*(found[count] for count in counts), strict=True)))
+
+
+def _compared(a: Array, rows: Rows, factor: Array, metric: Metric, counts: list[int]) -> dict[int, Near]:
+    """Pair by pair."""
+    from tsveil._kernels.attributes import nearest_by_columns
+
+    if not counts:
+        return {}
+    by_column, own = np.ascontiguousarray(rows.values.T), rows.own
+    wanted = np.array(counts, dtype=np.int64)
+    with progress.step("Linking records by distance", total=len(a)) as counter:
+        parts = map_chunks(
+            lambda low, high: nearest_by_columns(
+                a[low:high], by_column, factor, metric == "l1", wanted, rows.copies, rows.first, own[low:high], counter
+            ),
+            len(a),
+            1024,
+        )  # fmt: skip
+    near = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    return {count: Near(*(each[:, at] for each in near)) for at, count in enumerate(counts)}
+
+
+def _searched(a: Array, distinct: Rows, factor: Array, metric: Metric) -> Near:
+    """The same for all columns given, with a k-d tree."""
+    from scipy.spatial import cKDTree
+
+    rows, first, copies, own = distinct.values, distinct.first, distinct.copies, distinct.own
+    middle = np.median(rows, axis=0)
+    power = 1 if metric == "l1" else 2
+    tree = cKDTree((rows - middle) * factor)
+    points = (a - middle) * factor
+    # Scaled values are off by rounding, up to this much of the largest, in every column.
+    margin = 16 * np.finfo(np.float64).eps * a.shape[1] * float(max(np.abs(tree.data).max(), np.abs(points).max()))
+
+    def work(low: int, high: int) -> Near:
+        distance, _ = tree.query(points[low:high], p=power)
+        near = tree.query_ball_point(points[low:high], distance * (1 + 1e-9) + margin, p=power)
+        sizes = np.array([len(found) for found in near], dtype=np.int64)
+        at = np.concatenate([np.asarray(found, dtype=np.int64) for found in near])
+        person = np.repeat(np.arange(high - low), sizes)
+        total = np.zeros(len(at))
+        for j in range(a.shape[1]):
+            difference = np.abs(a[low + person, j] - rows[at, j]) * factor[j]
+            total += difference if metric == "l1" else difference * difference
+        starts = np.cumsum(sizes) - sizes
+        least = np.minimum.reduceat(total, starts)
+        best = total == least[person]
+        tied = np.add.reduceat(np.where(best, copies[at], 0), starts)
+        link = np.minimum.reduceat(np.where(best, first[at], np.iinfo(np.int64).max), starts)
+        hit = np.maximum.reduceat((best & (at == own[low + person])).astype(np.int64), starts)
+        counter[0] += high - low
+        return Near(least, tied, link, hit)
+
+    with progress.step(f"Linking records by distance, {a.shape[1]} known", total=len(a)) as counter:
+        parts = map_chunks(work, len(a), CHUNK)
+    return Near(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
+# -- files in pieces --------------------------------------------------------------------------------------------------
+
+
+def compared_rows(distinct: int, columns: int) -> int:
+    """What comparing a target with all distinct rows costs, in comparisons of series."""
+    return distinct * (TREE if columns <= DEEPEST else UNAIDED)
+
+
+def nearest_of_targets(
+    targets: Targets, known: Array, placed: Callable[[Array], Array], factor: Array, counts: Sequence[int], metric: Metric = "euclidean"
+) -> Found:  # fmt: skip
+    """The nearest by the first columns of where records are placed, for some numbers of columns."""
+
+    def search(some: Rows) -> Near:
+        rows = replace(some, values=np.ascontiguousarray(placed(some.values)))
+        return nearest_distinct(known, rows, factor, metric, counts)
+
+    return nearest_in_pieces(targets, len(counts), search)

@@ -1,0 +1,52 @@
+"""The scales of series in files that come in pieces: those of `transform.normalise.ruler_of`, to the last bit.
+
+A scale takes up to three passes: bounds, the sum of the values between them, and the sum of squares around their mean. It is kept as plain values:
+lowest value, width, mean and deviation, each a number or one for every point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tsveil.core.types import Array
+from tsveil.transform.normalise import How, Ruler, exact_sums, exact_total
+
+#: the ways of normalising for which something must be known of all records
+SHARED = ("global", "component", "ranging")
+
+
+def axis_of(how: How) -> int | None:
+    """Over all values, or over the records."""
+    return None if how == "global" else 0
+
+
+def bounds(x: Array, how: How) -> list[Any]:
+    """The lowest and highest values of a piece."""
+    return [x.min(axis=axis_of(how)).tolist(), x.max(axis=axis_of(how)).tolist()]
+
+
+def bounded(found: Sequence[Sequence[Any]]) -> list[Any]:
+    """Lowest value and width, from the bounds of all pieces."""
+    low = np.min([one[0] for one in found], axis=0)
+    return [low.tolist(), (np.max([one[1] for one in found], axis=0) - low).tolist()]
+
+
+def sums(x: Array, scale: Sequence[Any], how: How) -> list[Any]:
+    """The exact sums over a piece: of the values between the bounds, or of the squares around their mean once that is known."""
+    unit = Ruler(*(np.asarray(each) for each in scale)).measure(x)
+    if len(scale) > 2:
+        np.square(unit, out=unit)
+    return [np.squeeze(half).tolist() for half in exact_sums(unit, axis_of(how))]
+
+
+def completed(scale: Sequence[Any], found: Sequence[Sequence[Any]], count: int) -> list[Any]:
+    """The scale with its mean, or with its deviation, from the sums of all pieces and the number of their values."""
+    high, low = (np.asarray(np.sum([one[half] for one in found], axis=0, dtype=np.int64)) for half in (0, 1))
+    total = exact_total(high, low)
+    if len(scale) == 2:
+        return [*scale, (total / count).tolist()]
+    deviation = np.sqrt(total / max(count - 1, 1))
+    return [*scale, np.where(deviation > 0, deviation, 1.0).tolist()]

@@ -1,0 +1,199 @@
+"""Arguments and options that several commands share, each declared once, and what their values become."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from tsveil.assess.limits import RUNGS
+from tsveil.core.errors import InputError, OutputError
+from tsveil.core.registry import starting
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+PATH = click.Path(path_type=Path)
+
+#: name in `tsveil.read` and in plans -> the option; what is not given is guessed
+READING: dict[str, Callable[[Any], Any]] = {
+    "layout": click.option(
+        "--layout", type=click.Choice(["wide", "long"]), help="A row per record, or a row per record and time."
+    ),
+    "id": click.option(
+        "--id",
+        multiple=True,
+        metavar="COLUMN",
+        help="The identifier, replaced by a random one; several make one together.",
+    ),
+    "blocks": click.option(
+        "--block", "blocks", multiple=True, metavar="NAME=FIRST..LAST|COL,COL", help="Columns protected together."
+    ),
+    "confidential": click.option(
+        "--confidential", multiple=True, metavar="COLUMN", help="Carried unchanged; may be given several times."
+    ),
+    "person": click.option(
+        "--person", multiple=True, metavar="COLUMN", help="Says whose record it is, if a person may have several."
+    ),
+    "leave_out": click.option("--leave-out", multiple=True, metavar="COLUMN", help="Left out of the release."),
+    "numbers": click.option(
+        "--number", "numbers", multiple=True, metavar="COLUMN", help="A quantity, although it looks like a code."
+    ),
+    "independent_rows": click.option(
+        "--independent-rows", is_flag=True, help="Each row is a person of its own, although an identifier repeats."
+    ),
+    "transpose": click.option(
+        "--transpose/--no-transpose", default=None, help="The rows are times and the columns persons, or not."
+    ),
+    "time": click.option("--time", metavar="COLUMN", help="Long layout: the time."),
+    "variable": click.option("--variable", metavar="COLUMN", help="Long layout: which series a row belongs to."),
+    "value": click.option(
+        "--value", multiple=True, metavar="COLUMN", help="Long layout: the value, or one column per series."
+    ),
+    "separator": click.option("--separator", metavar="CHAR", help="Between the cells of a CSV file."),
+    "decimal": click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark of a CSV file."),
+    "missing": click.option(
+        "--missing", type=click.Choice(["refuse", "drop", "interpolate"]), help="What to do with gaps."
+    ),
+    "resample": click.option(
+        "--resample", type=click.IntRange(min=2), metavar="M", help="Resample every series to M points."
+    ),
+    "split": click.option(
+        "--split", type=click.IntRange(min=2), metavar="I", help="Cut each series into I shorter ones."
+    ),
+}
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+method_option = click.option("--method", "name", default=starting(), show_default=True, help="See `tsveil methods`.")
+truth_option = click.option(
+    "--truth", metavar="FILE", help="Links ids: CSV with the columns original, released; or the word id for equal ids."
+)
+
+
+def reading_options(command: Command) -> Command:
+    """How a file is read."""
+    for option in reversed(READING.values()):
+        command = option(command)
+    return command
+
+
+def file_options(command: Command) -> Command:
+    """How a file is read that is judged as it stands: nothing that would change its table."""
+    for name, option in reversed(READING.items()):
+        command = command if name in ("missing", "resample", "split") else option(command)
+    return command
+
+
+def overwrite_option(what: str) -> Callable[[Command], Command]:
+    """Whether a file or folder may be replaced."""
+    return click.option("--overwrite", is_flag=True, help=f"Replace {what}.")
+
+
+def writing_options(command: Command) -> Command:
+    """What may happen to the folder of a release."""
+    command = click.option("--strict", is_flag=True, help="Treat warnings of the verdict like failures.")(command)
+    command = click.option("--allow-unverified", is_flag=True, hidden=True)(
+        command
+    )  # as --allow promise, for one version
+    command = click.option(
+        "--allow", multiple=True, metavar="CHECK", help="Write the release although this check did not pass."
+    )(command)
+    command = click.option(
+        "--intruder",
+        type=click.Choice(RUNGS),
+        help="What the intruder of the verdict knows; the plan says it by default.",
+    )(command)
+    return overwrite_option("an earlier release in that folder")(command)
+
+
+def intruder(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a run, with the intruder as `tsveil.run` takes it."""
+    from tsveil.assess.limits import Intruder
+
+    knows = options.pop("intruder")
+    return options | ({"intruder": Intruder(knows=knows)} if knows else {})
+
+
+def reading(options: dict[str, Any]) -> dict[str, Any]:
+    """The reading options that were given, as `tsveil.read` and the plan's input take them; they are taken out of `options`."""
+    given = {name: options.pop(name) for name in READING if name in options}
+    given["blocks"] = dict(map(_block, given["blocks"]))
+    for several in ("confidential", "person", "leave_out", "numbers"):
+        given[several] = [name for text in given[several] for name in text.split(",")]
+    given["id"] = list(given["id"]) if len(given["id"]) > 1 else (given["id"] or (None,))[0]
+    given["value"] = list(given["value"]) if len(given["value"]) > 1 else (given["value"] or (None,))[0]
+    return {name: value for name, value in given.items() if value or (name == "transpose" and value is False)}
+
+
+def reading_again() -> str:
+    """The reading options of the present command as they were typed, for the next one."""
+    context = click.get_current_context()
+    words: list[str] = []
+    for option in context.command.params:
+        if option.name in READING and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+            value = context.params[option.name]
+            if isinstance(value, bool):
+                words.append(option.opts[0] if value else option.secondary_opts[0])
+            else:
+                for one in value if isinstance(value, tuple) else (value,):
+                    words += [option.opts[0], shlex.quote(str(one))]
+    return "".join(f" {word}" for word in words)
+
+
+def listed(names: str | list[str] | None) -> list[str]:
+    """One name or several, as a list."""
+    return [names] if isinstance(names, str) else list(names or ())
+
+
+def _block(text: str) -> tuple[str, Any]:
+    name, equals, columns = text.partition("=")
+    if not equals or not name or not columns:
+        raise InputError(f"--block {text!r} must look like NAME=FIRST..LAST or NAME=COLUMN,COLUMN")
+    first, dots, last = columns.partition("..")
+    return name, ({"from": first, "to": last} if dots else columns.split(","))
+
+
+def method_parameters(arguments: list[str]) -> dict[str, str]:
+    """The options that `protect` does not know are the method's: --k 7 or --k=7."""
+    found: dict[str, str] = {}
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("--"):
+            raise InputError(f"{word!r} is not expected here; a method's parameters are given as --name value")
+        name, equals, value = word[2:].partition("=")
+        if not equals:
+            if not rest:
+                raise InputError(f"--{name} needs a value")
+            value = rest.pop(0)
+        found[name.replace("-", "_")] = value
+    return found
+
+
+def whole_numbers(option: str, text: str, example: str, *, any_count: bool = False) -> tuple[int, ...]:
+    """The numbers of an option such as 7,10,10; as many as in the example unless any count will do."""
+    parts = [part.strip() for part in text.split(",")]
+    as_many = any_count or len(parts) == example.count(",") + 1
+    if not as_many or not all(part.isdigit() for part in parts):
+        raise InputError(f"{option} must look like {example}. Got {text!r}.")
+    return tuple(int(part) for part in parts)
+
+
+def check_new(*files: Path, overwrite: bool) -> None:
+    """Refuse to replace files unless --overwrite was given, before the work."""
+    if present := [str(file) for file in files if file.exists() and not overwrite]:
+        raise OutputError(f"{', '.join(present)} exists already\n  options: another file, or --overwrite")
+
+
+def check_page(out: Path | None, overwrite: bool, *endings: str) -> None:
+    """Refuse a page that could not be written, before the work."""
+    if out is None:
+        return
+    if out.suffix not in endings:
+        examples = " or ".join(str(out.with_suffix(ending)) for ending in endings)
+        raise OutputError(f"--out {out} must be a page, for example {examples}")
+    check_new(out, overwrite=overwrite)

@@ -1,0 +1,274 @@
+"""Commands that judge what was made, by tsveil or any other tool: evaluate, attack, verify, query and compare."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tsveil.cli import arguments, terminal
+from tsveil.core.errors import InputError
+from tsveil.core.registry import DISTANCES
+
+
+@click.command()
+@click.argument("original", type=arguments.PATH)
+@click.argument("protected", type=arguments.PATH)
+@arguments.truth_option
+@click.option("--ties", type=click.Choice(["expected", "first"]), default="expected", show_default=True)
+@click.option(
+    "--dr1", type=click.Choice(["max", "mean"]), help="Series: the better linkage counts (max), or their mean."
+)
+@click.option("--variant", type=click.Choice(["default", "paper"]), help="Series: losses as defined, or as printed.")
+@arguments.reading_options
+@arguments.json_option
+def evaluate(
+    original: Path, protected: Path, truth: str | None, ties: Any, dr1: Any, variant: Any, as_json: bool, **options: Any
+) -> None:
+    """Attack and measure a file made by any tool.
+
+    PROTECTED is attacked as by an intruder who knows ORIGINAL; then risk and loss are measured.
+    """
+    from tsveil.data.published import read_like
+    from tsveil.data.read import read
+    from tsveil.measure.evaluate import evaluate as measure
+
+    data = read(original, **arguments.reading(options))
+    with terminal.progress_shown(not as_json):
+        models: dict[str, Any] = {"models": "fitting"} if data.series else {}
+        card = measure(data, read_like(protected, data), truth=truth, ties=ties, dr1=dr1, variant=variant, **models)
+    if as_json:
+        terminal.document(card.to_dict())
+    else:
+        terminal.show_card(card)
+
+
+class OfDistances(click.Command):
+    """A command whose option --distance takes the registered distances; they are read when they are needed."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The choices are what is registered now."""
+        for option in self.params:
+            if "--distance" in option.opts:
+                option.type = click.Choice(list(DISTANCES))
+        return super().get_params(ctx)
+
+
+@click.command(cls=OfDistances)
+@click.argument("original", type=arguments.PATH)
+@click.argument("released", type=arguments.PATH)
+@click.option(
+    "--known", metavar="NAME,NAME", help="Attributes, blocks or series that the intruder knows; all by default."
+)
+@click.option(
+    "--method",
+    "name",
+    default="auto",
+    show_default=True,
+    help="One attack by name (see `tsveil attacks`), or auto: all that fit.",
+)
+@arguments.truth_option
+@click.option(
+    "--distance",
+    help="Series: only by this distance; by default those of the usual attacks.",
+)
+@click.option("--one-to-one", is_flag=True, help="By distance: link every released record to at most one person.")
+@click.option(
+    "--blocking",
+    type=click.IntRange(min=1),
+    metavar="B",
+    help="By distance, approximate: compare with the B records nearest in sum only.",
+)
+@arguments.reading_options
+@arguments.json_option
+def attack(
+    original: Path, released: Path, known: str | None, name: str, truth: str | None, distance: Any, one_to_one: bool,
+    blocking: int | None, as_json: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Re-identify records of a file made by any tool.
+
+    The intruder knows ORIGINAL and looks for its records in RELEASED.
+    """
+    from tsveil.attack.choose import left_out, links_by_attack
+    from tsveil.core.registry import ATTACKS
+    from tsveil.data.published import read_like
+    from tsveil.data.read import read
+
+    data = read(original, **arguments.reading(options))
+    common = name not in ATTACKS or ATTACKS[name].common_columns
+    protected = read_like(released, data) if common else read(released)
+    names = known.split(",") if known else None
+    with terminal.progress_shown(not as_json):
+        tried = links_by_attack(
+            data, protected, known=names, truth=truth, only=None if name == "auto" else name,
+            distance=distance, one_to_one=one_to_one, blocking=blocking,
+        )  # fmt: skip
+    winner = max(tried, key=lambda key: tried[key].correct)
+    exposed = tried[winner].table(data, protected).head(10)
+    if as_json:
+        rows = {
+            key: {
+                "attack": links.attack,
+                "correct": links.correct,
+                "rate": links.rate,
+                "certain": int(links.certain.sum()),
+                "by_guessing": links.by_guessing,
+                "approximate": links.approximate,
+            }
+            for key, links in tried.items()
+        }
+        terminal.document({"attacks": rows, "best": winner, "most_exposed": exposed.to_dicts()})
+        return
+    notes = []
+    if name == "auto" and distance is None and not (one_to_one or blocking):
+        for key, most in left_out(data, names).items():
+            notes.append(f"{key:<14} left out: it takes at most {most} known attributes (--known)")
+    terminal.show_attacks(tried, winner, exposed, notes)
+
+
+class OfPromises(click.Command):
+    """A command with the options that the registered promises declare; they are loaded when they are needed."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The options of promises come first."""
+        from tsveil.guarantee.options import options
+
+        known = {name for own in self.params for name in own.opts}
+        self.params[1:1] = [
+            click.Option([f"--{option.name}"], type=click.Choice(option.choices), help=option.help)
+            if option.choices
+            else click.Option(
+                [f"--{option.name}"], metavar=option.metavar, is_flag=not option.metavar, help=option.help
+            )
+            for option in options()
+            if f"--{option.name}" not in known
+        ]
+        return super().get_params(ctx)
+
+
+@click.command(cls=OfPromises)
+@click.argument("file", type=arguments.PATH)
+@click.option(
+    "--persons", type=arguments.PATH, metavar="MAP", help="A table of the identifiers in FILE and their persons."
+)
+@arguments.file_options
+@arguments.json_option
+def verify(file: Path, persons: Path | None, as_json: bool, **options: Any) -> None:
+    """Check a promise on a file made by any tool, and everything else in it.
+
+    Choose one promise by its option. Columns named by --id or --confidential are taken on trust; others that are no part of the promise are named,
+    and then nothing is decided.
+    """
+    from tsveil.assess.file import judge_file
+    from tsveil.guarantee.options import promise_of
+
+    given = arguments.reading(options)
+    promise = promise_of({name.replace("_", "-"): value for name, value in options.items()})
+    if persons is not None and not options.get("counts") and "counts" in promise.settings():
+        promise = type(promise).from_settings(promise.settings() | {"counts": "share"})
+    found = judge_file(file, promise, given, persons)
+    if as_json:
+        terminal.document({"assessment": found.to_dict()})
+    else:
+        terminal.show_assessment(found)
+        if trusted := [*arguments.listed(given.get("id")), *given.get("confidential", ())]:
+            terminal.line(f"Taken on trust, because you named them: {', '.join(trusted)}")
+    sys.exit(0 if found.verdict.passes else 1)
+
+
+@click.command()
+@click.argument("file", type=arguments.PATH)
+@click.option(
+    "--range",
+    "ranges",
+    multiple=True,
+    metavar="TIME=FROM..TO",
+    help="Count the records with values in a range; repeatable, either end may be left out.",
+)
+@click.option("--similar", metavar="V,V,...", help="Find the records whose pattern is most like this curve.")
+@click.option(
+    "--top", type=click.IntRange(min=1), default=20, show_default=True, help="With --similar: how many to list."
+)
+@click.option(
+    "--within",
+    type=click.FloatRange(min=0),
+    help="With --similar: all that may lie within this distance; none is missed.",
+)
+@arguments.json_option
+def query(
+    file: Path, ranges: tuple[str, ...], similar: str | None, top: int, within: float | None, as_json: bool
+) -> None:
+    """Query published envelopes and patterns.
+
+    Count the records of FILE in a range (--range), or find those that are like a curve (--similar).
+    """
+    from tsveil.measure.queries import Queries
+
+    if not ranges and similar is None:
+        raise InputError("say what to ask: --range TIME=FROM..TO or --similar V,V,...")
+    asked = Queries.of(file)
+    answers: dict[str, Any] = {}
+    if ranges:
+        count = asked.range_count(dict(map(_range, ranges)))
+        answers |= {"least": count.least, "most": count.most, "estimate": count.estimate}
+    if similar is not None:
+        try:
+            curve = [float(value) for value in similar.split(",")]
+        except ValueError:
+            raise InputError(f"--similar must be numbers with commas between them. Got {similar!r}.") from None
+        answers["similar"] = asked.similar(curve, top, within=within).to_dicts()
+    if as_json:
+        terminal.document(answers)
+    else:
+        terminal.show_answers(answers)
+
+
+def _range(text: str) -> tuple[str, tuple[float | None, float | None]]:
+    name, equals, bounds = text.partition("=")
+    low, dots, high = bounds.partition("..")
+    try:
+        if not (equals and dots and name):
+            raise ValueError
+        return name, (float(low) if low else None, float(high) if high else None)
+    except ValueError:
+        raise InputError(f"--range {text!r} must look like TIME=FROM..TO, for example W3=10..20 or W3=..20") from None
+
+
+@click.command()
+@click.argument("one", metavar="RELEASE_A", type=arguments.PATH)
+@click.argument("other", metavar="RELEASE_B", type=arguments.PATH)
+@click.option(
+    "--original", type=arguments.PATH, metavar="FILE",
+    help="The data from which both were made; by default read as the plans of the releases say.",
+)  # fmt: skip
+@click.option("-o", "--out", type=arguments.PATH, metavar="PAGE", help="Write the page, an .html file.")
+@arguments.overwrite_option("an earlier page")
+@arguments.reading_options
+@arguments.json_option
+def compare(
+    one: Path, other: Path, original: Path | None, out: Path | None, overwrite: bool, as_json: bool, **options: Any
+) -> None:
+    """Compare two releases of the same data.
+
+    Their folders are compared by promises, losses and attacks; the page also shows curves.
+    """
+    from tsveil.data.read import read
+    from tsveil.plan.compare import compare as compared
+
+    given = arguments.reading(options)
+    if given and original is None:
+        raise InputError("reading options need --original FILE; without it the data are read as the plans say")
+    arguments.check_page(out, overwrite, ".html")
+    with terminal.progress_shown(not as_json):
+        both = compared(one, other, original=None if original is None else read(original, **given))
+    if out is not None:
+        both.write(out)
+    if as_json:
+        found = {"a": str(one), "b": str(other), "summary": both.summary, "figures": both.table.to_dicts()}
+        terminal.document(found)
+        return
+    terminal.show_comparison(both)
+    if out is not None:
+        terminal.line(f"\nPage: {out}    It shows original values and is private.")

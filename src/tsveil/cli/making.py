@@ -1,0 +1,185 @@
+"""Commands that make a release: plan, run, protect, and the bundled example."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tsveil.cli import arguments, terminal
+from tsveil.core.errors import InputError
+from tsveil.core.registry import METHODS, recommended
+
+if TYPE_CHECKING:
+    from tsveil.data.read import Look
+    from tsveil.plan.plan import Plan
+
+
+@click.command()
+@click.option("--folder", type=arguments.PATH, default=Path("demo"), show_default=True, help="Where to put it.")
+@arguments.json_option
+def demo(folder: Path, as_json: bool) -> None:
+    """Protect the bundled example."""
+    from tsveil.data.write import write_text
+    from tsveil.plan.run import demo_plan
+    from tsveil.plan.run import run as run_plan
+
+    folder.mkdir(parents=True, exist_ok=True)
+    raw, made = demo_plan()
+    write_text(folder / made.input.path, raw.write_csv())
+    write_text(folder / "plan.toml", made.to_toml(plan_comments(made)) + "\n")
+    with terminal.progress_shown(not as_json):
+        outcome = run_plan(made, base=folder, overwrite=True)
+    terminal.show_outcome(outcome, as_json=as_json)
+    if not as_json:
+        terminal.line(f"\nThe raw file and the plan are beside it: {folder}/{made.input.path}, {folder}/plan.toml")
+        terminal.line(f"Next: tsveil inspect {folder}/{made.input.path}    or    tsveil plan YOUR_FILE.csv")
+
+
+@click.command()
+@click.argument("file", type=arguments.PATH)
+@click.option("-o", "--out", type=arguments.PATH, help="The plan's file; FILE with the ending .plan.toml by default.")
+@arguments.method_option
+@arguments.overwrite_option("an existing plan")
+@arguments.reading_options
+def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: Any) -> None:
+    """Write a plan for FILE to start from.
+
+    The plan has comments: change it, then run it with `tsveil run`.
+    """
+    from tsveil.assess.limits import Limits
+    from tsveil.data.questions import ask
+    from tsveil.data.read import looked_at
+    from tsveil.data.write import write_text
+    from tsveil.plan.plan import Input, Output, Plan
+    from tsveil.report.context import starting_section
+
+    given = arguments.reading(options)
+    look = looked_at(file, **given)
+    ask(file.name, look.guess.questions)
+    place = out or file.with_name(file.name.split(".")[0] + ".plan.toml")
+    arguments.check_new(place, overwrite=overwrite)
+    chosen = METHODS.make(
+        name, starting_settings(name, len(look.options().get("blocks", {})) or len(look.guess.values))
+    )
+    settings = chosen.settings()
+    promise = chosen.guarantee(Described(look))
+    limits = Limits(accepted_risk=promise.bound if promise.intruder == "file" else None)
+    made = Plan(
+        input=Input(path=os.path.relpath(file, place.parent), **(given | look.options())),
+        method={"name": name, **{key: value for key, value in settings.items() if value is not None}},
+        output=Output(folder=f"{place.name.split('.')[0]}-release"),
+        limits=limits,
+    )
+    asked = "" if limits.accepted_risk else UNLIMITED.format(promise=promise.short)
+    write_text(place, f"{made.to_toml(plan_comments(made))}\n\n{asked}{starting_section()}\n")
+    terminal.line(f"{place} is written. Look at it, change what you like, then: tsveil run {place}")
+    try:
+        made.input.read(place.parent)
+    except InputError as error:
+        terminal.warning("The file has problems that a run would refuse; the plan can say what to do about them:")
+        terminal.line(str(error))
+
+
+@click.command()
+@click.argument("plan", type=arguments.PATH)
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "dask", "spark"]),
+    help="Work in chunks, on this machine or a cluster, whatever the size of the data; by default the size decides.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="--engine dask: a running scheduler; else a local one is started.")
+@click.option("--master", metavar="URL", help="--engine spark: a running cluster; else a local one is started.")
+@arguments.writing_options
+@arguments.json_option
+def run(plan: Path, as_json: bool, **options: Any) -> None:
+    """Run PLAN: protect, verify, attack, measure.
+
+    The folder of the release gets published/, which may be passed on, and private/, which must not; each has a report.
+    """
+    from tsveil.plan.run import run as run_plan
+
+    with terminal.progress_shown(not as_json):
+        outcome = run_plan(plan, **arguments.intruder(options))
+    terminal.show_outcome(outcome, as_json=as_json)
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.argument("file", type=arguments.PATH)
+@click.option("-o", "--out", required=True, type=arguments.PATH, help="The folder of the release.")
+@arguments.method_option
+@click.option(
+    "--format", "form", type=click.Choice(["csv", "parquet"]), help="Of the published data; the input's by default."
+)
+@click.option("--seed", type=int, help="For tests only: a seed is a secret.")
+@click.option("--block-size", type=click.IntRange(min=1), metavar="A", help="Regroup attributes into blocks of A.")
+@click.option("--blocks-by", type=click.Choice(["correlated", "scattered"]), default="correlated", show_default=True)
+@arguments.reading_options
+@arguments.writing_options
+@arguments.json_option
+@click.pass_context
+def protect(
+    ctx: click.Context, /, file: Path, out: Path, name: str, form: Any, seed: int | None, block_size: int | None,
+    blocks_by: Any, as_json: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Protect FILE without writing a plan first.
+
+    The method's own parameters are given as options, for example: tsveil protect meters.csv --out release --k 7 --distance sts
+    """
+    from tsveil.plan.plan import Input, Output, Plan
+    from tsveil.plan.run import run as run_plan
+
+    made = Plan(
+        input=Input(
+            path=str(file.absolute()), block_size=block_size, blocks_by=blocks_by, **arguments.reading(options)
+        ),
+        method={"name": name, **recommended(name, arguments.method_parameters(ctx.args))},
+        output=Output(folder=str(out.absolute()), format=form),
+        seed=seed,
+    )
+    with terminal.progress_shown(not as_json):
+        outcome = run_plan(made, **arguments.intruder(options))
+    terminal.show_outcome(outcome, as_json=as_json)
+
+
+#: what a plan says where the promise does not bound who is found
+UNLIMITED = """# {promise} does not bound who is found. How many persons may be found at most? A share in percent, or a fraction such as "1/10".
+# [limits]
+# accepted_risk = 10
+
+"""
+
+
+class Described:
+    """A file that was looked at, as far as a promise depends on it."""
+
+    def __init__(self, look: Look) -> None:
+        self.n = look.rows
+        self.blocks: tuple[Any, ...] = tuple(look.options().get("blocks", {})) or look.guess.values
+        self.confidential, self.person = look.guess.confidential, look.guess.person
+
+
+def starting_settings(name: str, blocks: int) -> dict[str, Any]:
+    """What we recommend; several blocks are protected together, because records that are alike in each block are unique in all of them."""
+    grouping = {"grouping": "joint"} if blocks > 1 and METHODS[name].groups_jointly() else {}
+    return recommended(name, grouping)
+
+
+def plan_comments(plan: Plan) -> dict[str, str]:
+    """Remarks for a starting plan: what each part means and what else is possible."""
+    chosen = METHODS[plan.method["name"]]
+    remarks = {
+        "input": "What is read. Paths count from this file. What is not given here is guessed: see `tsveil inspect`.\n"
+        "Further options: layout, id, blocks, confidential, time, variable, value, separator, decimal,\n"
+        'missing = "drop" or "interpolate", resample = points, split = parts.',
+        "input.confidential": "Carried unchanged; columns with no role are left out of the release.",
+        "input.blocks": "What is protected together: a range of columns, or a list.",
+        "method": f"How it is protected: {chosen.summary}.\n`tsveil methods` lists the methods and their parameters.",
+        "output": "published/ may be passed on, private/ must not. title = the name of the release.",
+        "limits": "What is accepted: FAILS if it is exceeded. accepted_risk = the largest share of persons that the strongest attack may find.",
+        "context": "What only you know, for the report; `tsveil plan` writes all the questions.",
+    }
+    remarks |= {f"method.{p.name}": f"{p.doc} ({p.words})" for p in chosen.parameters()}
+    return remarks

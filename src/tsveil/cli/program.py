@@ -1,0 +1,67 @@
+"""The program `tsveil`: its commands in the order of work, and what happens to errors.
+
+Exit codes: 0 good, 1 a guarantee is not met or nothing fits, 2 bad input.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import click
+
+from tsveil import __version__
+from tsveil.cli import terminal
+from tsveil.cli.choosing import nlk_study, recommend, sweep
+from tsveil.cli.judging import attack, compare, evaluate, query, verify
+from tsveil.cli.listing import LISTINGS
+from tsveil.cli.making import demo, plan, protect, run
+from tsveil.cli.reading import inspect
+from tsveil.cli.reproducing import reproduce
+from tsveil.cli.serving import web
+from tsveil.core.errors import GuaranteeError, TsveilError
+
+
+class Program(click.Group):
+    """Turns tsveil's own errors into a message and an exit code, and lists commands in the order of work."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of work, not of the alphabet."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = terminal.show_warning
+                return super().invoke(ctx)
+        except TsveilError as error:
+            terminal.error(str(error), self.get_command(ctx, ctx.invoked_subcommand or ""))
+            ctx.exit(1 if isinstance(error, GuaranteeError) else 2)
+        except (MemoryError, RuntimeError) as error:
+            if not isinstance(error, MemoryError) and "new thread" not in str(error):
+                raise
+            terminal.error(
+                f"there is not enough memory for this{f' ({error})' if str(error) else ''}; nothing was written\n"
+                "  options: a larger machine or memory limit, fewer records or columns"
+            )
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            terminal.stopped("nothing was written")
+            ctx.exit(130)
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="tsveil")
+def main() -> None:
+    """Protect time series before they are published, attack the result, and measure it.
+
+    Start with `tsveil demo`, or with your own file: `tsveil inspect FILE`, `tsveil plan FILE`, `tsveil run PLAN`.
+    """
+
+
+for command in (
+    demo, inspect, plan, run, protect, evaluate, attack, verify, query, compare, sweep, recommend, nlk_study,
+    *LISTINGS, reproduce, web,
+):  # fmt: skip
+    main.add_command(command)

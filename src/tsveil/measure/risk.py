@@ -1,0 +1,408 @@
+"""What still leaks: how releases of series, of attributes and of envelopes are attacked, and what score follows.
+
+Linkages are averaged over how much the intruder knows: the number of known series, from one to all, or of known attributes. Envelopes are attacked
+by whoever knows a whole series. The formulas of the scores stand in `measure.score`.
+
+References
+----------
+.. [1] J. Nin, V. Torra, Towards the evaluation of time series protection methods, Information Sciences 179 (2009) 1663-1677.
+.. [2] J. Domingo-Ferrer, V. Torra, A quantitative comparison of disclosure control methods for microdata, in
+   Confidentiality, Disclosure and Data Access, North-Holland (2001) 111-133.
+.. [3] X. Shang, K. Chen, L. Shou, G. Chen, T. Hu, (k,P)-anonymity: towards pattern-preserving anonymity of time-series
+   data, CIKM (2010) 1333-1336.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from tsveil.attack.base import Attack, Knowledge, LeavesTraces, OnRequest, Settings, Shape
+from tsveil.attack.choose import fitting
+from tsveil.attack.files import Ties, checked_counts, known_columns
+from tsveil.attack.interval import PERCENTS
+from tsveil.attack.kp import Fitting, Piece, links_of, merged_fits, targets_of
+from tsveil.attack.links import Links
+from tsveil.attack.pieces import Pieces
+from tsveil.attack.run import Attacked, attacked, chances_of
+from tsveil.attack.targets import checked_targets, in_words
+from tsveil.core.errors import InputError
+from tsveil.core.params import Check, Parameters, one_of, param
+from tsveil.core.registry import ATTACKS
+from tsveil.core.types import AnyArray, Array
+from tsveil.data.store import Store, opened
+from tsveil.engine.base import Engine, Result, Task
+from tsveil.measure.base import Kind, Meaning, Schema
+from tsveil.measure.score import LINKAGES, MEANINGS, Score, combined, counted
+from tsveil.transform.exact import parts, total
+from tsveil.transform.normalise import How, Scaling
+
+By = Literal["attributes", "blocks"]
+
+
+@dataclass(frozen=True, eq=False)
+class Risks:
+    """What the attacks on a release found."""
+
+    #: the figures of the attacks, and those that combine them with the measures
+    figures: dict[str, float]
+    meanings: dict[str, Meaning]
+    #: how the release was attacked; what was left out
+    options: dict[str, str]
+    notes: dict[str, str]
+    #: piece -> columns of the card that say something of each record
+    columns: Callable[[int], dict[str, AnyArray]]
+    by_known: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    links: Mapping[str, Links] = field(default_factory=dict)
+    #: linkage -> the number of its targets
+    targets: Mapping[str, int] = field(default_factory=dict)
+
+
+class Release(NamedTuple):
+    """A release to be attacked: where its records are, and the method that made it, if that is known."""
+
+    store: Store
+    schema: Schema
+    engine: Engine
+    method: LeavesTraces | None = None
+    #: blocks that are not measured
+    left_out: Sequence[str] = ()
+
+
+def _is_number_of_targets(value: Any) -> bool:
+    return value is None or value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Risk(Parameters, ABC):
+    """How releases of one kind are attacked; its parameters are options of `tsveil.evaluate`."""
+
+    label: ClassVar[str] = "evaluate"
+    #: what is attacked, in words
+    words: ClassVar[str]
+    #: figure -> what it means; those of attacks first
+    meanings: ClassVar[Mapping[str, Meaning]]
+    #: whether figures go by short names, and those that sum up a release
+    short_names: ClassVar[bool] = True
+    main: ClassVar[tuple[str, ...]] = ("IL", "DR", "score")
+
+    targets: int | Literal["all"] | None = param(
+        None,
+        Check("'all' or an integer of at least 1", _is_number_of_targets, int),
+        "the number of records that are attacked; left out: as many as are affordable",
+    )
+
+    @abstractmethod
+    def attack(self, release: Release, figures: Mapping[str, float]) -> Risks:
+        """Attack a release, of which the measures have found these figures."""
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def _notes(release: Release, found: Attacked) -> dict[str, str]:
+    """Which records were attacked, and what was left out."""
+    files = release.schema.files
+    targets = in_words(files.n, found.targets)
+    if not files.aligned:
+        both = int((release.store.get("own") >= 0).sum())
+        known = f"{files.n} known, {files.m} released, {both} in both"
+        targets = known if targets == "all records" else f"{known}; {targets}"
+    missing = [*release.left_out, *found.not_measured]
+    return {
+        "targets": targets,
+        **({"skipped": "; ".join(found.skipped)} if found.skipped else {}),
+        **({"not measured": ", ".join(missing)} if missing else {}),
+    }
+
+
+def _chances(release: Release, found: Attacked, at: int) -> dict[str, AnyArray]:
+    """The risk and the chance of each linkage for each original record of a piece, if all records were targets."""
+    chances = chances_of(release.store, found.places, *release.schema.files.range("original", at))
+    risk: dict[str, Array] = {"risk": np.max(list(chances.values()), axis=0)} if chances else {}
+    return risk | {f"linked_by_{figure}": chance for figure, chance in chances.items()}
+
+
+def _meaning(attack: Attack | type[Attack]) -> Meaning:
+    """What the figure of an attack means."""
+    return Meaning(attack.plain, "%", attack.summary)
+
+
+def _of_attacks(*, series: bool) -> dict[str, Meaning]:
+    """What the figures of all attacks on series, or on attributes, mean; those that run only on request have none in a card."""
+    kinds: list[type[Attack]] = [kind for kind in ATTACKS.values() if not issubclass(kind, OnRequest)]
+    return {kind.figure: _meaning(kind) for kind in kinds if kind.of_series is series}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueRisk(Risk, ABC):
+    """What the attacks on releases of values have in common."""
+
+    ties: Ties = param("expected", one_of("expected", "first"), "how ties count in a linkage")
+    scaling: Scaling = param(
+        "original", one_of("original", "own"), "by which file's mean and deviation values are scaled"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesRisk(ValueRisk):
+    """Linkages by values and by shape, and by what is made for the method."""
+
+    words: ClassVar[str] = "time series"
+    meanings: ClassVar[Mapping[str, Meaning]] = {
+        **_of_attacks(series=True),
+        "DR1": MEANINGS["DR1"]._replace(
+            sentence="The re-identification risk that counts: the better of the two linkages."
+        ),
+        "ID": MEANINGS["ID"],
+        "DR": MEANINGS["DR"],
+        "score": MEANINGS["score"]._replace(
+            sentence=f"{MEANINGS['score'].sentence} The raw file itself scores about 50."
+        ),
+    }
+    #: the linkages that DR1 is made of
+    counted: ClassVar[tuple[str, ...]] = ("EULD", "STSLD")
+
+    dr1: Literal["max", "mean"] = param("max", one_of("max", "mean"), "whether the better linkage or their mean counts")
+    normalise: How = param(
+        "global",
+        one_of("global", "per-record", "component", "ranging", "none"),
+        "how series are normalised before linking",
+    )
+
+    def attack(self, release: Release, figures: Mapping[str, float]) -> Risks:
+        """The two linkages of series, and what is made for the method, which does not enter DR1 but may be the best attack."""
+        files = release.schema.files
+        blocks = [list(range(len(files.columns))[files.span(block.name)]) for block in files.series]
+        ends = np.cumsum([len(block) for block in files.series]).tolist()
+        known = Knowledge([at for places in blocks for at in places], ends, blocks, list(range(1, len(blocks) + 1)))
+        attacks = fitting(Shape(files.m, files.series), release.method)
+        how = Settings(self.ties, self.scaling, self.normalise, checked_targets(self.targets))
+        found = attacked(release.store, files, release.engine, attacks, known, how)
+        risks = found.risks
+        linked = counted([risks[figure] for figure in self.counted if figure in risks], self.dr1)
+        meanings = {attack.figure: _meaning(attack) for attack in attacks} | dict(self.meanings)
+        if self.dr1 == "mean":
+            mean = "The re-identification risk that counts: here the mean of the two linkages."
+            meanings["DR1"] = meanings["DR1"]._replace(sentence=mean)
+        return Risks(
+            {**risks, **combined(figures["IL"], linked, figures["ID"])},
+            meanings,
+            {name: getattr(self, name) for name in ("ties", "dr1", "normalise", "scaling")},
+            _notes(release, found),
+            lambda at: _chances(release, found, at),
+            found.by_known,
+            targets=found.targets,
+        )
+
+
+def _are_names(value: Any) -> bool:
+    return value is None or (isinstance(value, Sequence) and not isinstance(value, str))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeRisk(ValueRisk):
+    """All linkages that fit the method, and interval disclosure by ranks."""
+
+    words: ClassVar[str] = "attributes"
+    meanings: ClassVar[Mapping[str, Meaning]] = {
+        **_of_attacks(series=False),
+        **MEANINGS,
+        "ID": MEANINGS["ID"]._replace(
+            sentence="Share of values whose rank lies within 1 to 10 % of the published one's, so that publishing gives them away."
+        ),
+    }
+
+    score: Score = param("max", one_of(*LINKAGES), "the linkages that DR1 is made of")
+    known: Sequence[str] | None = param(
+        None,
+        Check("a list of attributes or blocks, or left out", _are_names, str),
+        "what the intruder knows, all by default",
+    )
+    counts: Sequence[int] | None = param(
+        None, Check("a list of numbers, or left out", lambda value: value is None or not isinstance(value, str), str),
+        "how many of these he knows, 1, 2, ... all by default",
+    )  # fmt: skip
+    by: By = param("attributes", one_of("attributes", "blocks"), "what is counted")
+
+    def attack(self, release: Release, figures: Mapping[str, float]) -> Risks:
+        """All attacks that fit the method; every attack when it is not known."""
+        files = release.schema.files
+        rounds = Rounds.of(files, known_columns(files, self.known), self.counts, self.by)
+        places = {name: at for at, name in enumerate(files.columns)}
+        known = Knowledge(
+            [places[name] for name in rounds.names],
+            rounds.columns,
+            [[places[name] for name in part] for part in rounds.parts],
+            rounds.blocks,
+        )
+        shape = Shape(files.m, files.blocks)
+        attacks = fitting(shape, release.method)
+        there = {attack.figure for attack in attacks}
+        wanted = LINKAGES[self.score]
+        attacks += [attack for attack in fitting(shape) if attack.figure in wanted and attack.figure not in there]
+        how = Settings(self.ties, self.scaling, targets=checked_targets(self.targets))
+        columns = range(len(files.columns))
+        found = attacked(release.store, files, release.engine, attacks, known, how, intervals=columns)
+        if missing := [figure for figure in wanted if figure not in found.by_known]:
+            raise InputError(
+                f"the {self.score!r} score needs {', '.join(missing)}, which could not be computed: {'; '.join(found.skipped)}\n"
+                "  options: fewer known attributes (known=..., counts=...), or score='max'"
+            )
+        risks = found.risks
+        strongest = max(risks, key=risks.__getitem__)
+        linked = counted([risks[figure] for figure in wanted], "mean") if wanted else risks[strongest]
+        both = files.n if files.aligned else int((release.store.get("own") >= 0).sum())
+        disclosed = 100 * sum(found.disclosed.values()) / (both * len(columns) * len(PERCENTS))
+
+        def of_records(at: int) -> dict[str, AnyArray]:
+            start, stop = files.range("original", at)
+            widths = [release.store.get(f"disclosed-{column}")[start:stop] for column in columns]
+            share = 100.0 * np.asarray(np.sum(widths, axis=0, dtype=np.int64)) / (len(widths) * len(PERCENTS))
+            return _chances(release, found, at) | {"values_disclosed": share}
+
+        return Risks(
+            {**risks, **combined(figures["IL"], linked, disclosed)},
+            dict(self.meanings),
+            {
+                "score": self.score,
+                "known": rounds.in_words(),
+                "ties": self.ties,
+                "scaling": self.scaling,
+                "strongest": next(attack.describe() for attack in attacks if attack.figure == strongest),
+            },
+            _notes(release, found),
+            of_records,
+            found.by_known,
+            targets=found.targets,
+        )
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What the intruder knows of attributes, round by round."""
+
+    #: all known columns, block after block if blocks are counted
+    names: tuple[str, ...]
+    #: those of each block
+    parts: tuple[tuple[str, ...], ...]
+    #: numbers of known columns
+    columns: tuple[int, ...]
+    #: numbers of known blocks, for the attacks that need whole blocks
+    blocks: tuple[int, ...]
+    by: By
+
+    @classmethod
+    def of(cls, data: Pieces, names: Sequence[str], counts: Sequence[int] | None, by: By) -> Rounds:
+        """The rounds for these known columns: all counts of them, or of blocks, by default."""
+        home = {column: block.name for block in data.blocks for column in block.columns}
+        parts: dict[str, list[str]] = {}
+        for name in names:
+            parts.setdefault(home[name], []).append(name)
+        known = tuple(map(tuple, parts.values()))
+        if by == "attributes":
+            wanted = checked_counts(counts, len(names))
+            return cls(tuple(names), known, tuple(wanted), tuple(range(1, len(parts) + 1)), by)
+        wanted = checked_counts(counts, len(parts))
+        ends = np.cumsum([len(part) for part in parts.values()])
+        ordered = tuple(name for part in parts.values() for name in part)
+        return cls(ordered, known, tuple(int(ends[count - 1]) for count in wanted), tuple(wanted), by)
+
+    def in_words(self) -> str:
+        """The numbers known."""
+        numbers = self.columns if self.by == "attributes" else self.blocks
+        whole = numbers == tuple(range(numbers[0], numbers[-1] + 1)) and len(numbers) > 1
+        return (f"{numbers[0]} to {numbers[-1]}" if whole else ", ".join(map(str, numbers))) + f" {self.by}"
+
+
+# -- envelopes --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvelopeRisk(Risk):
+    """The breach probabilities of `tsveil.attack.kp`, worst and mean."""
+
+    words: ClassVar[str] = "envelopes"
+    short_names: ClassVar[bool] = False
+    main: ClassVar[tuple[str, ...]] = ("value_loss", "pattern_loss")
+    meanings: ClassVar[Mapping[str, Meaning]] = {
+        "breach_values": Meaning("breach by values, worst", "%", "The highest chance of finding a person's record by the values, without the patterns."),
+        "breach_values_mean": Meaning("breach by values, mean", "%", "The same, on average over all persons."),
+        "breach_pattern": Meaning("breach by pattern, worst", "%", "The highest chance of finding a person's record by the shape of the series."),
+        "breach_pattern_mean": Meaning("breach by pattern, mean", "%", "The same, on average over all persons."),
+        "breach_both": Meaning("breach by both, worst", "%", "The highest chance for an intruder who knows all values, and so the shape: the one that counts."),
+        "breach_both_mean": Meaning("breach by both, mean", "%", "The same, on average over all persons."),
+    }  # fmt: skip
+
+    def attack(self, release: Release, figures: Mapping[str, float]) -> Risks:
+        """By values, by pattern and by both; there is nothing to attack where nothing is published."""
+        store, n = release.store, release.schema.n
+        targets = targets_of(n, checked_targets(self.targets))
+        links = _linked(release, targets) if release.schema.files.m else {}
+        found: dict[str, float] = {}
+        for name, link in links.items():
+            found[f"breach_{name}"] = 100 * float(link.probability.max())
+            found[f"breach_{name}_mean"] = 100 * total(parts(link.probability)) / len(link.probability)
+        chances = {f"linked_by_{name}": np.full(n, np.nan) for name in links}
+        for chance, link in zip(chances.values(), links.values(), strict=True):
+            chance[targets] = 100 * link.probability
+
+        def of_records(at: int) -> dict[str, AnyArray]:
+            records = store.get(f"piece-{at}.records")
+            own = {name: chance[records] for name, chance in chances.items()}
+            return {"suppressed": np.asarray(store.get(f"piece-{at}.own") < 0), **own}
+
+        some = f"a random sample of {len(targets):,} of {n:,} records, each linked against the whole release"
+        words = "all records" if len(targets) == n else f"{some}; the worst is the worst of these"
+        return Risks(
+            found,
+            dict(self.meanings),
+            {},
+            {"targets": words} if links else {},
+            of_records,
+            links=links,
+        )
+
+
+def _linked(release: Release, targets: AnyArray) -> dict[str, Links]:
+    """What the attacks on envelopes conclude for each target, in the order of the original."""
+    store, schema = release.store, release.schema
+    store.put("targets", targets)
+    pieces = range(schema.pieces)
+    todo = [{"store": store.handle, "at": at, "pieces": schema.pieces, "words": schema.words} for at in pieces]
+    release.engine.map(link_piece, todo, "Linking by values and patterns")
+    before = np.cumsum([0, *schema.files.released[:-1]])
+    found, own, records = [], [], []
+    for other in pieces:
+        found.append(merged_fits((store.get(f"fits-{at}-{other}") for at in pieces), before.tolist()))
+        rows = _targets_in(store, other)
+        row = store.get(f"piece-{other}.own")[rows]
+        own.append(np.where(row >= 0, row + before[other], -1))
+        records.append(store.get(f"piece-{other}.records")[rows])
+    order = np.argsort(np.concatenate(records))
+    return links_of(np.concatenate(found, axis=2)[:, :, order], np.concatenate(own)[order], schema.files.m)
+
+
+def link_piece(task: Task) -> Result:
+    """Keep how many published records of one piece fit each target."""
+    store, at = opened(task["store"]), int(task["at"])
+    piece = Piece.load(store, at, words=task["words"])
+    fits = Fitting(piece)
+    for other in range(int(task["pieces"])):
+        rows = _targets_in(store, other)
+        own = piece.own[rows] if other == at else np.full(len(rows), -1)
+        store.put(f"fits-{at}-{other}", fits.of(np.asarray(store.get(f"piece-{other}.x")[rows]), own))
+    return {}
+
+
+def _targets_in(store: Store, at: int) -> AnyArray:
+    """The rows of a piece that are targets."""
+    return np.flatnonzero(np.isin(store.get(f"piece-{at}.records"), store.get("targets")))
+
+
+#: what is published -> how it is attacked
+RISKS: dict[Kind, type[Risk]] = {"series": SeriesRisk, "attributes": AttributeRisk, "envelopes": EnvelopeRisk}

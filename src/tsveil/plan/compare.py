@@ -1,0 +1,85 @@
+"""Two releases of the same data side by side: what each promises, loses and leaks, and what the curves look like.
+
+Both are measured anew against the original data with the same options: figures that were stored when the releases were made may
+have been measured in different ways and would not be comparable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tsveil.assess.summary import kind_of, measured
+from tsveil.core.errors import InputError
+from tsveil.data.dataset import Dataset
+from tsveil.plan.plan import Plan
+from tsveil.release.release import Release
+from tsveil.release.reopen import release_facts, reopened
+from tsveil.report.comparison import Comparison, Side
+from tsveil.study.sweep import fingerprint
+
+
+def compare(
+    a: Release | str | Path,
+    b: Release | str | Path,
+    *,
+    original: Dataset | None = None,
+    evaluate: Mapping[str, Any] | None = None,
+    title: str = "",
+) -> Comparison:
+    """Measure two releases of the same data in the same way.
+
+    A release is one made by a method's `protect`, or the folder of a written one, with its private side. The `original` data of a
+    folder are read again as its plan says when they are left out. `evaluate` has options of `tsveil.evaluate`.
+    """
+    releases = [_opened(one, original) for one in (a, b)]
+    first, second = (release.original for release in releases)
+    if fingerprint(first) != fingerprint(second):
+        raise InputError(
+            f"these are not releases of the same data: {first!r} and {second!r}\n"
+            "  options: name the original data (original=..., --original), if both were made from them"
+        )
+    names = _names(a, b)
+    sides = [
+        Side(name, release, release.verify(), measured(first, release, evaluate or {}))
+        for name, release in zip(names, releases, strict=True)
+    ]
+    return Comparison(sides[0], sides[1], kind_of(first), title)
+
+
+def original_of(folder: str | Path) -> Dataset:
+    """The original data of a release, read again as the plan in its private folder says."""
+    folder = Path(folder)
+    release_facts(folder)
+    hint = f"  options: name the original data (original=..., --original FILE) that {folder} was made from"
+    path = folder / "private" / "plan.toml"
+    if not path.is_file():
+        raise InputError(f"{folder} does not say from which file it was made: {path} is missing\n{hint}")
+    plan = Plan.load(path)
+    # Paths of a plan count from the folder of the plan, which is where the path of the release begins.
+    written = Path(plan.output.folder)
+    parts = [part for part in written.parts if part != "."]
+    place = folder.absolute()
+    if not written.is_absolute() and ".." not in parts and list(place.parts[-len(parts) :]) == parts:
+        base = Path(*place.parts[: len(place.parts) - len(parts)])
+    else:
+        base = place.parent
+    if not (base / plan.input.path).exists():
+        raise InputError(f"the original data of {folder} are not at {base / plan.input.path}\n{hint}")
+    return plan.input.read(base)
+
+
+def _opened(one: Release | str | Path, original: Dataset | None) -> Release:
+    if isinstance(one, (str, Path)):
+        return reopened(one, original_of(one) if original is None else original)
+    return one
+
+
+def _names(a: object, b: object) -> tuple[str, str]:
+    """What the two are called: their folders if these tell them apart."""
+    if isinstance(a, (str, Path)) and isinstance(b, (str, Path)):
+        one, other = Path(a).absolute().name, Path(b).absolute().name
+        if one != other:
+            return one, other
+    return "A", "B"

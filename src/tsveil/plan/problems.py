@@ -1,0 +1,101 @@
+"""Everything that is wrong with a plan, in the words of whoever wrote it.
+
+The structures of `plan` and `sweep_plan` say what a plan may hold. The library that reads them stops at the first thing that does not fit and
+names it in its own terms; here each section and key is held against its structure, and all that does not fit is told at once.
+"""
+
+from __future__ import annotations
+
+import reprlib
+import types
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, Literal, Union, get_args, get_origin
+
+import msgspec
+
+from tsveil.core.errors import Problems
+
+#: what a value of a kind is called
+WORDS: dict[Any, str] = {str: 'a text in quotes, such as "a"', int: "a whole number", float: "a number"}
+#: what no message repeats
+SECRET = ("seed",)
+MANY: dict[Any, str] = {str: 'a list of texts, such as ["a", "b"]', int: "a list of whole numbers"}
+
+
+def look_through(plan: type[msgspec.Struct], tables: Mapping[str, Any], problems: Problems, section: str = "") -> None:
+    """Note every section or key of a plan that is unknown, missing or of the wrong kind.
+
+    Examples
+    --------
+    >>> from tsveil.plan.plan import Plan
+    >>> problems = Problems("plan.toml cannot be used")
+    >>> look_through(Plan, {"input": {"file": "a.csv", "missing": "skip"}, "method": {"name": "mdav"}, "ouput": {}}, problems)
+    >>> for problem in problems.found:
+    ...     print(problem)
+    there is no section [ouput]; is [output] meant?
+    [input]: there is no 'file'
+    [input] needs a path
+    [input]: missing must be one of 'refuse', 'drop', 'interpolate'. Got 'skip'.
+    the section [output] is missing
+    """
+    fields = {field.encode_name: field for field in msgspec.structs.fields(plan)}
+    for name in tables:
+        if name not in fields:
+            problems.add(_unknown(name, list(fields), section, isinstance(tables[name], Mapping)))
+            if section:
+                problems.hint(f"[{section}] may have: {', '.join(fields)}")
+    for name, field in fields.items():
+        inner = isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
+        if name not in tables:
+            if field.required and section:
+                problems.add(f"[{section}] needs a {name}")
+            elif field.required:
+                problems.add(f"the section [{name}] is missing")
+        elif inner and isinstance(tables[name], Mapping):
+            look_through(field.type, tables[name], problems, f"{section}.{name}" if section else name)
+        elif not _fits(tables[name], field.type):
+            place = f"[{section}]: {name}" if section else name
+            problems.add(f"{place} must be {expected(field.type)}.{_got(name, tables[name])}")
+
+
+def _unknown(name: str, known: list[str], section: str, table: bool) -> str:
+    close = get_close_matches(name, known, n=1)
+    if section:
+        return f"[{section}]: there is no {name!r}" + (f"; is {close[0]!r} meant?" if close else "")
+    shown = f"section [{name}]" if table else f"{name!r} outside the sections"
+    return f"there is no {shown}" + (f"; is [{close[0]}] meant?" if close else "")
+
+
+def _got(name: str, value: Any) -> str:
+    if name in SECRET:
+        return ""
+    return f" Got {reprlib.repr(value) if isinstance(value, (str, list, dict)) else value}."
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def expected(kind: Any) -> str:
+    """What a value of a kind looks like in a plan.
+
+    Examples
+    --------
+    >>> expected(int | None), expected(Literal["csv", "parquet"] | None)
+    ('a whole number', "one of 'csv', 'parquet'")
+    >>> print(expected(str | list[str]))
+    a text in quotes, such as "a", or a list of texts, such as ["a", "b"]
+    """
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return ", or ".join(expected(one) for one in inside if one is not type(None))
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, inside))}"
+    if origin is list:
+        return MANY.get(inside[0], "a list")
+    return WORDS.get(kind, "a section or table: names and values")

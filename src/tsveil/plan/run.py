@@ -1,0 +1,149 @@
+"""The line in one function: read, protect, publish, verify, attack, measure, assess, report."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from tsveil.assess.limits import Intruder, Limits
+from tsveil.core import progress
+from tsveil.core.randomness import fresh_seed
+from tsveil.core.registry import METHODS, recommended, starting
+from tsveil.data.dataset import Dataset
+from tsveil.data.examples import example_frame
+from tsveil.data.store import Folder
+from tsveil.data.write import complete_folder, refuse_existing
+from tsveil.engine.choose import chosen_engine
+from tsveil.engine.here import Here
+from tsveil.plan.plan import Input, Output, Plan
+from tsveil.protect.base import Method
+from tsveil.protect.work import protect_in_chunks, protect_in_memory
+from tsveil.release.publish import MARKER, Outcome, fill
+from tsveil.release.release import Release
+from tsveil.report.context import Context
+
+
+def run(
+    plan: Plan | str | Path,
+    *,
+    base: str | Path | None = None,
+    source: Path | None = None,
+    overwrite: bool = False,
+    allow: Collection[str] = (),
+    strict: bool = False,
+    allow_unverified: bool = False,
+    intruder: Intruder | None = None,
+    engine: Any = None,
+    scheduler: str | None = None,
+    master: str | None = None,
+) -> Outcome:
+    """Do what a plan says: read, protect, publish, verify, attack, measure, assess and report.
+
+    `plan` is a `Plan` or the path of a plan file; relative paths in it count from `base`, by default the plan file's folder or the
+    current one. A release whose verdict is FAILS or NOT DECIDED is not written unless `allow` names the checks that stop it; `strict` treats warnings
+    like failures; an `intruder` takes the place of the plan's. `source` is where the input lies now, when that is not where `plan.input` says. An `engine` ("local", "dask", "spark", a Dask
+    client or a Spark session), with the address of a running `scheduler` or `master`, takes the place of the plan's; with one the work is done
+    in chunks, and without one the size of the data decides.
+
+    Examples
+    --------
+    >>> import tempfile, tsveil as tv
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "food.csv").write_text("food,1,2,3,4,5\\nbread,1,2,3,4,5\\noil,2,3,4,5,6\\nbeer,7,7,7,7,8\\ntea,8,8,7,7,8\\n")
+    >>> outcome = tv.run(Plan(input=Input(path="food.csv"), method={"name": "mdav", "k": 2}, output=Output(folder="out")), base=folder)
+    >>> outcome.verdict.holds, (outcome.folder / "published" / "data.csv").exists()
+    (True, True)
+    """
+    if not isinstance(plan, Plan):
+        base = base or Path(plan).parent
+        plan = Plan.load(plan)
+    base = Path(base or ".")
+    folder = base / plan.output.folder
+    refuse_existing(folder, overwrite=overwrite)  # said before the work, not after it
+    settings = dict(plan.method)
+    chosen = METHODS.make(settings.pop("name"), settings)
+    place = source or base / plan.input.path
+    where = {
+        "engine": plan.run.engine if engine is None else engine,
+        "scheduler": scheduler or plan.run.scheduler,
+        "master": master or plan.run.master,
+    }
+    with progress.step("Reading"):
+        data = msgspec.structs.replace(plan.input, path=str(place.absolute())).read(
+            Path(), plan.run.memory, chunks=where["engine"] is not None
+        )
+    seed = fresh_seed() if plan.seed is None else plan.seed
+    with (
+        complete_folder(folder, overwrite=overwrite, marker=MARKER) as partial,
+        _protected(chosen, data, seed, partial / "spool", plan.run.chunk, where) as release,
+    ):
+        outcome = fill(
+            release,
+            partial,
+            format=plan.output.format,
+            allow=allow,
+            strict=strict,
+            allow_unverified=allow_unverified,
+            limits=plan.limits,
+            intruder=intruder or plan.intruder,
+            formulas=plan.output.formulas,
+            measures=plan.evaluate.options(),
+            title=plan.output.title,
+            context=plan.context,
+            source=Path(plan.input.path).name,
+            digest=data.origin.digest if data.origin else "",
+            extra={"private/plan.toml": plan.to_toml() + "\n"},
+        )
+    return replace(outcome, folder=folder)
+
+
+@contextmanager
+def _protected(
+    chosen: Method, data: Dataset, seed: int, spool: Path, chunk: int | None, where: Mapping[str, Any]
+) -> Iterator[Release]:
+    """The release, in memory or in chunks as the size of the data and the engine ask for."""
+    if data.source is None and chunk is None and all(value is None for value in where.values()):
+        store, done = protect_in_memory(chosen, data, seed)
+        yield chosen.released(data, store, seed, done, Here())
+        return
+    spool.mkdir(mode=0o700)  # it holds all original values
+    folder = Folder(spool)
+    with chosen_engine(**{**where, "engine": where["engine"] or "local"}) as running:
+        done = protect_in_chunks(chosen, data, seed, folder, running, chunk)
+        release = chosen.released(data, folder, seed, done, running)
+        yield release
+    rmtree(spool)
+
+
+def demo_plan() -> tuple[pl.DataFrame, Plan]:
+    """The bundled example as the raw table a user would have, to be written beside the plan as load_curves.csv, and a plan for it.
+
+    Examples
+    --------
+    >>> frame, plan = demo_plan()
+    >>> frame.shape, plan.input.path
+    ((300, 338), 'load_curves.csv')
+    """
+    raw = example_frame("load-curves")
+    first, last = raw.columns[1], raw.columns[-2]
+    return raw, Plan(
+        input=Input(path="load_curves.csv", blocks={"load": {"from": first, "to": last}}, confidential=["heating"]),
+        method={"name": starting(), **recommended(starting(), {"k": 5})},
+        output=Output(folder="release", title="Demo: household load curves"),
+        context=Context(
+            purpose="to show what a release looks like",
+            legal_basis="none is needed: the households are generated",
+            controller="nobody; there are no people behind these data",
+            recipients="anyone",
+            method_reason="the curves of five households hide each other well and their mean keeps the daily pattern",
+        ),
+        limits=Limits(accepted_risk="1/5"),
+    )

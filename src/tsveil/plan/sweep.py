@@ -1,0 +1,138 @@
+"""The plan of a sweep: what is read, what is tried, how it is measured, where the study goes; and the plan of its winner.
+
+    [input]
+    path = "meters.csv"
+
+    [sweep]
+    methods = ["mdav", "nlk"]          # or "all"
+    [sweep.grid.mdav]
+    k = [3, 5, 10]
+
+    [output]
+    folder = "study"
+
+A folder of a study made so holds its plan (`sweep.toml`), from which the sweep can be continued and the plan of a release be made.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from tsveil.core import progress
+from tsveil.core.errors import OutputError, PlanError
+from tsveil.data.write import write_text
+from tsveil.plan.plan import Evaluation, Input, Output, Plan, TomlPlan
+from tsveil.study.choice import Recommendation
+from tsveil.study.store import locked
+from tsveil.study.study import Study
+from tsveil.study.sweep import sweep
+
+#: the plan in the folder of a study
+PLAN = "sweep.toml"
+PAGE = "study.html"
+
+
+class Tried(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """What is tried; the options of `tsveil.sweep`."""
+
+    methods: list[str] | str = "all"
+    #: method -> parameter -> values, or several of these
+    grid: dict[str, dict[str, Any] | list[dict[str, Any]]] = {}
+
+
+class StudyFolder(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """Where the study goes."""
+
+    folder: str
+    title: str = ""
+
+
+class SweepPlan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """A whole sweep.
+
+    Examples
+    --------
+    >>> plan = SweepPlan.from_toml('''
+    ... [input]
+    ... path = "meters.csv"
+    ... [sweep.grid.mdav]
+    ... k = [3, 5]
+    ... [output]
+    ... folder = "study"
+    ... ''')
+    >>> plan.sweep.methods, plan.sweep.grid
+    ('all', {'mdav': {'k': [3, 5]}})
+    """
+
+    start: ClassVar[str] = "`tsveil sweep FILE --out FOLDER` puts its plan into the folder, to start from"
+
+    input: Input
+    output: StudyFolder
+    sweep: Tried = msgspec.field(default_factory=Tried)
+    evaluate: Evaluation = msgspec.field(default_factory=Evaluation)
+    #: a secret; leave it out and it is drawn from the operating system
+    seed: int | None = None
+
+
+def run_sweep(plan: SweepPlan, *, base: str | Path = ".") -> Study:
+    """Do what the plan of a sweep says, or go on with it; relative paths count from `base`.
+
+    The folder gets the study, its report `study.html`, and the plan.
+    """
+    base = Path(base)
+    folder = base / plan.output.folder
+    known = ("study.json", "lock")
+    if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in known):
+        raise OutputError(f"{folder} has other files and no study in it\n  options: another folder")
+    options = plan.evaluate.options()
+    with progress.step("Reading"):
+        data = plan.input.read(base)
+    study = sweep(data, plan.sweep.methods, plan.sweep.grid, options, folder=folder, seed=plan.seed)
+    own = SweepPlan(
+        input=_moved(plan.input, base, folder),
+        output=StudyFolder(folder=".", title=plan.output.title),
+        sweep=plan.sweep,
+        evaluate=plan.evaluate,
+    )
+    page = study.report(title=plan.output.title)
+    with locked(folder):
+        write_text(folder / PLAN, own.to_toml() + "\n")
+        write_text(folder / PAGE, page)
+    return study
+
+
+def winners_plan(folder: str | Path, found: Recommendation, out: str | Path) -> str:
+    """The plan, as text, that makes the recommended release; it is to be written to `out`, from which its paths count.
+
+    It carries the seed with which the configuration was measured: the release is the one whose figures are in the study.
+    """
+    folder, out = Path(folder), Path(out)
+    if found.best is None:
+        raise PlanError("there is no plan for a recommendation that names nothing")
+    if not (folder / PLAN).is_file():
+        raise PlanError(
+            f"{folder} does not say which file was swept: {PLAN} is missing\n  options: `tsveil sweep` makes a study with it"
+        )
+    swept = SweepPlan.load(folder / PLAN)
+    settings = {name: value for name, value in msgspec.json.decode(found.best["settings"]).items() if value is not None}
+    study = Study.load(folder)
+    plan = Plan(
+        input=_moved(swept.input, folder, out.parent),
+        method={"name": found.best["method"], **settings},
+        output=Output(folder=f"{out.name.split('.')[0]}-release"),
+        evaluate=swept.evaluate,
+        seed=study.seed_of(found.best["key"]),
+    )
+    reason = found.reason.replace(". ", ".\n")
+    return plan.to_toml({"method": reason, "seed": "The seed of the study; it is a secret."}) + "\n"
+
+
+def _moved(place: Input, before: Path, after: Path) -> Input:
+    """The same input for a plan that stands in another folder."""
+    path = Path(place.path)
+    moved = str(path) if path.is_absolute() else os.path.relpath(before / path, after)
+    return msgspec.structs.replace(place, path=moved)

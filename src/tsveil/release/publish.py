@@ -1,0 +1,550 @@
+"""Publishing a release: files, verification, attacks and measures, reports; the folder appears whole or not at all.
+
+    write      every piece: its published file, and what later steps need of it
+    verify     the files, read again: the promise over all of them
+    measure    attacks and losses, on the records in their published order
+    keep       who is who, groups, risk of each record, attribute disclosure, figures: private
+    report     the public page and the private one
+
+One published file is `data.csv` or `data.parquet`, and its private twins are `id_map.csv` and so on, in the order of the original. Several files
+are parts in folders of these names, and their twins follow the published rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from tsveil.assess.assessment import CHECKS, Assessment, Check, promise_check
+from tsveil.assess.judge import Evidence, judge
+from tsveil.assess.limits import Intruder, Limits
+from tsveil.assess.protected import ProtectedRecords
+from tsveil.attack.attribute import AttributeDisclosure, disclosed_warning, disclosure
+from tsveil.attack.candidates import joined_marks, numbered
+from tsveil.attack.kp import Piece as EnvelopePiece
+from tsveil.attack.pieces import Columns, Pieces
+from tsveil.attack.targets import checked_targets
+from tsveil.core import progress
+from tsveil.core.errors import GuaranteeError, OutputError, ParameterError
+from tsveil.core.types import Indices
+from tsveil.data.dataset import person_numbers
+from tsveil.data.formulas import harmless_dataset, harmless_frame, with_names_of
+from tsveil.data.intervals import IntervalTable, read_intervals
+from tsveil.data.pieces import contents
+from tsveil.data.published import read_like
+from tsveil.data.records import Records, in_published_order, published_layout
+from tsveil.data.store import Memory, opened
+from tsveil.data.write import complete_folder, write_frame, write_table
+from tsveil.engine.base import Result, Task
+from tsveil.guarantee.base import Verdict, Verified
+from tsveil.guarantee.chunks import Chunk, Chunks, schema_of
+from tsveil.measure.base import Schema
+from tsveil.measure.evaluate import measured
+from tsveil.measure.scorecard import Scorecard
+from tsveil.report.context import Context
+from tsveil.report.counts import CARRIED, EVERYTHING, Counts, Crowd, disclosed_columns, scopes
+from tsveil.report.release import report
+
+#: what happens to texts that a spreadsheet would take for formulas
+Formulas = Literal["keep", "neutralise"]
+#: the file by which a folder is known as a release
+MARKER = "private/release.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A release in its folder, and what was found on the way."""
+
+    release: ProtectedRecords
+    verdict: Verdict
+    card: Scorecard
+    folder: Path
+    #: confidential column -> number of records whose value their class discloses
+    disclosed: Mapping[str, int] = field(default_factory=dict)
+    #: how the work was done, in a sentence
+    run: str = ""
+    #: the verdict on the release as a whole
+    assessment: Assessment | None = None
+
+    @property
+    def report(self) -> Path:
+        """The full report, which is private."""
+        return self.folder / "private" / "report.html"
+
+
+def publish(release: ProtectedRecords, folder: str | Path, *, overwrite: bool = False, **options: Any) -> Outcome:
+    """Write a release into a folder, all or nothing; the options are those of `fill`."""
+    with complete_folder(Path(folder), overwrite=overwrite, marker=MARKER) as place:
+        found = fill(release, place, **options)
+    return replace(found, folder=Path(folder))
+
+
+def fill(
+    release: ProtectedRecords,
+    place: Path,
+    *,
+    format: Literal["csv", "parquet"] | None = None,
+    allow: Collection[str] = (),
+    strict: bool = False,
+    allow_unverified: bool = False,
+    limits: Limits | None = None,
+    intruder: Intruder | None = None,
+    formulas: Formulas = "keep",
+    measures: Mapping[str, Any] | None = None,
+    title: str = "",
+    context: Context | None = None,
+    source: str = "",
+    digest: str = "",
+    extra: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Write a release into an empty folder.
+
+    A release whose verdict is FAILS or NOT DECIDED is refused, unless `allow` names the checks that stop it (`allow_unverified` stands for
+    "promise"); `strict` treats warnings like failures. `limits` and `intruder` are what the verdict goes by (`tsveil.assess.limits`).
+    `measures` are options of `tsveil.evaluate`; `title` and `context` are shown in both reports, `source` and `digest` (the name of the
+    input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder.
+    """
+    options, run = _options(release, measures or {}), how_it_was_run(release)
+    (place / "published").mkdir()
+    (place / "private").mkdir(mode=0o700)  # for its owner only
+    with progress.step("Writing and checking the release"):
+        pieces = _write(release, place, format, formulas)
+        checked = _verified(release, pieces)
+        verdict = checked.verdict
+        allowed = {*allow, *(["promise"] if allow_unverified else [])}
+        _check_names(allowed)
+        refuse([promise_check(verdict)] if verdict.blocks_release else [], allowed)
+    if release.contents.files > 1:
+        release = replace(release, warnings=(*release.warnings, *_shared_values(checked, pieces.published)))
+    card = _card(release, pieces, checked, options)
+    disclosed = _disclosure(release, pieces)
+    with progress.step("Judging the release"):
+        assessment = _assessed(release, pieces, verdict, card, allowed, limits or Limits(), intruder or Intruder())
+        refuse(assessment.stopped_by(allowed, strict=strict), allowed)
+    with progress.step("Writing the reports"):
+        card = _keep(release, pieces, place / "private", card, disclosed)
+        shown = release.in_published_order()
+        if release.contents.files > 1:
+            shown = replace(shown, sample_of=(release.contents.n, pieces.published))
+        both: dict[str, Any] = {
+            "title": title,
+            "context": context or Context(),
+            "counts": _counts(release, pieces, disclosed),
+            "assessment": assessment,
+        }
+        texts = {
+            "published/README.md": readme(shown, verdict, pieces.file),
+            "published/report.html": report(shown, card, verdict, public=True, **both),
+            "private/report.html": report(shown, card, verdict, public=False, source=source, digest=digest, **both),
+            MARKER: _facts(release, checked, card, disclosed, run),
+            "private/assessment.json": json.dumps(assessment.to_dict(), indent=2) + "\n",
+            **(extra or {}),
+        }
+        for name, text in texts.items():
+            (place / name).write_text(text, encoding="utf-8")
+    return Outcome(release, verdict, card, place, disclosed.counts, run, assessment)
+
+
+def refuse(stopped_by: Sequence[Check], allowed: Collection[str]) -> None:
+    """Stop a release that did not pass, unless somebody allowed it by name."""
+    if stops := [check for check in stopped_by if check.name not in allowed]:
+        lines = [f"  {check.name}: {check.status.words}: {check.message}" for check in stops]
+        names = " ".join(f"--allow {check.name}" for check in stops)
+        raise GuaranteeError(
+            "\n".join(
+                [
+                    "the release was not written:",
+                    *lines,
+                    f"  options: other parameters, or {names} to write it all the same",
+                ]
+            )
+        )
+
+
+def _check_names(allowed: Collection[str]) -> None:
+    if wrong := sorted(set(allowed) - set(CHECKS)):
+        raise ParameterError(f"there is no check {wrong[0]!r} that could be allowed\n  checks: {', '.join(CHECKS)}")
+
+
+def _assessed(
+    release: ProtectedRecords,
+    pieces: Written,
+    verdict: Verdict,
+    card: Scorecard,
+    allowed: Collection[str],
+    limits: Limits,
+    intruder: Intruder,
+) -> Assessment:
+    """The verdict on what was written."""
+    names = release.contents.source.confidential
+    if strange := [name for name in intruder.knows_carried if name not in names]:
+        raise ParameterError(
+            f"[intruder] knows_carried names {strange[0]!r}, which is no carried column\n  carried columns: {', '.join(names) or 'none'}"
+        )
+    of_row, _ = numbered(joined_marks(release.store, f"scope-{_protected_scope(pieces)}", len(pieces.sizes)))
+    carried = [release.store.get_frame(f"confidential-{at}") for at in range(len(pieces.sizes))] if names else []
+    evidence = Evidence(
+        promise=release.guarantee,
+        verdict=verdict,
+        of_row=of_row,
+        carried=pl.concat(carried) if carried else pl.DataFrame(),
+        card=card,
+        representatives=release.method.representatives,
+        persons=_owners(release, pieces),
+        suppressed=release.contents.n - pieces.published,
+        allowed=tuple(sorted(allowed)),
+    )
+    return judge(evidence, limits, intruder)
+
+
+def _protected_scope(pieces: Written) -> int:
+    """The number of the scope of all protected columns."""
+    return [at for at, name in enumerate(pieces.scopes) if name not in (CARRIED, EVERYTHING)][-1]
+
+
+def how_it_was_run(release: ProtectedRecords) -> str:
+    """How the work was done, in a sentence."""
+    ends = release.contents.chunk_ends
+    if isinstance(release.store, Memory):
+        return "The work was done in memory."
+    many = f"{len(ends)} chunks of {ends[0]:,} records" if len(ends) > 1 else f"one chunk of {ends[0]:,} records"
+    return f"The work was done in {many} on the engine {release.engine.name}."
+
+
+def _options(release: ProtectedRecords, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of measuring; forecasts that series are too short for are left out, and the card says so."""
+    if not release.envelopes:
+        return {**({"models": "fitting"} if release.original.series else {}), **given}
+    if foreign := [name for name in given if name not in ("targets", "features", "seed")]:
+        raise ParameterError(f"The {foreign[0]!r} parameter of evaluate is for releases of values, not of envelopes.")
+    checked_targets(given.get("targets"))
+    return dict(given)
+
+
+# -- the published files ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Written:
+    """The pieces of a release, as they were written."""
+
+    #: for each piece the description of its file by which it is read again, and the number of its published records
+    places: list[Task]
+    sizes: list[int]
+    #: the words for what is published whose rows were marked
+    scopes: list[str]
+    #: the name of the file, or of the folder with its parts
+    file: str
+
+    @property
+    def published(self) -> int:
+        """The number of published records."""
+        return sum(self.sizes)
+
+    @property
+    def starts(self) -> list[int]:
+        """The published rows before each piece."""
+        return [0, *accumulate(self.sizes)][:-1]
+
+
+def _write(release: ProtectedRecords, place: Path, form: str | None, formulas: Formulas) -> Written:
+    """Write all pieces; a release in which everybody is suppressed is refused."""
+    kept = release.contents
+    form = form or kept.source.layout.format
+    several = kept.files > 1
+    if several:
+        (place / "published" / "data").mkdir()
+    names = [f"data/part-{at:05d}.{form}" if several else f"data.{form}" for at in range(kept.files)]
+    places: list[Task] = [
+        {
+            "reader": "tsveil.release.publish:read_piece",
+            "store": release.store.handle,
+            "at": at,
+            "path": str(place / "published" / name),
+            "formulas": formulas,
+        }
+        for at, name in enumerate(names)
+    ]
+    found = release.engine.map(write_piece, places, "Writing the published files")
+    sizes = [int(one["records"]) for one in found]
+    if not sum(sizes):
+        raise OutputError(
+            f"there is nothing to publish: all {kept.n} records were suppressed\n  options: a smaller k or P, a shorter word"
+        )
+    return Written(places, sizes, found[0]["scopes"], "data/" if several else names[0])
+
+
+def write_piece(task: Task) -> Result:
+    """Write one published file, and keep what verifying, measuring and reporting need of its records."""
+    store, at, path = opened(task["store"]), int(task["at"]), Path(task["path"])
+    shown, kept = in_published_order(store, at), contents(store)
+    table = shown.published
+    harmless = task["formulas"] == "neutralise" and path.suffix == ".csv"
+    if isinstance(table, IntervalTable):
+        frame = table.to_frame(whole=kept.whole)
+        if table.n:
+            write_frame(harmless_frame(frame) if harmless else frame, path, kept.source.layout)
+        EnvelopePiece.of(shown.original.values, table, shown.own, shown.numbers).save(store, at)
+        names: dict[str, Any] = {}
+    else:
+        write_table(harmless_dataset(table) if harmless else table, path.parent, path.stem, path.suffix[1:])
+        columns = [place for block in _measured(shown) for place in _places(shown, block.name)]
+        store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, columns].T))
+        store.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows][:, columns].T))
+        names = {"released": table.ids if table.n == shown.original.n else _spread(table.ids, shown.own)}
+    store.put_frame(f"confidential-{at}", shown.confidential)
+    marked = scopes(shown)
+    for number, rows in enumerate(marked.values()):
+        store.put(f"scope-{number}-{at}", rows)
+    ids = shown.original.others[kept.source.id] if kept.source.id else pl.Series(shown.numbers)
+    persons = {"person": _persons(shown)} if kept.source.person else {}
+    groups = {f"group of {unit.name}": labels for unit, labels in shown.labels if sum(unit.groups)}
+    store.put_frame(
+        f"twin-{at}",
+        pl.DataFrame({"record": shown.numbers, "row": shown.own + 1, "original": ids, **names, **persons, **groups}),
+    )
+    return {"records": table.n, "scopes": list(marked)}
+
+
+def _spread(published: pl.Series, own: Indices) -> pl.Series:
+    """Values of the published records for all records: nothing for those that are suppressed."""
+    return pl.Series([published[row] if row >= 0 else None for row in own.tolist()], dtype=published.dtype)
+
+
+def _persons(shown: Records) -> pl.Series:
+    """The person of each record, as the id map names them: a value, or a list of them if several columns say it."""
+    own = shown.original.others.select(shown.original.person)
+    if own.width == 1:
+        return own.to_series()
+    return pl.Series([json.dumps([str(value) for value in row]) for row in own.iter_rows()])
+
+
+def _measured(release: Records) -> Any:
+    """The blocks that are measured: the series if there are any."""
+    return release.original.series or release.original.blocks
+
+
+def _places(release: Records, name: str) -> range:
+    return range(*release.original.span(name).indices(len(release.original.columns)))
+
+
+def read_piece(place: Task) -> Chunk:
+    """One published file as it stands on the disk, with the names that its columns had before formulas were made harmless."""
+    path, table = Path(place["path"]), published_layout(opened(place["store"]))
+    harmless = place["formulas"] == "neutralise" and path.suffix == ".csv"
+    if isinstance(table, IntervalTable):
+        if not path.exists():  # everybody in it is suppressed
+            return Chunk.of(table)
+        layout = contents(opened(place["store"])).source.layout
+        found = read_intervals(path, separator=layout.separator, decimal=layout.decimal)
+        names = dict(zip(found.others.columns, table.others.columns, strict=True))
+        return Chunk.of(replace(found, others=found.others.rename(names)))
+    content = harmless_dataset(table) if harmless else table
+    return Chunk.of(with_names_of(table, read_like(path, content, own=True)))
+
+
+def _verified(release: ProtectedRecords, pieces: Written) -> Verified:
+    """The promise is about the files, so the files are what is checked; it speaks of columns by their own names."""
+    schema = schema_of(published_layout(release.store))
+    return release.guarantee.verify_chunks(
+        Chunks(schema, list(pieces.places), release.engine, release.store, pieces.published, _owners(release, pieces))
+    )
+
+
+def _owners(release: ProtectedRecords, pieces: Written) -> Indices | None:
+    """The person of each published row, as the id map says."""
+    if not release.contents.source.person:
+        return None
+    twins = [release.store.get_frame(f"twin-{at}").filter(pl.col("row") > 0) for at in range(len(pieces.sizes))]
+    named = pl.concat([twin.sort("row").select("person") for twin in twins])
+    return person_numbers(named, ["person"])
+
+
+def _shared_values(checked: Verified, published: int) -> list[str]:
+    """A warning for each carried column that all records of some envelopes have in common."""
+    return [
+        disclosed_warning(name, checked.shared, records, published)
+        for name, (_, records) in checked.homogeneous.items()
+        if records
+    ]
+
+
+# -- measuring --------------------------------------------------------------------------------------------------------
+
+
+def _card(release: ProtectedRecords, pieces: Written, checked: Verified, options: Mapping[str, Any]) -> Scorecard:
+    """Loss and risk of all records, in the order of the published files."""
+    kept, store = release.contents, release.store
+    blocks = tuple(Columns.of(block) for block in _measured(release))
+    if kept.envelopes:
+        words = "envelope and pattern" in pieces.scopes
+        schema = Schema.of_envelopes(store, blocks[0], kept.files, words=words)
+    else:
+        if kept.suppressed:
+            rows = [store.get_frame(f"twin-{at}")["row"].to_numpy() for at in range(kept.files)]
+            own = [np.where(row > 0, row - 1 + start, -1) for row, start in zip(rows, pieces.starts, strict=True)]
+            store.put("own", np.concatenate(own))
+        sizes = tuple(len(kept.rows(at)) for at in range(kept.files))
+        schema = Schema(Pieces(blocks, sizes, tuple(pieces.sizes), aligned=not kept.suppressed, numbered=True))
+    others = [block.name for block in release.original.blocks if not block.is_series] if schema.files.series else []
+    return measured(
+        store, schema, release.engine, method=release.method,
+        left_out=others, homogeneous=checked.homogeneous, **options,
+    )  # fmt: skip
+
+
+def _disclosure(release: ProtectedRecords, pieces: Written) -> AttributeDisclosure:
+    """The carried values that classes of equal published rows have in common."""
+    of_row, _ = numbered(joined_marks(release.store, f"scope-{_protected_scope(pieces)}", len(pieces.sizes)))
+    return disclosure(
+        release.store, release.engine, of_row, pieces.starts, list(release.contents.source.confidential)
+    )  # fmt: skip
+
+
+def _counts(release: ProtectedRecords, pieces: Written, disclosed: AttributeDisclosure) -> Counts:
+    """What the reports say of all records."""
+    crowds = [
+        Crowd.of(name, numbered(joined_marks(release.store, f"scope-{number}", len(pieces.sizes)))[0])
+        for number, name in enumerate(pieces.scopes)
+    ]
+    return Counts(crowds, disclosed_columns(disclosed))
+
+
+# -- the private side -------------------------------------------------------------------------------------------------
+
+
+def _keep(
+    release: ProtectedRecords,
+    pieces: Written,
+    private: Path,
+    card: Scorecard,
+    disclosed: AttributeDisclosure,
+) -> Scorecard:
+    """Write who is who, groups, the risk of each record and attribute disclosure; gives the card with the identifiers of the records."""
+    several = release.contents.files > 1
+    every, start = [], 0
+    for at, before in enumerate(pieces.starts):
+        twin = release.store.get_frame(f"twin-{at}")
+        every.append(card.per_record.slice(start, twin.height).insert_column(0, twin["original"]))
+        start += twin.height
+        listed = disclosed.listed(twin["original"].filter(twin["row"] > 0), before)
+        risks = every[-1]
+        if not several:
+            order = twin["record"].arg_sort()
+            twin, risks = twin[order], risks[order]
+        for name, frame in _private(release, twin, risks, listed, before):
+            if several:
+                (private / name).mkdir(exist_ok=True)
+                frame.write_parquet(private / name / f"part-{at:05d}.parquet")
+            else:
+                frame.write_csv(private / f"{name}.csv")
+    return replace(card, per_record=pl.concat(every))
+
+
+def _private(
+    release: ProtectedRecords, twin: pl.DataFrame, risks: pl.DataFrame, listed: pl.DataFrame, before: int
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The private files of a piece: `twin` has a row for each record, and `row` says where it is published, counted from 1 in its piece."""
+    published = twin.filter(pl.col("row") > 0)
+    names = [name for name in ("original", "released", "person") if name in twin.columns]
+    yield "id_map", published.select(*names, published_row=pl.col("row") + before)
+    if groups := [name for name in twin.columns if name.startswith("group of ")]:
+        yield "groups", published.select("original", *groups)
+    if release.envelopes or release.contents.suppressed:
+        yield "suppressed", twin.filter(pl.col("row") == 0).select("original")
+    yield "risk", risks
+    if release.contents.source.confidential:
+        yield "attribute_disclosure", listed
+
+
+def _facts(
+    release: ProtectedRecords,
+    checked: Verified,
+    card: Scorecard,
+    disclosed: AttributeDisclosure,
+    run: str,
+) -> str:
+    """What the release is, for machines."""
+    verdict = checked.verdict
+    facts: dict[str, Any] = {
+        "method": release.method.name,
+        "settings": release.method.settings(),
+        "guarantee": verdict.guarantee,
+        "verdict": verdict.status,
+        "witness": verdict.witness,
+        "seed": str(release.seed),
+        "warnings": list(release.warnings),
+        "facts": {block: dict(own) for block, own in release.facts.items()},
+        "scores": card.to_dict(),
+        "measured": dict(card.options),
+        "attribute_disclosure": disclosed.counts,
+        "run": run,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    if release.envelopes:
+        facts["homogeneous"] = {name: {"classes": c, "records": r} for name, (c, r) in checked.homogeneous.items()}
+    return json.dumps(facts, indent=2) + "\n"
+
+
+# -- what users of the data should know ---------------------------------------------------------------------------------
+
+
+def readme(shown: ProtectedRecords, verdict: Verdict, file: str) -> str:
+    """What the users of the data should know; nothing private."""
+    method, guarantee = shown.method, shown.guarantee
+    settings = ", ".join(f"{name} = {value}" for name, value in method.settings().items() if value is not None)
+    # The witness stays private: it names rows.
+    unverified = (
+        f"\n**WARNING: THE GUARANTEE WAS NOT VERIFIED: {verdict.status.upper()}.**\n" if verdict.blocks_release else ""
+    )
+    title, about, columns = _envelopes_in_words(shown) if shown.envelopes else _values_in_words(shown)
+    columns += "".join(f"- `{name}`: carried unchanged\n" for name in shown.contents.source.confidential)
+    holds = f"`{file}` holds {shown.released} records"
+    return (
+        f"# {title}\n\n{holds}{about}\n{unverified}\n"
+        f"## Method\n\n{method.name} ({settings}): {method.summary}.\n\nReference: {method.reference}.\n\n"
+        f"## Guarantee\n\n{guarantee.words} {guarantee.limits}\n\nVerification of this file: {verdict.status}.\n\n"
+        f"## Columns\n\n{columns}\nMade with tsveil.\n"
+    )
+
+
+def _values_in_words(shown: ProtectedRecords) -> tuple[str, str, str]:
+    about = (
+        " whose values were protected before publication. The values are not the original ones, rows are in random order, and "
+        "identifiers were replaced by random ones."
+    )
+    columns = "".join(
+        f"- {block.name}: {'time series of ' + str(len(block)) + ' points' if block.is_series else str(len(block)) + ' attributes'}"
+        f" ({block.columns[0]} to {block.columns[-1]}), protected\n"
+        for block in shown.original.blocks
+    )
+    return "Protected data", about, columns
+
+
+def _envelopes_in_words(shown: ProtectedRecords) -> tuple[str, str, str]:
+    table = shown.table
+    first, last = table.labels[0], table.labels[-1]
+    about = (
+        ". Instead of values it holds intervals, which a group of records has in common. Rows are in random order and have no "
+        "identifiers."
+    )
+    columns = (
+        f"- `lo_{first}`, `hi_{first}` to `lo_{last}`, `hi_{last}`: at each of the {len(table.labels)} time points, the record's value lies "
+        "between the two, both included\n"
+    )
+    if table.words is not None:
+        columns += (
+            f"- `pattern`: the shape of the record's series as a SAX word. The series is scaled to mean 0 and standard deviation 1, cut into "
+            f"{len(table.words[0])} segments of equal length, and the mean of each becomes a letter\n"
+            "- `level`: how many letters the word chooses from, with the same chance for each under the normal distribution: at level 4 the letters "
+            "a to d mean below -0.674, -0.674 to 0, 0 to 0.674, above 0.674\n"
+        )
+    return "Protected time series", about, columns

@@ -1,0 +1,95 @@
+"""A release: protected records, what they promise, and what must stay private.
+
+    folder/
+      published/   data.csv or data.parquet (data/part-00000.csv ... where there are many), README.md, report.html     may be passed on
+      private/     id_map groups suppressed risk attribute_disclosure (.csv, or folders of parts), release.json, report.html    must not
+
+The records lie in a store, in memory or in a folder, wherever they were protected. What was written is read back and verified before the folder
+takes its final name (`tsveil.release.publish`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tsveil.assess.protected import AppliedMethod, ProtectedRecords
+from tsveil.core.params import Parameters
+from tsveil.core.randomness import secret_numbers
+from tsveil.core.toml import toml_text
+from tsveil.core.types import Array, Indices
+from tsveil.data.dataset import Dataset
+from tsveil.data.pieces import stored
+from tsveil.data.source import Source
+from tsveil.guarantee.base import Promise
+from tsveil.release.publish import publish
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(ProtectedRecords):
+    """Protected records with their guarantee; made by a method's `protect`."""
+
+    # -- its folder -----------------------------------------------------------------------------------------------------
+
+    def write(self, folder: str | Path, **options: Any) -> Path:
+        """Write published/ and private/ with their reports into a folder, all or nothing, and give its path.
+
+        The options are those of `tsveil.release.publish.publish`: `format` ("csv" or "parquet"), `overwrite`, `allow_unverified` (a release
+        whose guarantee does not hold is refused otherwise), `formulas="neutralise"` (an apostrophe before names and texts of CSV files
+        that a spreadsheet would run), `measures` (the options of measuring), `title` and `context` of the reports, and `extra` text
+        files by their path. Where the data were read from a file, private/plan.toml is a plan that would make the release again.
+        """
+        origin = self.original.origin
+        if origin is not None:
+            plan = self._plan(Path(folder), options)
+            extra = {"private/plan.toml": plan} if plan else {}
+            options |= {"source": Path(origin.path).name, "digest": origin.digest}
+            options["extra"] = {**extra, **options.get("extra", {})}
+        publish(self, folder, **options)
+        return Path(folder)
+
+    def _plan(self, folder: Path, options: dict[str, Any]) -> str:
+        """The plan that would make this release again, as TOML; empty if it was read with what no plan can say, such as times in an array."""
+        origin = self.original.origin
+        assert origin is not None
+        defaults = (
+            {p.name: p.default for p in type(self.method).parameters()} if isinstance(self.method, Parameters) else {}
+        )
+        changed = {name: value for name, value in self.method.settings().items() if defaults.get(name) != value}
+        output = {key: options[key] for key in ("format", "formulas", "title") if options.get(key)}
+        context = options.get("context")
+        tables = {
+            "input": {"path": origin.path, **origin.options},
+            "method": {"name": self.method.name, **changed},
+            "output": {"folder": str(folder.absolute()), **output},
+            "evaluate": dict(options.get("measures") or {}),
+            "context": msgspec.to_builtins(context) if context else {},
+        }
+        try:
+            return toml_text(tables) + "\n"
+        except TypeError:
+            return ""
+
+    def __repr__(self) -> str:
+        gone = f" ({len(self.suppressed)} suppressed)" if self.envelopes and len(self.suppressed) else ""
+        return f"Release: {self.method}; {self.contents.n} records{gone}; {self.guarantee.short}"
+
+
+def release_of(
+    original: Dataset,
+    made: Array,
+    order: Indices,
+    *,
+    method: AppliedMethod,
+    guarantee: Promise,
+    seed: int,
+    **more: Any,
+) -> Release:
+    """A release from what a method made of data in memory, in the order of the data."""
+    source = Source.of(original)
+    store = stored(source, original.values, made, original.others, order, whole=source.integers)
+    store.put("names", secret_numbers(seed, original.n))
+    return Release(original, store, method, guarantee, seed, **more)

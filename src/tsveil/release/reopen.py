@@ -1,0 +1,148 @@
+"""A written release as an object again, for whoever has its private folder and the original data.
+
+The published files are read, their rows are put back in the order of the original by the id map, and the method and its promise are
+made again from `private/release.json`. So a release can be verified, measured once more by other options, or held next to another one. Releases
+of 0.1 are read as well.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tsveil.core.errors import InputError, some
+from tsveil.core.registry import METHODS
+from tsveil.core.types import Array, Indices
+from tsveil.data.dataset import Dataset
+from tsveil.data.intervals import read_intervals
+from tsveil.data.published import read_like
+from tsveil.data.records import made_of
+from tsveil.release.publish import MARKER
+from tsveil.release.release import Release, release_of
+
+
+def reopened(folder: str | Path, original: Dataset) -> Release:
+    """The release in a folder, made from these original data.
+
+    Examples
+    --------
+    >>> import tempfile, tsveil as tv
+    >>> data = tv.example("food-prices")
+    >>> made = tv.MDAV(k=2).protect(data)
+    >>> again = reopened(made.write(tempfile.mkdtemp() + "/release"), data)
+    >>> bool((again.data.values == made.data.values).all()), str(again.method)
+    (True, 'MDAV(k=2)')
+    """
+    folder = Path(folder)
+    facts = release_facts(folder)
+    chosen = METHODS.make(facts["method"], facts["settings"])
+    width = chosen.width(len(original.columns))
+    published, names = _published(folder, original, width)
+    ids = _id_map(folder, facts)
+    rows, at = _rows(folder, ids, original), _places(folder, ids, names)
+    if at.max(initial=0) >= len(published):
+        raise InputError(f"{folder}: the id map names row {at.max() + 1}, but {len(published)} records are published")
+    if width == len(original.columns) and not len(published) == len(rows) == original.n:
+        raise InputError(
+            f"{folder} has {len(published)} records and names {len(rows)}, the original data have {original.n}\n"
+            "  options: the data as they were read for this release, with the same options"
+        )
+    made = np.zeros((original.n, width))
+    made[rows] = published[at]
+    # Suppressed records come last: their place is seen nowhere.
+    order = np.append(np.full(len(published), -1), np.setdiff1d(np.arange(original.n), rows)).astype(np.int64)
+    order[at] = rows
+    return release_of(
+        original,
+        made,
+        order,
+        method=chosen,
+        guarantee=chosen.guarantee(original),
+        seed=int(facts["seed"]),
+        warnings=tuple(facts.get("warnings", ())),
+    )
+
+
+def release_facts(folder: Path) -> dict[str, Any]:
+    """What `private/release.json` says; an error where a folder is no release."""
+    path = folder / MARKER
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{folder} is not a release with its private side: {path} cannot be read\n"
+            "  options: the folder that `tsveil run` or `tsveil protect` made, with published/ and private/ in it"
+        ) from error
+    if not isinstance(facts, dict) or not {"method", "settings", "seed"} <= set(facts):
+        raise InputError(f"{path} does not say how the release was made")
+    return facts
+
+
+def published_files(folder: Path) -> list[Path]:
+    """The published files of a release, in their order."""
+    place = folder / "published"
+    single = [place / name for name in ("data.csv", "data.parquet") if (place / name).is_file()]
+    found = single or sorted([*place.glob("data/part-*.csv"), *place.glob("data/part-*.parquet")])
+    if not found:
+        raise InputError(f"{place} has neither data.csv nor data.parquet, nor parts of them in data/")
+    return found
+
+
+def _published(folder: Path, original: Dataset, width: int) -> tuple[Array, list[str] | None]:
+    """What is published for each row, in the columns that the method makes; and the identifiers of the rows, if they have any."""
+    files = published_files(folder)
+    if width != len(original.columns):
+        layout = original.layout
+        tables = [read_intervals(path, separator=layout.separator, decimal=layout.decimal) for path in files]
+        return np.concatenate([made_of(table, width) for table in tables]), None
+    parts = [read_like(path, original) for path in files]
+    names = None if original.id is None else [str(name) for part in parts for name in part.ids.to_list()]
+    return np.concatenate([part.values for part in parts]), names
+
+
+def _id_map(folder: Path, facts: dict[str, Any]) -> pl.DataFrame:
+    """Original, released identifier (of values) and published row of each published record, as texts."""
+    place = folder / "private"
+    try:
+        if (place / "id_map.csv").is_file():
+            return pl.read_csv(place / "id_map.csv", infer_schema=False)
+        parts = [pl.read_parquet(path) for path in sorted((place / "id_map").glob("part-*.parquet"))]
+        found = pl.concat(parts)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{place}/id_map cannot be read: {error}") from error
+    if "run" not in facts:  # version 0.1 counted the rows of each file of envelopes, and unnamed records from 1
+        if "row" in found.columns:
+            before = np.cumsum([0, *(part["row"].drop_nulls().len() for part in parts[:-1])])
+            counted = [part["row"] + int(first) for part, first in zip(parts, before, strict=True)]
+            found = found.with_columns(published_row=pl.concat(counted)).filter(pl.col("row").is_not_null())
+        if found["original"].dtype.is_integer():
+            found = found.with_columns(pl.col("original") - 1)
+    return found.select(pl.all().cast(pl.String))
+
+
+def _rows(folder: Path, ids: pl.DataFrame, original: Dataset) -> Indices:
+    """The original row of each record of the id map."""
+    place = {str(name): row for row, name in enumerate(original.ids.to_list())}
+    if foreign := [name for name in ids["original"] if name not in place]:
+        raise InputError(
+            f"{folder} is not a release of these data: they have no record {some(foreign)}\n"
+            "  options: the data as they were read for this release, with the same options"
+        )
+    return np.array([place[name] for name in ids["original"]], dtype=np.int64)
+
+
+def _places(folder: Path, ids: pl.DataFrame, names: list[str] | None) -> Indices:
+    """The published row of each record of the id map, from 0; by its identifier where it has one."""
+    if names is not None:
+        found = {name: number for number, name in enumerate(names)}
+        if missing := [name for name in ids["released"] if name not in found]:
+            raise InputError(f"{folder}: no published file has the record {some(missing)}, which the id map names")
+        return np.array([found[name] for name in ids["released"]], dtype=np.int64)
+    try:
+        return ids["published_row"].cast(pl.Int64).to_numpy() - 1
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{folder}/private/id_map has no usable column 'published_row': {error}") from error

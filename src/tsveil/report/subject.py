@@ -1,0 +1,64 @@
+"""What a report is about and who reads it: the one argument of its sections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tsveil.assess.assessment import Assessment
+from tsveil.assess.protected import ProtectedRecords
+from tsveil.guarantee.base import Verdict
+from tsveil.report.context import Context
+from tsveil.report.counts import Counts, DisclosedColumn
+from tsveil.report.linkage import Linkage, linkages
+from tsveil.report.pages import percent
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A release with its score card, its verdict and what else a report shows.
+
+    The public version is put together from what may be known, not by crossing out from the private one: every section asks `public`.
+    """
+
+    release: ProtectedRecords
+    card: Any
+    verdict: Verdict
+    public: bool
+    counts: Counts
+    context: Context
+    title: str = ""
+    #: the name of the input, and its SHA-256; for the owner only
+    source: str = ""
+    digest: str = ""
+    #: the verdict on the release as a whole, where it was judged
+    assessment: Assessment | None = None
+
+    @cached_property
+    def linkages(self) -> list[Linkage]:
+        """What the attacks achieved, the best first."""
+        return linkages(self.card, envelopes=self.release.envelopes)
+
+    @property
+    def limit(self) -> float | None:
+        """The risk that is accepted, in percent, if a limit was set."""
+        checks = self.assessment.checks if self.assessment else ()
+        return next((check.figures["limit"] for check in checks if "limit" in check.figures), None)
+
+    @property
+    def disclosed(self) -> list[DisclosedColumn]:
+        """The carried columns with attribute disclosure; which ones is for the owner only."""
+        return [] if self.public else list(self.counts.disclosed)
+
+    @property
+    def inferred(self) -> str:
+        """What can be inferred, with the carried column that is disclosed most, as half a sentence."""
+        if self.release.envelopes:
+            words = f"an envelope confines the values of a person to {percent(self.card['ncp'])} of the range of all values, on average"
+        else:
+            words = f"{percent(self.card['ID'])} of the true values lie so near to the published ones that publishing discloses them"
+        if not self.disclosed:
+            return words
+        worst = self.disclosed[0]
+        return f"{words}, and {worst.records:,} records are in classes that disclose {worst.column}"

@@ -1,0 +1,100 @@
+"""What users of the data lose: the losses of the score card, series by series, and record by record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from tsveil.report import figures
+from tsveil.report.linkage import bar
+from tsveil.report.pages import percent, section
+from tsveil.report.subject import Subject
+
+#: part of the score card -> its title, a sentence, and the figure that sums it up
+PARTS: dict[str, tuple[str, str, str]] = {
+    "loss": ("Information loss", "What users of the data lose.", "IL"),
+    "inference": ("Disclosed values", "What the published values say about the true ones.", ""),
+    "both": ("Risk and loss together", "Every gain on one side has its price on the other.", "score"),
+}
+#: series that have a row of their own in tables
+SERIES_LISTED = 20
+
+
+def card_part(card: Any, key: str) -> dict[str, Any]:
+    """A part of the score card; linkages are in none of them."""
+    title, note, total = PARTS[key]
+    shown = [name for name in card.meanings if name in card and name not in card.by_known and _part_of(name) == key]
+    return {
+        "key": key,
+        "title": title,
+        "note": note,
+        "figures": [
+            {
+                "name": name,
+                "title": card.meanings[name].title,
+                "meaning": card.meanings[name].sentence,
+                "value": card[name],
+                "bar": bar(card[name]),
+                "total": name == total,
+            }
+            for name in shown
+        ],
+    }
+
+
+def _part_of(figure: str) -> str:
+    return "loss" if figure.startswith(("IL", "PIL")) else "inference" if figure == "ID" else "both"
+
+
+def losses(subject: Subject) -> Markup:
+    """What is lost."""
+    if subject.release.envelopes:
+        return section("envelope_losses", rows=_of_envelopes(subject))
+    card = subject.card
+    return section(
+        "losses",
+        series_count=len(subject.release.data.series),
+        part=card_part(card, "loss"),
+        per_series=_per_series(card),
+        more_series=max(len(card.per_series) - SERIES_LISTED, 0),
+        loss_figure=_loss_figure(subject),
+    )
+
+
+def _of_envelopes(subject: Subject) -> list[tuple[str, str, str]]:
+    """Title, value and meaning of each figure; how many records are suppressed is for the owner only."""
+    rows = []
+    for name, value, (title, unit, sentence) in subject.card.rows():
+        if not name.startswith("breach_") and not (subject.public and name == "suppressed"):
+            rows.append((title, f"{value:,.{0 if value >= 1000 else 2}f}{unit and ' ' + unit}", sentence))
+    return rows
+
+
+def _per_series(card: Any) -> dict[str, Any] | None:
+    """The figures of each series, where there are several."""
+    if len(card.per_series) < 2:
+        return None
+    shown = dict(list(card.per_series.items())[:SERIES_LISTED])
+    names = [name for name in card.meanings if any(name in row for row in shown.values())]
+    heads = [Markup('{} <span class="symbol">{}</span>').format(card.meanings[name].title, name) for name in names]
+    return {
+        "columns": [("Series", ""), *((head, "number") for head in heads)],
+        "rows": [
+            [series, *(percent(own[name]) if name in own else "–" for name in names)] for series, own in shown.items()
+        ],
+    }
+
+
+def _loss_figure(subject: Subject) -> figures.Figure | None:
+    loss = subject.card.per_record["loss"].to_numpy()
+    middle, most = np.nanquantile(loss, [0.5, 0.9])
+    return figures.histogram(
+        loss,
+        ink="loss",
+        title="Loss of each record",
+        caption=f"Half of the records lose less than {middle:.0f} %, nine in ten less than {most:.0f} %.",
+        axis="information loss of a record, %",
+        public=subject.public,
+    )

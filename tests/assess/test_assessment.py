@@ -1,0 +1,203 @@
+"""The verdict: each check reaches every status that SPEC-2 section 13 gives it, and the worst one decides."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+
+from tsveil.assess import assessment as judging
+from tsveil.assess.assessment import Assessment, Attempt, Check, Outcome
+from tsveil.assess.classes import Classes
+from tsveil.assess.disclosure import disclosing, fewest_alike, is_constant
+from tsveil.assess.limits import Intruder, Limits
+from tsveil.core.types import Indices
+from tsveil.guarantee.base import Status, Verdict
+
+LADDER = [
+    Attempt.of("part", "distance", 6.5, 0.1, 1000, 1000),
+    Attempt.of("person", "distance", 12.0, 0.1, 1000, 1000),
+    Attempt.of("file", "replay", 89.0, 0.1, 1000, 1000),
+]
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        (Status.HOLDS, Outcome.HOLDS),
+        (Status.VIOLATED, Outcome.FAILS),
+        (Status.UNKNOWN, Outcome.NOT_DECIDED),
+        (Status.NONE_CLAIMED, Outcome.WARNS),
+    ],
+)
+def test_the_promise(status: Status, outcome: Outcome) -> None:
+    check = judging.promise_check(Verdict(status, "5-anonymity.", "rows 3, 4"))
+    assert check.status is outcome
+    assert ("rows 3, 4" in check.message) is (status in (Status.VIOLATED, Status.UNKNOWN))
+
+
+def test_coverage() -> None:
+    assert judging.coverage_check().status is Outcome.HOLDS
+    check = judging.coverage_check(["name", "income"])
+    assert check.status is Outcome.NOT_DECIDED
+    assert "'name', 'income'" in check.message
+    assert judging.coverage_check(order="rows are in the order of the original").status is Outcome.NOT_DECIDED
+
+
+@pytest.mark.parametrize(
+    ("rows", "limits", "outcome"),
+    [
+        ([0, 0, 1, 1], Limits(), Outcome.HOLDS),
+        ([0, 0, 1, 2], Limits(), Outcome.WARNS),
+        ([0, 0, 1, 2], Limits(unique_records=1), Outcome.FAILS),
+        ([0, 0, 1, 2], Limits(unique_records=2), Outcome.HOLDS),
+    ],
+)
+def test_whole_records(rows: list[int], limits: Limits, outcome: Outcome) -> None:
+    check = judging.whole_record_check(Classes.of(np.array(rows)), limits)
+    assert check.status is outcome
+    assert check.figures["unique_records"] == (0 if rows == [0, 0, 1, 1] else 2)
+
+
+def test_carried_columns() -> None:
+    assert judging.carried_check([], [], None).status is Outcome.HOLDS
+    plain = judging.carried_check(["town", "pay"], [], None)
+    assert plain.status is Outcome.HOLDS
+    assert "not protected, published unchanged: 'town', 'pay'" in plain.message
+    known = judging.carried_check(["town", "pay"], ["town"], Classes.of(np.array([0, 1, 1])))
+    assert known.status is Outcome.WARNS
+    assert "1 of 3 records are unique with 'town'" in known.message
+    assert "'pay'" in known.message
+
+
+def test_attribute_disclosure() -> None:
+    def check(found: dict[str, int], limits: Limits | None = None, tied: dict[str, int] | None = None) -> Outcome:
+        return judging.disclosure_check(found, 100, limits or Limits(), tied or {}, 5).status
+
+    assert check({"ill": 0}) is Outcome.HOLDS
+    assert check({"ill": 7}) is Outcome.WARNS
+    assert check({"ill": 7}, Limits(attribute_disclosure=6)) is Outcome.FAILS
+    assert check({"ill": 7}, Limits(attribute_disclosure=7)) is Outcome.HOLDS
+    assert check({"ill": 0}, tied={"town": 5}) is Outcome.HOLDS
+    assert check({"ill": 0}, tied={"town": 4}) is Outcome.FAILS
+
+
+def risk(limits: Limits, knows: str = "file", spoken_of: str = "file", exposed: int | None = None) -> Check:
+    intruder = msgspec.convert({"knows": knows}, Intruder)
+    return judging.risk_check(LADDER, intruder, limits, spoken_of=spoken_of, promise="5-anonymity", exposed=exposed)
+
+
+def test_accepted_risk() -> None:
+    assert risk(Limits()).status is Outcome.HOLDS
+    assert "no limit was set" in risk(Limits()).message
+    warned = risk(Limits(), spoken_of="none")
+    assert warned.status is Outcome.WARNS
+    assert "does not bound who is found" in warned.message
+    assert "89.0 %" in warned.message
+    assert risk(Limits(), knows="person", spoken_of="part").status is Outcome.WARNS
+    assert risk(Limits(accepted_risk=90.0)).status is Outcome.HOLDS
+    assert risk(Limits(accepted_risk=10.0)).status is Outcome.FAILS
+    assert risk(Limits(accepted_risk=12.5), knows="person").status is Outcome.HOLDS
+    assert risk(Limits(accepted_risk=12.5), knows="person", exposed=3).status is Outcome.HOLDS
+    assert risk(Limits(accepted_risk="1/8"), knows="person", exposed=3).status is Outcome.FAILS
+    assert risk(Limits(accepted_risk=12.5, exposed=2), knows="person", exposed=3).status is Outcome.FAILS
+
+
+def verdict_of(*outcomes: Outcome) -> Assessment:
+    checks = [Check(f"check-{at}", outcome, "so it is.") for at, outcome in enumerate(outcomes)]
+    return Assessment(checks, LADDER, Intruder(), persons=1000, records=1000, largest=100.0)
+
+
+def test_the_worst_check_decides_and_stops() -> None:
+    holds, warns, open_, fails = list(Outcome)
+    assert [o.words for o in Outcome] == ["HOLDS", "HOLDS, WITH WARNINGS", "NOT DECIDED", "FAILS"]
+    for outcomes, expected in [
+        ((holds,), holds),
+        ((holds, warns), warns),
+        ((warns, open_), open_),
+        ((open_, fails), fails),
+    ]:
+        assert verdict_of(*outcomes).verdict is expected
+    mixed = verdict_of(holds, warns, open_, fails)
+    assert [check.name for check in mixed.stopped_by()] == ["check-2", "check-3"]
+    assert [check.name for check in mixed.stopped_by(["check-2"])] == ["check-3"]
+    assert [check.name for check in mixed.stopped_by(strict=True)] == ["check-1", "check-2", "check-3"]
+    assert verdict_of(warns).headline.startswith("HOLDS, WITH WARNINGS: so it is.")
+
+
+def test_the_document_has_its_final_form() -> None:
+    found = verdict_of(Outcome.HOLDS).to_dict()
+    assert found["version"] == 1
+    assert set(found) >= {"version", "verdict", "checks", "risk", "ladder", "persons", "records"}
+    assert set(found["risk"]) == {"intruder", "attack", "rate", "low", "high", "largest", "guess"}
+    assert set(found["ladder"][0]) == {"rung", "attack", "rate", "low", "high", "guess", "targets"}
+    assert found["risk"]["attack"] == "replay"
+
+
+# -- the counting behind it -------------------------------------------------------------------------------------------
+
+
+def slow_shares(of_row: Indices, persons: Indices) -> tuple[float, float, int]:
+    """Mean share over persons, largest share, fewest persons: by the definition."""
+    share = [float(np.mean(persons[of_row == c] == p)) for c, p in zip(of_row, persons, strict=True)]
+    rates = [float(np.mean([s for s, q in zip(share, persons, strict=True) if q == p])) for p in np.unique(persons)]
+    return float(np.mean(rates)), max(share), min(len(np.unique(persons[of_row == c])) for c in np.unique(of_row))
+
+
+def test_shares_are_those_of_the_definition() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        n = int(rng.integers(1, 30))
+        of_row, persons = rng.integers(0, 6, n), rng.integers(0, 8, n)
+        of_row = np.unique(of_row, return_inverse=True)[1]
+        found, (rate, largest, fewest) = Classes.of(of_row, persons), slow_shares(of_row, persons)
+        assert found.rate == pytest.approx(rate)
+        assert found.largest == pytest.approx(largest)
+        assert found.fewest == fewest
+        alone = Classes.of(of_row)
+        assert alone.rate == pytest.approx(len(np.unique(of_row)) / n)
+
+
+def test_five_persons_one_with_most_rows() -> None:
+    """SPEC-2, section 12: five persons, one with 96 of 100 rows: k persons holds, the share is 96 %."""
+    found = Classes.of(np.zeros(100, np.int64), np.append(np.zeros(96, np.int64), [1, 2, 3, 4]))
+    assert found.fewest == 5
+    assert found.largest == pytest.approx(0.96)
+
+
+def test_values_that_most_of_a_class_has_are_disclosed() -> None:
+    of_row = np.repeat([0, 1], 10)
+    ill = pl.Series(["flu"] * 9 + ["gout"] + ["gout"] * 5 + ["none"] * 5)
+    assert disclosing(of_row, ill, np.arange(20))[:10].all()
+    assert not disclosing(of_row, ill, np.arange(20))[10:].any()
+    everywhere = pl.Series(["no"] * 10 + ["no"] * 9 + ["yes"])
+    assert not disclosing(of_row, everywhere, np.arange(20))[10:].any()  # 90 % of a class, 95 % of the file
+    pay = pl.Series([100.0 + at / 1000 for at in range(10)] + [10.0 * at for at in range(10)])
+    assert disclosing(of_row, pay, np.arange(20))[:10].all()
+    assert not disclosing(of_row, pay, np.arange(20))[10:].any()
+
+
+def test_values_that_tie_the_records_of_a_person() -> None:
+    persons = np.array([0, 0, 1, 1, 2, 2, 3, 3])
+    assert is_constant(pl.Series(list("aabbccdd")), persons)
+    assert not is_constant(pl.Series(list("abbbccdd")), persons)
+    assert not is_constant(pl.Series(list("aaaaaaaa")), persons)
+    assert fewest_alike(np.array([0, 1, 0, 1, 0, 2, 0, 2]), persons) == 2
+    assert fewest_alike(np.array([0, 1, 0, 1, 0, 2, 0, 0]), persons) == 1
+
+
+def test_limits_are_exact() -> None:
+    assert Limits(accepted_risk="1/3").share == Fraction(1, 3)
+    for wrong in ({"accepted_risk": 101.0}, {"accepted_risk": "x"}, {"accepted_risk": "1/0"}, {"exposed": -1}):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(wrong, Limits)
+
+
+def test_intervals_of_samples_are_wilsons_and_capped() -> None:
+    one = Attempt.of("person", "distance", 10.0, 0.1, 100, 1000)
+    assert one.low < 10.0 < one.high < 20.0
+    assert Attempt.of("person", "distance", 10.0, 0.1, 100, 1000, bound=12.0).high == 12.0
+    assert Attempt.of("person", "distance", 0.0, 0.1, 100, 1000).high > 0.0

@@ -1,0 +1,186 @@
+"""What every attack of the registry keeps, those of other packages included: declaration, parameters, row order, pieces, definition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import naive
+import naive_attacks
+import tsveil as tv
+from plugin.equal_values import EqualValues
+from tsveil.attack.agreement import fellegi_sunter
+from tsveil.attack.base import Attack, Knowledge, OnRequest, Rung, Settings
+from tsveil.attack.files import on_one_scale, relative
+from tsveil.attack.pieces import Columns, Pieces
+from tsveil.attack.run import Attacked, attacked, chances_of, links_in_memory
+from tsveil.core.errors import ParameterError
+from tsveil.core.registry import ATTACKS
+from tsveil.core.types import Array, Indices
+from tsveil.data.dataset import Dataset
+from tsveil.data.store import Folder, Memory, Store
+from tsveil.engine.base import Engine
+from tsveil.engine.here import Here
+from tsveil.engine.threads import LocalEngine
+
+EVERY: dict[str, type[Attack]] = {**ATTACKS, "equal_values": EqualValues}
+#: those that are part of score cards
+IN_PIECES = {name: attack for name, attack in EVERY.items() if not issubclass(attack, OnRequest)}
+#: settings beside the defaults
+SETTINGS: dict[str, list[dict[str, Any]]] = {
+    "distance": [{}, {"metric": "l1"}],
+    "rank_swap": [{}, {"window": 3}],
+    "most_ranks": [{"window": 3}],
+    "most_ranks_wide": [{"window": 6}],
+    "warping": [{}, {"radius": 0}],
+    "equal_values": [{}, {"near": 1.0}],
+}
+CASES = [(name, given) for name in EVERY for given in SETTINGS.get(name, [{}])]
+N = 40
+
+
+def tables(n: int = N) -> tuple[Array, Array]:
+    """Whole numbers, full of ties, in two blocks of two columns; protected in pairs, column by column."""
+    rng = np.random.default_rng(7)
+    a = rng.integers(0, 9, (n, 4)).astype(float)
+    return a, naive_attacks.grouped(a, 2, rng)
+
+
+def dataset(values: Array, attack: type[Attack]) -> Dataset:
+    if attack.of_series:
+        return tv.Dataset.from_arrays({"x": values[:, :2], "y": values[:, 2:]})
+    return naive_attacks.dataset(values, blocks=[2, 2])
+
+
+def in_pieces(store: Store, attack: Attack, cuts: list[int], order: Indices, engine: Engine) -> tuple[Attacked, Array]:
+    """What the driver finds, and the chance of each record in the order of the input."""
+    a, b = tables()
+    for at, part in enumerate(np.split(order, cuts)):
+        store.put(f"original-{at}", np.ascontiguousarray(a[part].T))
+        store.put(f"released-{at}", np.ascontiguousarray(b[part].T))
+    store.put("records", order)
+    sizes = tuple(np.diff([0, *cuts, N]).tolist())
+    blocks = tuple(map(Columns.of, dataset(a, type(attack)).blocks))
+    files = Pieces(blocks, sizes, sizes, numbered=True)
+    known = Knowledge(range(4), [1, 2, 3, 4], [[0, 1], [2, 3]], [1, 2])
+    found = attacked(store, files, engine, [attack], known, Settings(normalise="none"))
+    chance = np.empty(N)
+    chance[order] = chances_of(store, found.places, 0, N)[attack.figure]
+    return found, chance
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_it_declares_itself(name: str) -> None:
+    attack = EVERY[name]
+    assert ATTACKS.faults(attack, name) == []
+    assert isinstance(attack.rung, Rung)
+    assert attack.summary.endswith(".")
+    assert attack().describe().startswith("linkage ")
+    made = attack.from_settings(attack().settings())
+    assert made == attack()
+    assert hash(made) == hash(attack())
+
+
+def test_figures_and_titles_differ() -> None:
+    assert len({attack.figure for attack in EVERY.values()}) == len(EVERY)
+    assert len({attack.plain for attack in EVERY.values()}) == len(EVERY)
+
+
+@pytest.mark.parametrize(("name", "parameter"), [(name, p.name) for name in EVERY for p in EVERY[name].parameters()])
+def test_bad_parameters_are_refused(name: str, parameter: str) -> None:
+    attack = EVERY[name]
+    for wrong in (-1, object(), "no such word"):
+        with pytest.raises(
+            ParameterError, match=rf"^The '{parameter}' parameter of {attack.__name__} must be .+\. Got .+\.$"
+        ):
+            attack(**{parameter: wrong})
+    with pytest.raises(ParameterError, match="it has no parameter 'colour'"):
+        attack.from_settings({"colour": 1})
+
+
+@pytest.mark.parametrize(("name", "given"), CASES, ids=str)
+def test_row_order_is_irrelevant(name: str, given: dict[str, Any]) -> None:
+    attack, (a, b) = EVERY[name](**given), tables()
+    before = attack.links(dataset(a, EVERY[name]), dataset(b, EVERY[name]))
+    order = np.random.default_rng(1).permutation(N)
+    after = attack.links(dataset(a[order], EVERY[name]), dataset(b[order], EVERY[name]))
+    assert np.array_equal(after.probability, before.probability[order])
+    assert np.array_equal(after.candidates, before.candidates[order])
+
+
+@pytest.mark.parametrize(("name", "given"), [(name, given) for name, given in CASES if name in IN_PIECES], ids=str)
+def test_pieces_find_what_memory_finds(name: str, given: dict[str, Any], tmp_path: Path) -> None:
+    attack = EVERY[name](**given)
+    whole, chance = in_pieces(Memory(), attack, [], np.arange(N), Here())
+    shuffled = np.random.default_rng(2).permutation(N)
+    for store, cuts, order, engine in (
+        (Memory(), [13], np.arange(N), Here()),
+        (Folder(tmp_path), [1, 17, 30], shuffled, LocalEngine()),
+    ):
+        found, chances = in_pieces(store, attack, cuts, order, engine)
+        assert found.by_known == whole.by_known
+        assert np.array_equal(chances, chance)
+
+
+@pytest.mark.parametrize(("name", "given"), [(name, given) for name, given in CASES if name in IN_PIECES], ids=str)
+def test_the_last_round_is_the_attack_on_two_files(name: str, given: dict[str, Any]) -> None:
+    attack, (a, b) = EVERY[name](**given), tables()
+    found, _ = in_pieces(Memory(), attack, [], np.arange(N), Here())
+    original, released = dataset(a, EVERY[name]), dataset(b, EVERY[name])
+    options = {"normalise": "none"} if attack.of_series else {}
+    rate = found.by_known[attack.figure][-1]
+    assert attack.links(original, released, **options).rate == pytest.approx(rate)
+    if not attack.of_series:
+        assert links_in_memory(attack, original, released).rate == pytest.approx(rate)
+
+
+def nearest_rows(a: Array, b: Array, i: int, among: list[int], metric: str = "euclidean") -> list[int]:
+    x, y, factor = on_one_scale(a, b)
+    return naive_attacks.nearest(x[i].tolist(), y, among, relative(factor).tolist(), metric)
+
+
+def heaviest_rows(a: Array, b: Array, i: int) -> list[int]:
+    pairs = [[sum(agreed << j for j, agreed in enumerate(pattern)) for pattern in row] for row in naive_attacks.agreement(a, b)]  # fmt: skip
+    counts = np.bincount(np.ravel(pairs), minlength=1 << a.shape[1])
+    weights = fellegi_sunter(counts, 1 / len(a)).weights[pairs[i]]
+    return np.flatnonzero(weights == weights.max()).tolist()
+
+
+def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) -> list[int]:
+    """The released rows that fit original row i best, by the slow and obvious way."""
+    everyone = list(range(len(b)))
+    if name == "distance":
+        return nearest_rows(a, b, i, everyone, given.get("metric", "euclidean"))
+    if name == "probabilistic":
+        return heaviest_rows(a, b, i)
+    if name == "alignment":
+        return nearest_rows(a, b, i, sorted(set.intersection(*naive_attacks.aligned_sets(a, b, i))))
+    if name == "equal_values":
+        differ = (np.abs(a[i] - b) > given.get("near", 0.0)).sum(axis=1)
+        return np.flatnonzero(differ == differ.min()).tolist()
+    sets = naive_attacks.rank_sets(a, b, i, given.get("window", 8))  # 20 percent of 40
+    return nearest_rows(a, b, i, sorted(set.intersection(*sets)) if name == "rank_swap" else naive_attacks.in_most(sets))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [(name, given) for name, given in CASES if name in IN_PIECES and name != "projected"], ids=str
+)
+def test_it_is_the_definition(name: str, given: dict[str, Any]) -> None:
+    """Projections are compared in test_projected.py, where rounding cannot decide who is nearest."""
+    attack, (a, b) = EVERY[name](**given), tables()
+    _, chance = in_pieces(Memory(), attack, [], np.arange(N), Here())
+    expected = np.zeros(N)
+    if attack.of_series:
+        for blocks in ([slice(0, 2)], [slice(0, 2), slice(2, 4)]):
+            ours, theirs = ([table[:, own] for own in blocks] for table in (a, b))
+            tied, _, hit = naive.series_links(ours, theirs, str(attack.distance))
+            expected += hit / tied / 2
+    else:
+        for count in range(1, 5):
+            for i in range(N):
+                best = by_definition(name, given, a[:, :count], b[:, :count], i)
+                expected[i] += (i in best) / max(len(best), 1) / 4
+    assert chance == pytest.approx(100 * expected)
