@@ -29,7 +29,7 @@ def test_a_lock_is_held_by_one_only(tmp_path: Path) -> None:
 
 def test_without_locks_nothing_is_taken_for_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "fcntl", None)
-    partial, lock = disk.claimed_folder(tmp_path / "release")
+    partial, lock = disk.claimed_folder(tmp_path / "release", [])
     assert lock is None
     disk.unlock(lock)
     disk.tidy(tmp_path / "release")
@@ -50,7 +50,7 @@ def test_a_folder_that_was_removed_before_it_was_locked_is_made_again(
         return found
 
     monkeypatch.setattr(disk, "lock_on", late)
-    partial, lock = disk.claimed_folder(tmp_path / "release")
+    partial, lock = disk.claimed_folder(tmp_path / "release", [])
     disk.unlock(lock)
     assert len(seen) == 2
     assert [path.name for path in tmp_path.iterdir()] == [partial.name]

@@ -88,6 +88,7 @@ class Recorder:
         monkeypatch.setattr(Path, "rename", named(rename))
         monkeypatch.setattr(Path, "replace", named(replace))
         monkeypatch.setattr(writing, "exchange", named(exchange))
+        monkeypatch.setattr(writing, "rename_new", named(disk.rename_new))
 
     def short(self, place: str) -> str:
         beside = str(self.final.parent)

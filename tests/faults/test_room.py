@@ -199,7 +199,7 @@ def test_exchange_says_when_it_cannot(tmp_path: Path) -> None:
 
 
 def test_what_another_run_is_filling_is_left_alone(tmp_path: Path) -> None:
-    partial, lock = disk.claimed_folder(tmp_path / "release")
+    partial, lock = disk.claimed_folder(tmp_path / "release", [])
     release(1).write(tmp_path / "release")
     assert partial.exists()
     disk.unlock(lock)
@@ -208,10 +208,27 @@ def test_what_another_run_is_filling_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_somebody_else_with_such_a_name_is_left_alone(tmp_path: Path) -> None:
-    for name in (".release.partial", ".release.0123abcd.mine", ".other.0123abcd.old"):
+    """Only `.NAME.xxxxxxxx.partial` and `.old` with eight hexadecimal digits are names that tsveil gives, and only to folders."""
+    foreign = [
+        ".release.partial", ".release.0123abcd.mine", ".other.0123abcd.old", ".release.0123abcd.partial.bak", ".release.0123abcde.partial",
+        ".release.0123ABCD.partial", ".release.0123abc.old", ".release.0123abcg.old", "my.release.0123abcd.partial", ".releases.0123abcd.partial",
+        ".xrelease.0123abcd.old", ".release-0123abcd.partial", "release.0123abcd.partial", ".my.release.0123abcd.partial", ".release.0123abcd.partials",
+    ]  # fmt: skip
+    for name in foreign:
         (tmp_path / name).mkdir()
+    (tmp_path / ".release.0123abcd.partial").write_text("a file of the user's")
+    (tmp_path / ".release.0123abcd.old").write_text("another one")
+    (tmp_path / ".release.89abcdef.partial").mkdir()  # left behind by a killed run
     release(1).write(tmp_path / "release")
-    assert len(hidden(tmp_path)) == 3
+    files = [".release.0123abcd.partial", ".release.0123abcd.old"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*foreign, *files, "release"])
+
+
+def test_a_name_is_no_pattern_of_names(tmp_path: Path) -> None:
+    for name in (".releaseX1.0123abcd.partial", ".release.1.0123abcd.partial"):
+        (tmp_path / name).mkdir()
+    release(1).write(tmp_path / "release.1")
+    assert hidden(tmp_path) == [".releaseX1.0123abcd.partial"]
 
 
 def test_a_link_to_a_release_stays_a_link(tmp_path: Path) -> None:

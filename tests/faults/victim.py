@@ -1,7 +1,7 @@
 """A program that does what tsveil does, and is killed, starved or left without space while it does it.
 
 It imports everything once, says that it is ready, and then runs each job of its input in a process of its own, so that a kill costs no
-start of Python. A job is a line of JSON: what to do, and what happens to it. `at`: SIGKILL at the i-th step, a step being a call to the
+start of Python. A job is a line of JSON: what to do, and what happens to it. `at`: SIGKILL, or the signal `by`, at the i-th step, a step being a call to the
 file system below the job's folder, or the moment when half of a small file is written. `after`: SIGKILL from outside after so many seconds. `file_size`, `memory`: limits of the
 process, in bytes (of memory: beyond what it has).
 """
@@ -109,12 +109,12 @@ JOBS: dict[str, Callable[..., int]] = {
 class Steps:
     """Counts calls to the file system below a folder, and ends the process at one of them."""
 
-    def __init__(self, folder: str, at: int | None) -> None:
-        self.folder, self.at, self.count = folder, at, 0
+    def __init__(self, folder: str, at: int | None, by: int = signal.SIGKILL) -> None:
+        self.folder, self.at, self.by, self.count = folder, at, by, 0
         #: the steps at which a file is half written
         self.halves: list[int] = []
         sys.addaudithook(self.heard)
-        flush, exchange = os.fsync, disk.exchange
+        flush, exchange, rename_new = os.fsync, disk.exchange, disk.rename_new
 
         def counted_flush(fd: Any) -> None:
             self.step()
@@ -125,6 +125,11 @@ class Steps:
             done = exchange(one, other)
             self.step()
             return done
+
+        def counted_rename(folder: Path, final: Path) -> None:
+            self.step()
+            rename_new(folder, final)
+            self.step()
 
         def in_halves(path: Path, content: bytes) -> int:
             with path.open("wb") as file:
@@ -139,6 +144,7 @@ class Steps:
         Path.write_text = lambda path, text, encoding="utf-8": in_halves(path, text.encode(encoding))  # type: ignore[assignment,misc]
         os.fsync = counted_flush
         tv.data.write.exchange = counted_exchange  # type: ignore[attr-defined]
+        tv.data.write.rename_new = counted_rename  # type: ignore[attr-defined]
 
     def heard(self, event: str, arguments: tuple[Any, ...]) -> None:
         """An audit event."""
@@ -149,7 +155,7 @@ class Steps:
         """One call."""
         self.count += 1
         if self.count == self.at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self.by)
 
 
 def do(job: dict[str, Any]) -> None:
@@ -159,7 +165,7 @@ def do(job: dict[str, Any]) -> None:
     os.dup2(output, 2)
     code = 70
     try:
-        steps = Steps(job["folder"], job.get("at"))
+        steps = Steps(job["folder"], job.get("at"), job.get("by", signal.SIGKILL))
         if "file_size" in job:
             resource.setrlimit(resource.RLIMIT_FSIZE, (job["file_size"], resource.RLIM_INFINITY))
         if "memory" in job:

@@ -5,6 +5,9 @@ Exit codes: 0 good, 1 a guarantee is not met or nothing fits, 2 bad input.
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 import warnings
 from typing import Any
 
@@ -20,6 +23,7 @@ from tsveil.cli.reading import inspect
 from tsveil.cli.reproducing import reproduce
 from tsveil.cli.serving import web
 from tsveil.core.errors import GuaranteeError, TsveilError
+from tsveil.core.stopping import Stopped, stopped_by_signals
 
 
 class Program(click.Group):
@@ -29,10 +33,19 @@ class Program(click.Group):
         """In the order of work, not of the alphabet."""
         return list(self.commands)
 
+    def main(self, *words: Any, **options: Any) -> Any:
+        """Run the program; errors of reading and writing files are told where they happen, so what remains is the place where the answer is printed."""
+        try:
+            return super().main(*words, **options)
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            terminal.error(f"the answer cannot be printed: {error.strerror or error}")
+            sys.exit(2)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         try:
-            with warnings.catch_warnings():
+            with stopped_by_signals(), warnings.catch_warnings():
                 warnings.showwarning = terminal.show_warning
                 return super().invoke(ctx)
         except TsveilError as error:
@@ -46,9 +59,9 @@ class Program(click.Group):
                 "  options: a larger machine or memory limit, fewer records or columns"
             )
             ctx.exit(2)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             terminal.stopped("nothing was written")
-            ctx.exit(130)
+            ctx.exit(128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT))
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

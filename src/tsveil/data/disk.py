@@ -1,9 +1,9 @@
 """What the operating system has to do so that a folder or file is complete or absent, also when the process is killed.
 
 A writer fills a folder with a hidden name beside the final one and holds a lock on it. The lock ends with the process, whatever ends
-it: so the next writer can tell a folder that was left behind from one that is being filled. A finished folder takes the
-name of an older one in a single step (`exchange`) where the system can do that. Where it cannot, the older one is moved aside first; a
-process killed between the two steps leaves it under a hidden name, and the next writer brings it back (`tidy`).
+it: so the next writer can tell a folder that was left behind from one that is being filled. A finished folder takes a name that nobody
+has (`rename_new`), or the name of an older one in a single step (`exchange`) where the system can do that. Where it cannot, the older one is
+moved aside first; a process killed between the two steps leaves it under a hidden name, and the next writer brings it back (`tidy`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ except ImportError:  # Windows: folders left behind cannot be told from those in
     fcntl = None  # type: ignore[assignment]
 
 _AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
+_RENAME_NOREPLACE, _RENAME_EXCHANGE = 1, 2
 #: what was written is not on the disk: it is broken, or full
 _LOST = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 
@@ -33,13 +33,13 @@ def partial_name(final: Path) -> Path:
     return final.with_name(f".{final.name}.{secrets.token_hex(4)}.partial")
 
 
-def claimed_folder(final: Path) -> tuple[Path, int | None]:
-    """A new folder with a partial name, and the lock on it."""
+def claimed_folder(final: Path, names: list[Path]) -> tuple[Path, int | None]:
+    """A new folder with a partial name, and the lock on it; its name is added to the list before it exists, so that whoever is stopped can remove it."""
 
     def made() -> Path:
-        partial = partial_name(final)
-        partial.mkdir()
-        return partial
+        names.append(partial_name(final))
+        names[-1].mkdir()
+        return names[-1]
 
     return claimed(made)
 
@@ -98,16 +98,42 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder, or what can be removed of it."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove a folder, or what can be removed of it, also when somebody stops the program in the middle of that."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except KeyboardInterrupt:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def exchange(one: Path, other: Path) -> bool:
     """Exchange two names in one step; False where the system or its file system cannot, and then nothing was done."""
+    return _rename(one, other, _RENAME_EXCHANGE) == 0
+
+
+def rename_new(folder: Path, final: Path) -> None:
+    """Give a folder a name that nobody has; FileExistsError if somebody has it, also since a moment ago.
+
+    Where the system cannot rename without replacing, an empty folder takes the name first, which fails if it is taken. The folder then
+    takes its place, which the system refuses once somebody has put a file into it.
+    """
+    match _rename(folder, final, _RENAME_NOREPLACE):
+        case 0:
+            return
+        case errno.EEXIST:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(final))
+    if os.name == "posix":
+        final.mkdir()
+    folder.rename(final)
+
+
+def _rename(one: Path, other: Path, flag: int) -> int:
+    """The system's renameat2: 0, or the number of the error; ENOSYS where there is none."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
     if rename is None:
-        return False
-    return bool(rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0)
+        return errno.ENOSYS
+    done = rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), flag)
+    return 0 if done == 0 else ctypes.get_errno()
 
 
 def flush(path: Path) -> None:

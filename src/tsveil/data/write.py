@@ -13,7 +13,7 @@ import polars as pl
 from tsveil.core.errors import OutputError
 from tsveil.core.types import AnyArray
 from tsveil.data.dataset import Dataset, Layout
-from tsveil.data.disk import claimed_folder, exchange, flush, flush_all, partial_name, remove, tidy, unlock
+from tsveil.data.disk import claimed_folder, exchange, flush, flush_all, partial_name, remove, rename_new, tidy, unlock
 
 
 def as_frame(data: Dataset) -> pl.DataFrame:
@@ -133,39 +133,63 @@ def complete_folder(folder: Path, *, overwrite: bool, marker: str) -> Iterator[P
     """A folder to fill that takes its final name only when the body ends without an error.
 
     An existing folder is refused unless `overwrite`, and then only replaced when it holds `marker`, the file by which a folder
-    made by tsveil is known: nobody loses other files to a mistyped path. Whenever the process is killed, the old folder is
-    intact or the new one complete.
+    made by tsveil is known: nobody loses other files to a mistyped path. That is so too for a folder that appears while the body runs. Whenever
+    the process is killed, the old folder is intact or the new one complete.
     """
-    partial, lock = None, None
+    lock, names = None, list[Path]()
     try:
         refuse_existing(folder, overwrite=overwrite)
         final = _final(folder)
-        if (final.exists() or final.is_symlink()) and (
-            not final.is_dir() or (any(final.iterdir()) and not (final / marker).is_file())
-        ):
-            raise OutputError(f"{folder} was not made by tsveil and is not overwritten\n  options: another folder")
+        _refuse_foreign(folder, final, marker)
         final.parent.mkdir(parents=True, exist_ok=True)
-        partial, lock = claimed_folder(final)
+        partial, lock = claimed_folder(final, names)
         yield partial
         flush_all(partial)
-        if not final.exists():
-            partial.rename(final)
-        elif not exchange(partial, final):
-            old = partial.with_suffix(".old")
-            final.rename(old)
-            try:
-                partial.rename(final)
-            except OSError:
-                old.rename(final)
-                raise
-            remove(old)
+        _take_name(partial, final, folder, marker, overwrite=overwrite)
         flush(final.parent)
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}") from error
     finally:
-        if partial is not None:
-            remove(partial)  # half a release, or the one that was replaced
+        for name in names:
+            remove(name)  # half a release, or the one that was replaced
         unlock(lock)
+
+
+def _take_name(partial: Path, final: Path, folder: Path, marker: str, *, overwrite: bool) -> None:
+    """Give the finished folder its final name, in the place of an older one if that may be replaced."""
+    if not overwrite or not (final.exists() or final.is_symlink()):
+        try:
+            rename_new(partial, final)
+        except FileExistsError as error:
+            raise OutputError(
+                f"{folder} appeared during the work and is left as it is; what was made for it is discarded\n"
+                "  options: another folder, or --overwrite (overwrite=True) to replace it"
+            ) from error
+        return
+    _refuse_foreign(folder, final, marker)
+    if exchange(partial, final):
+        try:
+            _refuse_foreign(folder, partial, marker)  # it may have changed in the last moment
+        except OutputError:
+            exchange(partial, final)
+            raise
+        return
+    old = partial.with_suffix(".old")
+    final.rename(old)
+    try:
+        partial.rename(final)
+    except OSError:
+        old.rename(final)
+        raise
+    remove(old)
+
+
+def _refuse_foreign(folder: Path, place: Path, marker: str) -> None:
+    """Refuse to replace what was not made by tsveil; an empty folder may be."""
+    if (place.exists() or place.is_symlink()) and (
+        not place.is_dir() or (any(place.iterdir()) and not (place / marker).is_file())
+    ):
+        raise OutputError(f"{folder} was not made by tsveil and is not overwritten\n  options: another folder")
 
 
 def _final(folder: Path) -> Path:

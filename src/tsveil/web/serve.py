@@ -16,6 +16,7 @@ from types import FrameType
 import uvicorn
 
 from tsveil.core.errors import InputError, OutputError
+from tsveil.core.stopping import stopped_by_signals
 from tsveil.web.gate import Gate
 from tsveil.web.pages import App
 from tsveil.web.studies import Studies
@@ -46,7 +47,7 @@ def serve(
     if file is not None and not file.is_file():
         raise InputError(f"there is no file {file}")
     os.umask(0o077)
-    with _listening(port) as listener, _ended_by_signals():
+    with _listening(port) as listener, stopped_by_signals():
         studies = Studies(folder)
         try:
             app = App(studies, given=file and file.resolve(), demo=demo, largest=largest)
@@ -86,19 +87,3 @@ def _listening(port: int) -> Iterator[socket.socket]:
             ) from error
         listener.listen(128)
         yield listener
-
-
-@contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """A signal to end ends by an exception, so that everything is cleaned up; what was before is put back."""
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {name: signal.signal(getattr(signal, name), _leave) for name in names}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
