@@ -1,4 +1,4 @@
-"""The pictures of the report, as static SVG.
+"""The pictures of the report, as static SVG, written in Vega-Lite.
 
 Every picture is a small chart of its own, so that a page can set two side by side on a screen and one below the other on a
 telephone. Colours are the few names of `INK`: the style sheet of the page maps them to those of a light or dark page.
@@ -9,19 +9,18 @@ published file shows anyway, and counts of records rounded so that no bar speaks
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block
-
-if TYPE_CHECKING:
-    import altair as alt
 
 #: the colours that the style sheet knows, by what they paint
 INK = {
@@ -32,6 +31,8 @@ INK = {
     "axis": "#6b7580",
     "grid": "#d9dee3",
 }
+#: the types of Vega-Lite's fields
+NUMBER, NAME = "quantitative", "nominal"
 #: a curve is drawn with at most this many points
 POINTS = 400
 #: public counts are multiples of this
@@ -92,48 +93,42 @@ def drawn_together(points: int, most: int = POINTS) -> int:
 
 def curve_chart(block: Block, lines: dict[str, Array]) -> str:
     """Rows of "original" and "published" values of a series as thin and thick lines."""
-    import altair as alt
-
     times, temporal = _times(block)
     at = thinned(times[None, :])[0].tolist()
-    axis = _time_axis(at, temporal)
     thin = 0.8 if len(at) > 100 else 1.3  # many thin lines stay apart, few may be seen
+    # Universal time draws stamps as they are written; local time would move them by the zone of this computer.
+    scale = {"type": "utc", "nice": False} if temporal else {"zero": False, "nice": False}
+    encoding = {
+        "x": {
+            "field": "t",
+            "type": "temporal" if temporal else NUMBER,
+            "axis": _time_axis(at, temporal),
+            "scale": scale,
+        },
+        "y": {"field": "v", "type": NUMBER, "axis": {"title": None, "tickCount": 4}, "scale": {"zero": False}},
+        "detail": {"field": "curve", "type": NAME},
+    }
     layers, datasets = [], {}
     for name, rows in lines.items():
         thick = name == "published"
-        layers.append(
-            alt.Chart(alt.NamedData(name))
-            .mark_line(
-                color=INK[name],
-                strokeWidth=1.8 if thick else thin,
-                opacity=1.0 if thick else 0.65,
-                aria=False,
-                strokeJoin="round",
-            )
-            .encode(
-                x=alt.X("t:T" if temporal else "t:Q", axis=axis, scale=_time_scale(temporal)),
-                y=alt.Y("v:Q", axis=alt.Axis(title=None, tickCount=4), scale=alt.Scale(zero=False)),
-                detail="curve:N",
-            )
-        )
+        mark = {
+            "type": "line",
+            "color": INK[name],
+            "strokeWidth": 1.8 if thick else thin,
+            "opacity": 1.0 if thick else 0.65,
+            "aria": False,
+            "strokeJoin": "round",
+        }
+        layers.append({"data": {"name": name}, "mark": mark, "encoding": encoding})
         datasets[name] = [
             {"t": t, "v": v, "curve": number}
             for number, row in enumerate(thinned(rows).tolist())
             for t, v in zip(at, row, strict=True)
         ]
-    return _svg(alt.layer(*layers), datasets)
+    return _svg({"layer": layers}, datasets)
 
 
-def _time_scale(temporal: bool) -> alt.Scale:
-    import altair as alt
-
-    # Universal time draws stamps as they are written; local time would move them by the zone of this computer.
-    return alt.Scale(type="utc", nice=False) if temporal else alt.Scale(zero=False, nice=False)
-
-
-def _time_axis(at: list[float], temporal: bool) -> alt.Axis:
-    import altair as alt
-
+def _time_axis(at: list[float], temporal: bool) -> dict[str, Any]:
     days = (at[-1] - at[0]) / 86_400_000
     if not temporal:
         form = "d" if all(float(t).is_integer() for t in at) else "~f"
@@ -143,7 +138,7 @@ def _time_axis(at: list[float], temporal: bool) -> alt.Axis:
         form = "%-d %b"
     else:
         form = "%b %Y" if days <= 1500 else "%Y"
-    return alt.Axis(title=None, format=form, tickCount=5, grid=False, labelOverlap="greedy", labelFlush=True)
+    return {"title": None, "format": form, "tickCount": 5, "grid": False, "labelOverlap": "greedy", "labelFlush": True}
 
 
 # -- distributions ----------------------------------------------------------------------------------------------------
@@ -151,8 +146,6 @@ def _time_axis(at: list[float], temporal: bool) -> alt.Axis:
 
 def histogram(values: Array, *, ink: str, title: str, caption: str, axis: str, public: bool) -> Figure | None:
     """How many records have which percentage; None when rounding leaves nothing to show."""
-    import altair as alt
-
     edges, counts = bars(values)
     if public:
         counts = counts // ROUNDED * ROUNDED
@@ -165,17 +158,16 @@ def histogram(values: Array, *, ink: str, title: str, caption: str, axis: str, p
             edges[:last].tolist(), edges[1 : last + 1].tolist(), counts[:last].tolist(), strict=True
         )
     ]
-    chart = (
-        alt.Chart(alt.NamedData("bars"))
-        .mark_bar(color=INK[ink], binSpacing=1, aria=False)
-        .encode(
-            x=alt.X(
-                "low:Q", bin="binned", axis=alt.Axis(title=axis, tickCount=6, grid=False), scale=alt.Scale(nice=False)
-            ),
-            x2="high",
-            y=alt.Y("count:Q", axis=alt.Axis(title="records", tickCount=4, tickMinStep=1)),
-        )
-    )
+    place = {"field": "low", "type": NUMBER, "bin": "binned", "scale": {"nice": False}}
+    chart = {
+        "data": {"name": "bars"},
+        "mark": {"type": "bar", "color": INK[ink], "binSpacing": 1, "aria": False},
+        "encoding": {
+            "x": place | {"axis": {"title": axis, "tickCount": 6, "grid": False}},
+            "x2": {"field": "high"},
+            "y": {"field": "count", "type": NUMBER, "axis": {"title": "records", "tickCount": 4, "tickMinStep": 1}},
+        },
+    }
     if public:
         caption += f" Counts are rounded down to multiples of {ROUNDED}."
     return Figure(title, caption, _svg(chart, {"bars": rows}))
@@ -205,16 +197,15 @@ def bars(values: Array) -> tuple[Array, Indices]:
 
 def shares(parts: Mapping[str, float], *, title: str, caption: str, axis: str) -> Figure:
     """A bar for each class, in percent, in the order given."""
-    import altair as alt
-
-    chart = (
-        alt.Chart(alt.NamedData("bars"))
-        .mark_bar(color=INK["loss"], aria=False)
-        .encode(
-            x=alt.X("name:N", sort=None, axis=alt.Axis(title=axis, labelAngle=0)),
-            y=alt.Y("share:Q", axis=alt.Axis(title="share of the values, %", tickCount=4)),
-        )
-    )
+    height = {"title": "share of the values, %", "tickCount": 4}
+    chart = {
+        "data": {"name": "bars"},
+        "mark": {"type": "bar", "color": INK["loss"], "aria": False},
+        "encoding": {
+            "x": {"field": "name", "type": NAME, "sort": None, "axis": {"title": axis, "labelAngle": 0}},
+            "y": {"field": "share", "type": NUMBER, "axis": height},
+        },
+    }
     return Figure(title, caption, _svg(chart, {"bars": [{"name": n, "share": v} for n, v in parts.items()]}))
 
 
@@ -225,50 +216,55 @@ def over_time(block: Block, values: Array, *, title: str, caption: str) -> Figur
 
 def trends(frame: pl.DataFrame, *, x: str, y: str, by: str, title: str, caption: str, axis: str) -> Figure:
     """A line for each value of the column `by`, told apart by dashes and points, not by colour alone."""
-    import altair as alt
-
     names = frame[by].unique(maintain_order=True).to_list()
     dashes = [[1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [3, 1], [1, 3]]
-    strokes = alt.Scale(domain=names, range=[dashes[at % len(dashes)] for at in range(len(names))])
-    shapes = alt.Scale(domain=names, range=["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"])
-    columns = [alt.X("x:Q", axis=alt.Axis(title=x, grid=False, tickMinStep=1), scale=alt.Scale(zero=False))]
-    height = alt.Y("y:Q", axis=alt.Axis(title=axis, tickCount=5))
-    legend = alt.Legend(title=None, orient="top", columns=6, labelColor=INK["axis"], symbolSize=60)
-    base = alt.Chart(alt.NamedData("rows")).encode(*columns, height)
-    lines = base.mark_line(color=INK["loss"], strokeWidth=1.4, aria=False).encode(
-        strokeDash=alt.StrokeDash("name:N", scale=strokes, sort=names, legend=legend), detail="name:N"
-    )
-    points = base.mark_point(color=INK["loss"], filled=False, size=34, aria=False).encode(
-        shape=alt.Shape("name:N", scale=shapes, sort=names, legend=legend)
-    )
+    shapes = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
+    width = {"title": x, "grid": False, "tickMinStep": 1}
+    place = {
+        "x": {"field": "x", "type": NUMBER, "axis": width, "scale": {"zero": False}},
+        "y": {"field": "y", "type": NUMBER, "axis": {"title": axis, "tickCount": 5}},
+    }
+    legend = {"title": None, "orient": "top", "columns": 6, "labelColor": INK["axis"], "symbolSize": 60}
+    name = {"field": "name", "type": NAME}
+    told_apart = name | {"sort": names, "legend": legend}
+    strokes = {"domain": names, "range": [dashes[at % len(dashes)] for at in range(len(names))]}
+    lines = {
+        "mark": {"type": "line", "color": INK["loss"], "strokeWidth": 1.4, "aria": False},
+        "encoding": place | {"strokeDash": told_apart | {"scale": strokes}, "detail": name},
+    }
+    points = {
+        "mark": {"type": "point", "color": INK["loss"], "filled": False, "size": 34, "aria": False},
+        "encoding": place | {"shape": told_apart | {"scale": {"domain": names, "range": shapes}}},
+    }
     rows = [{"x": r[x], "y": r[y], "name": r[by]} for r in frame.select(x, y, by).iter_rows(named=True)]
-    return Figure(title, caption, _svg(alt.layer(lines, points), {"rows": rows}))
+    return Figure(title, caption, _svg({"data": {"name": "rows"}, "layer": [lines, points]}, {"rows": rows}))
 
 
 # -- drawing ----------------------------------------------------------------------------------------------------------
 
 
-def _svg(chart: alt.Chart | alt.LayerChart | alt.FacetChart, datasets: dict[str, list[dict[str, Any]]]) -> str:
-    """The chart as SVG text; its rows are added last, because checking each of them against the schema is slow."""
+def _svg(chart: Mapping[str, Any], datasets: Mapping[str, list[dict[str, Any]]]) -> str:
+    """A chart as SVG text."""
+    ink = INK["axis"]
+    axis: dict[str, Any] = {
+        "labelColor": ink,
+        "titleColor": ink,
+        "gridColor": INK["grid"],
+        "domainColor": ink,
+        "tickColor": ink,
+    }
+    axis |= {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"}
+    config: dict[str, Any] = {"font": "sans-serif", "view": {"stroke": None}, "axis": axis}
+    size = {"width": WIDTH, "height": HEIGHT, "background": "transparent", "padding": 4}
+    return drawn(json.dumps({**chart, **size, "datasets": datasets, "config": config}))
+
+
+@lru_cache(maxsize=32)
+def drawn(spec: str) -> str:
+    """A chart in Vega-Lite as SVG text; the public report and the private one share some pictures, which are drawn once."""
     import vl_convert
 
     from tsveil.data.memory import reserve_addresses
 
     reserve_addresses(ADDRESSES, "drawing the charts of a report")
-    axis = {"labelColor": INK["axis"], "titleColor": INK["axis"], "gridColor": INK["grid"], "domainColor": INK["axis"]}
-    spec = chart.properties(width=WIDTH, height=HEIGHT, background="transparent", padding=4).to_dict()
-    spec["datasets"] = datasets
-    spec["config"] = {
-        "font": "sans-serif",
-        "view": {"stroke": None},
-        "axis": axis
-        | {"tickColor": INK["axis"], "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"},
-    }
-    return str(vl_convert.vegalite_to_svg(spec, vl_version=vega_version()))
-
-
-def vega_version() -> str:
-    """The version of Vega-Lite in which Altair writes charts, as the renderer takes it."""
-    import altair as alt
-
-    return "_".join(alt.SCHEMA_VERSION.split(".")[:2])
+    return str(vl_convert.vegalite_to_svg(spec))

@@ -3,7 +3,7 @@
 Best is below on the left, and nothing is there: the original data stand in one corner (risk 100, loss 0), complete suppression in
 the opposite one, and the Pareto front is what can be had between them. In a page the map is an SVG drawn here, with a small
 script (`templates/risk_map.js`) for tooltips, score cards and zooming; script and style are files of their own, so that a page
-may hold them or a server with a strict content policy may serve them. For papers there are PNG and SVG, drawn by Altair.
+may hold them or a server with a strict content policy may serve them. For papers there are PNG and SVG.
 
 Examples
 --------
@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -30,12 +30,9 @@ from tsveil.core.errors import OutputError
 from tsveil.data.write import write_bytes, write_text
 from tsveil.guarantee.base import PUBLISHABLE
 from tsveil.measure.base import Kind
-from tsveil.report.figures import vega_version
+from tsveil.report.figures import NAME, NUMBER, drawn
 from tsveil.report.meanings import figure_order, meaning, place
 from tsveil.report.pages import page, percent
-
-if TYPE_CHECKING:
-    import altair as alt
 
 #: the size of the drawing and its margins: left, right, top, bottom
 WIDTH, HEIGHT = 760, 540
@@ -236,68 +233,69 @@ def write_map(study: Study, path: Path) -> None:
 
 def map_svg(study: Study) -> str:
     """The map as SVG for papers."""
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(_chart(study).to_dict(), vl_version=vega_version()))
+    return drawn(json.dumps(_chart(study)))
 
 
 def map_png(study: Study) -> bytes:
     """The map as PNG for papers."""
     import vl_convert
 
-    found: bytes = vl_convert.vegalite_to_png(_chart(study).to_dict(), vl_version=vega_version(), ppi=RESOLUTION)
+    found: bytes = vl_convert.vegalite_to_png(_chart(study), ppi=RESOLUTION)
     return found
 
 
-def _chart(study: Study) -> alt.LayerChart | alt.FacetChart:
-    import altair as alt
-
+def _chart(study: Study) -> dict[str, Any]:
+    """The map in Vega-Lite."""
     look = marks(study)
     rows = study.table.filter(study.table["problem"].is_null())
     points = [
         {"method": row["method"], "risk": row["risk"], "loss": row["loss"], "front": row["pareto"]}
         for row in rows.to_dicts()
     ]
-    used = list(look)
     front = [{"risk": row["risk"], "loss": row["loss"]} for row in study.pareto().to_dicts()]
-    x = alt.X("loss:Q", title="loss, %", scale=alt.Scale(domain=[0, 100]))
-    y = alt.Y("risk:Q", title="risk, %", scale=alt.Scale(domain=[0, 100]))
-    legend = alt.Legend(title=None, labelFontSize=11)
-    shapes = {"circle": "circle", "square": "square", "diamond": "diamond", "triangle": "triangle-up"}
-    dots = (
-        alt.Chart(alt.InlineData(values=points))
-        .mark_point(filled=True, opacity=0.85)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                "method:N", scale=alt.Scale(domain=used, range=[COLOURS[look[m].colour] for m in used]), legend=legend
-            ),
-            shape=alt.Shape(
-                "method:N", scale=alt.Scale(domain=used, range=[shapes[look[m].shape] for m in used]), legend=legend
-            ),
-            size=alt.condition("datum.front", alt.value(90), alt.value(38)),
-        )
-    )
-    line = (
-        alt.Chart(alt.InlineData(values=front))
-        .mark_line(interpolate="step-before", color="#1d2732", strokeWidth=1.2, strokeDash=[4, 3])
-        .encode(x=alt.X("loss:Q", sort=None), y="risk:Q", order=alt.Order("risk:Q"))
-    )
     corners = [
         {"risk": 100, "loss": 0, "name": "original data", "side": "left"},
         {"risk": 0, "loss": 100, "name": "complete suppression", "side": "right"},
     ]
-    at = alt.Chart(alt.InlineData(values=corners)).encode(x="loss:Q", y="risk:Q")
+    loss, risk = ({"field": name, "type": NUMBER} for name in ("loss", "risk"))
+    place = {"x": loss, "y": risk}
+    full = {name: one | {"title": f"{one['field']}, %", "scale": {"domain": [0, 100]}} for name, one in place.items()}
+    method = {"field": "method", "type": NAME, "legend": {"title": None, "labelFontSize": 11}}
+    shapes = {"circle": "circle", "square": "square", "diamond": "diamond", "triangle": "triangle-up"}
+    colour = {"domain": list(look), "range": [COLOURS[mark.colour] for mark in look.values()]}
+    shape = {"domain": list(look), "range": [shapes[mark.shape] for mark in look.values()]}
+    grey = "#5b6671"
+    dashed = {"interpolate": "step-before", "color": "#1d2732", "strokeWidth": 1.2, "strokeDash": [4, 3]}
+    line = {
+        "data": {"values": front},
+        "mark": {"type": "line", **dashed},
+        "encoding": {"x": loss | {"sort": None}, "y": risk, "order": risk},
+    }
+    crosses = {
+        "data": {"values": corners},
+        "mark": {"type": "point", "shape": "cross", "filled": True, "size": 110, "color": grey},
+        "encoding": place,
+    }
     texts = [
-        at.transform_filter(f"datum.side == '{side}'").mark_text(
-            align=side, dx=9 if side == "left" else -9, dy=-11, color="#5b6671"
-        ).encode(text="name:N")
-        for side in ("left", "right")
-    ]  # fmt: skip
-    crosses = at.mark_point(shape="cross", filled=True, size=110, color="#5b6671")
+        {
+            "data": {"values": [corner]},
+            "mark": {"type": "text", "align": corner["side"], "dx": dx, "dy": -11, "color": grey},
+            "encoding": place | {"text": {"field": "name", "type": NAME}},
+        }
+        for corner, dx in zip(corners, (9, -9), strict=True)
+    ]
+    dots = {
+        "data": {"values": points},
+        "mark": {"type": "point", "filled": True, "opacity": 0.85},
+        "encoding": full
+        | {
+            "color": method | {"scale": colour},
+            "shape": method | {"scale": shape},
+            "size": {"condition": {"test": "datum.front", "value": 90}, "value": 38},
+        },
+    }
     words = [line for text in (*study.definitions, "Dashed: the Pareto front.") for line in textwrap.wrap(text, 108)]
-    below = alt.TitleParams(
-        words, orient="bottom", anchor="start", fontSize=9.5, fontWeight="normal", color="#5b6671", offset=12
-    )
-    return alt.layer(line, crosses, *texts, dots).properties(width=460, height=380, title=below, background="white")
+    small = {"fontSize": 9.5, "fontWeight": "normal", "color": grey, "offset": 12}
+    title = {"text": words, "orient": "bottom", "anchor": "start", **small}
+    layers = [line, crosses, *texts, dots]
+    return {"layer": layers, "width": 460, "height": 380, "title": title, "background": "white"}
