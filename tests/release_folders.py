@@ -68,6 +68,7 @@ def contents(folder: Path) -> dict[str, Any]:
     facts = json.loads(found.pop("private/release.json"))
     assert facts.pop("run")
     assert facts.pop("written")
+    assert found.pop("private/record.jsonl")
     del found["private/plan.toml"]  # it says how the release was to be made
     return found | {"private/release.json": facts}
 

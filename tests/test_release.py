@@ -49,6 +49,7 @@ def test_a_release_is_written_whole(tmp_path: Path) -> None:
         "private/attribute_disclosure.csv",
         "private/release.json",
         "private/assessment.json",
+        "private/record.jsonl",
         "private/report.html",
     }
     assert [p.name for p in tmp_path.iterdir()] == ["out"]

@@ -75,7 +75,7 @@ class Arena:
 
 
 def contents(folder: Path) -> dict[str, object] | None:
-    """Everything in a folder, except for the moment when it was written; None when there is no folder."""
+    """Everything in a folder, except for who wrote it when; None when there is no folder."""
     if not folder.exists():
         return None
     found: dict[str, object] = {}
@@ -84,7 +84,7 @@ def contents(folder: Path) -> dict[str, object] | None:
             facts = json.loads(path.read_text())
             facts.pop("written")
             found[str(path.relative_to(folder))] = facts
-        elif path.is_file():
+        elif path.is_file() and path.name != "record.jsonl":
             found[str(path.relative_to(folder))] = path.read_bytes()
     return found
 

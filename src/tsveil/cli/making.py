@@ -92,6 +92,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
 )
 @click.option("--scheduler", metavar="ADDRESS", help="--engine dask: a running scheduler; else a local one is started.")
 @click.option("--master", metavar="URL", help="--engine spark: a running cluster; else a local one is started.")
+@click.option("--anywhere", is_flag=True, help="Let the plan write outside its own folder.")
 @arguments.writing_options
 @arguments.json_option
 def run(plan: Path, as_json: bool, **options: Any) -> None:

@@ -231,3 +231,20 @@ class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tru
                 f'{source} cannot be used: [method] needs a name, such as name = "mdav"\n  `tsveil methods` lists them'
             )
         return plan
+
+
+def refuse_outside(plan: str | Path, base: Path, folder: str) -> None:
+    """Refuse to write outside the folder of a plan: plans are passed on, and nobody expects one to reach into other places.
+
+    Examples
+    --------
+    >>> refuse_outside("plan.toml", Path("."), "release")
+    >>> refuse_outside("plan.toml", Path("."), "../release")
+    Traceback (most recent call last):
+    tsveil.core.errors.PlanError: plan.toml would write to '../release', which is outside its own folder
+      options: --anywhere (anywhere=True) if that is meant
+    """
+    if not (base / folder).resolve().is_relative_to(base.resolve()):
+        raise PlanError(
+            f"{plan} would write to {folder!r}, which is outside its own folder\n  options: --anywhere (anywhere=True) if that is meant"
+        )

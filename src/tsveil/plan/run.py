@@ -22,9 +22,10 @@ from tsveil.data.store import Folder
 from tsveil.data.write import complete_folder, refuse_existing
 from tsveil.engine.choose import chosen_engine
 from tsveil.engine.here import Here
-from tsveil.plan.plan import Input, Output, Plan
+from tsveil.plan.plan import Input, Output, Plan, refuse_outside
 from tsveil.protect.base import Method
 from tsveil.protect.work import protect_in_chunks, protect_in_memory
+from tsveil.release import record
 from tsveil.release.publish import MARKER, Outcome, fill
 from tsveil.release.release import Release
 from tsveil.report.context import Context
@@ -36,6 +37,7 @@ def run(
     base: str | Path | None = None,
     source: Path | None = None,
     overwrite: bool = False,
+    anywhere: bool = False,
     allow: Collection[str] = (),
     strict: bool = False,
     allow_unverified: bool = False,
@@ -47,7 +49,7 @@ def run(
     """Do what a plan says: read, protect, publish, verify, attack, measure, assess and report.
 
     `plan` is a `Plan` or the path of a plan file; relative paths in it count from `base`, by default the plan file's folder or the
-    current one. A release whose verdict is FAILS or NOT DECIDED is not written unless `allow` names the checks that stop it; `strict` treats warnings
+    current one. A plan file writes inside its own folder, unless `anywhere`. A release whose verdict is FAILS or NOT DECIDED is not written unless `allow` names the checks that stop it; `strict` treats warnings
     like failures; an `intruder` takes the place of the plan's. `source` is where the input lies now, when that is not where `plan.input` says. An `engine` ("local", "dask", "spark", a Dask
     client or a Spark session), with the address of a running `scheduler` or `master`, takes the place of the plan's; with one the work is done
     in chunks, and without one the size of the data decides.
@@ -63,21 +65,22 @@ def run(
     (True, True)
     """
     if not isinstance(plan, Plan):
-        base = base or Path(plan).parent
+        base, place = base or Path(plan).parent, plan
         plan = Plan.load(plan)
+        if not anywhere:
+            refuse_outside(place, Path(base), plan.output.folder)
     base = Path(base or ".")
     folder = base / plan.output.folder
     refuse_existing(folder, overwrite=overwrite)  # said before the work, not after it
     settings = dict(plan.method)
     chosen = METHODS.make(settings.pop("name"), settings)
-    place = source or base / plan.input.path
     where = {
         "engine": plan.run.engine if engine is None else engine,
         "scheduler": scheduler or plan.run.scheduler,
         "master": master or plan.run.master,
     }
     with progress.step("Reading"):
-        data = msgspec.structs.replace(plan.input, path=str(place.absolute())).read(
+        data = msgspec.structs.replace(plan.input, path=str((source or base / plan.input.path).absolute())).read(
             Path(), plan.run.memory, chunks=where["engine"] is not None
         )
     seed = fresh_seed() if plan.seed is None else plan.seed
@@ -101,6 +104,7 @@ def run(
             source=Path(plan.input.path).name,
             digest=data.origin.digest if data.origin else "",
             extra={"private/plan.toml": plan.to_toml() + "\n"},
+            earlier=record.earlier(folder),
         )
     return replace(outcome, folder=folder)
 

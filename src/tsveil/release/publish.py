@@ -49,6 +49,7 @@ from tsveil.guarantee.chunks import Chunk, Chunks, schema_of
 from tsveil.measure.base import Schema
 from tsveil.measure.evaluate import measured
 from tsveil.measure.scorecard import Scorecard
+from tsveil.release import record
 from tsveil.report.context import Context
 from tsveil.report.counts import CARRIED, EVERYTHING, Counts, Crowd, disclosed_columns, scopes
 from tsveil.report.release import report
@@ -83,7 +84,7 @@ class Outcome:
 def publish(release: ProtectedRecords, folder: str | Path, *, overwrite: bool = False, **options: Any) -> Outcome:
     """Write a release into a folder, all or nothing; the options are those of `fill`."""
     with complete_folder(Path(folder), overwrite=overwrite, marker=MARKER) as place:
-        found = fill(release, place, **options)
+        found = fill(release, place, earlier=record.earlier(Path(folder)), **options)
     return replace(found, folder=Path(folder))
 
 
@@ -104,13 +105,14 @@ def fill(
     source: str = "",
     digest: str = "",
     extra: Mapping[str, str] | None = None,
+    earlier: str = "",
 ) -> Outcome:
     """Write a release into an empty folder.
 
     A release whose verdict is FAILS or NOT DECIDED is refused, unless `allow` names the checks that stop it (`allow_unverified` stands for
     "promise"); `strict` treats warnings like failures. `limits` and `intruder` are what the verdict goes by (`tsveil.assess.limits`).
     `measures` are options of `tsveil.evaluate`; `title` and `context` are shown in both reports, `source` and `digest` (the name of the
-    input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder.
+    input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder; `earlier` is the record of the release that is replaced.
     """
     options, run = _options(release, measures or {}), how_it_was_run(release)
     (place / "published").mkdir()
@@ -150,6 +152,8 @@ def fill(
         }
         for name, text in texts.items():
             (place / name).write_text(text, encoding="utf-8")
+        own = record.line(place, assessment, input=source, digest=digest, plan=texts.get("private/plan.toml", ""))
+        (place / record.RECORD).write_text(earlier + own, encoding="utf-8")
     return Outcome(release, verdict, card, place, disclosed.counts, run, assessment)
 
 
