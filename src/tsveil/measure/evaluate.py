@@ -164,7 +164,9 @@ def measured(
         risk.short_names,
         risk.main,
         next((measure.loss for measure in measures if measure.loss), ""),
+        persons=schema.files.persons,
         targets=risks.targets,
+        scores=risks.scores,
         links=risks.links,
         homogeneous=homogeneous or {},
     )
@@ -215,9 +217,10 @@ def meanings_of(kind: Kind) -> dict[str, Meaning]:
 
 def _files(store: Store, original: Dataset, protected: Dataset, truth: Truth) -> Pieces:
     """Two data sets as files of one piece: their series, or if there are none their attributes."""
+    persons = original.persons if original.person else None
     if not original.series:
         pair = attribute_files(original, protected, original.columns, truth)
-        return Pieces.of(store, original.blocks, pair.a, pair.b, pair.own)
+        return Pieces.of(store, original.blocks, pair.a, pair.b, pair.own, persons)
     theirs = {block.name: len(block) for block in protected.blocks}
     wrong = [
         f"series {block.name!r} has {len(block)} points, the release {theirs.get(block.name, 'does not have it')}"
@@ -229,4 +232,4 @@ def _files(store: Store, original: Dataset, protected: Dataset, truth: Truth) ->
     own = own_rows(original, protected, truth)
     names = [block.name for block in original.series]
     x, y = (np.hstack([data.block(name) for name in names]) for data in (original, protected))
-    return Pieces.of(store, original.series, x, y, own)
+    return Pieces.of(store, original.series, x, y, own, persons)
