@@ -25,6 +25,7 @@ from tsveil.core.errors import ParameterError, Problems
 from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data.dataset import Block
 from tsveil.data.store import Memory, Store
+from tsveil.engine.local import map_chunks
 
 Agree = Literal["nearest", "within"]
 
@@ -173,7 +174,7 @@ def heaviest_pairs(table: _Table, weights: Mapping[int, Array], *, lowest: bool)
     """The pairs of the largest weight for each target; the `lowest` of equal records is looked for if asked for."""
     shape = len(weights), table.n
     found = Heaviest(
-        np.empty(shape), np.empty(shape, np.int64), np.full(shape, -1, np.int64), np.zeros(shape, np.int64)
+        np.empty(shape), np.empty(shape, np.int64), np.full(shape, -1, np.int64), np.empty(shape, np.int64)
     )
     # Some at a time: a pattern more takes a float more for each of them.
     step = max(1, PIECE >> table.columns)
@@ -188,11 +189,7 @@ def heaviest_pairs(table: _Table, weights: Mapping[int, Array], *, lowest: bool)
                     at_best[some] = these
             if lowest:
                 table.lower_links(low, high, at_best, count, found.link[at, low:high])
-    for target, row in table.own_pairs():
-        own = (table.agrees(target, row) << np.arange(table.columns)).sum(axis=1)
-        for at, (count, weight) in enumerate(weights.items()):
-            heavy = weight[own & ((1 << count) - 1)] == found.best[at, target]
-            found.hit[at] += np.bincount(target[heavy], minlength=table.n)
+        found.hit[:, low:high] = table.right(low, high, weights, found.best[:, low:high])
     return found
 
 
@@ -210,6 +207,15 @@ def heaviest(table: AnyArray, count: int, weights: Array) -> tuple[Array, Indice
 # -- who agrees with whom ---------------------------------------------------------------------------------------------
 
 
+class Compared(NamedTuple):
+    """Values that agree where (known - released) * factor is within the tolerance."""
+
+    known: Array
+    released: Array
+    factor: Array
+    tolerance: float
+
+
 class _Table(ABC):
     """How many released records agree with each target in each pattern, some targets at a time."""
 
@@ -218,7 +224,7 @@ class _Table(ABC):
     ) -> None:  # fmt: skip
         self.n, self.columns = len(mine), columns
         #: the person of each target, and of each released record
-        self.mine, self.owner = mine, owner
+        self.mine, self.owner = mine, Sorted(owner)
         #: tables are kept between the two passes if there is a store for them; whether they are there
         self.store, self.name, self.kept = store, name, counted and store is not None
 
@@ -248,20 +254,32 @@ class _Table(ABC):
     def counted(self, low: int, high: int) -> AnyArray:
         """The table of the targets low..high."""
 
-    def own_pairs(self) -> Iterator[tuple[Indices, Indices]]:
-        """All pairs of a target and a released record of the same person, some at a time."""
-        released = Sorted(self.owner)
-        start, stop = (np.searchsorted(released.ordered, self.mine, side) for side in ("left", "right"))
+    def right(self, low: int, high: int, weights: Mapping[int, Array], best: Array) -> Indices:
+        """For each number of columns and some targets: how many released records of the target's person have the largest weight."""
+        from tsveil._kernels.agreement import own_with_weight
+
+        persons, which = np.unique(self.mine[low:high], return_inverse=True)
+        start, stop = (np.searchsorted(self.owner.ordered, persons, side) for side in ("left", "right"))
         ends = np.cumsum(stop - start)
-        step = PIECE // self.columns
-        for low in range(0, int(ends[-1]), step):
-            pair = np.arange(low, min(low + step, int(ends[-1])))
-            target = np.searchsorted(ends, pair, side="right")
-            yield target, released.order[pair - ends[target] + stop[target]]
+        begins = ends - (stop - start)
+        rows = self.owner.order[np.arange(ends[-1]) + np.repeat(start - begins, stop - start)]
+        of_pattern = np.zeros((len(weights), 1 << self.columns))
+        for at, weight in enumerate(weights.values()):
+            of_pattern[at, : len(weight)] = weight
+        pairs, first, last = self.compared(low, high, rows), begins[which], ends[which]
+        counts = np.array(list(weights), dtype=np.int64)
+        parts = map_chunks(
+            lambda i, j: own_with_weight(
+                pairs.known[i:j], pairs.released, pairs.factor, pairs.tolerance, first[i:j], last[i:j], counts, of_pattern, best[:, i:j]
+            ),
+            high - low,
+            256,
+        )  # fmt: skip
+        return np.concatenate(parts, axis=1)
 
     @abstractmethod
-    def agrees(self, target: Indices, row: Indices) -> Mask:
-        """In which columns some targets agree with a released record each."""
+    def compared(self, low: int, high: int, rows: Indices) -> Compared:
+        """Some targets and some released records, as numbers that agree where they differ by no more than a tolerance."""
 
     @abstractmethod
     def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
@@ -303,10 +321,10 @@ class Labels(_Table):
             table += pattern_counts(ours, theirs, self.copies[begin : begin + ROWS], self.sizes)
         return table
 
-    def agrees(self, target: Indices, row: Indices) -> Mask:
-        """Where the labels are equal."""
-        found: Mask = self.labels("original", self.targets.rows[target]) == self.labels("released", row)
-        return found
+    def compared(self, low: int, high: int, rows: Indices) -> Compared:
+        """By labels, which agree where they are equal."""
+        known, released = self.labels("original", self.targets.rows[low:high]), self.labels("released", rows)
+        return Compared(known.astype(np.float64), released.astype(np.float64), np.ones(self.columns), 0.0)
 
     def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
         """By labels, in the order of the released records."""
@@ -341,9 +359,8 @@ class _Within(_Table):
 
         return pattern_counts_within(self.a[low:high], self.b, self.factor, self.tolerance)
 
-    def agrees(self, target: Indices, row: Indices) -> Mask:
-        found: Mask = np.abs(self.a[target] - self.b[row]) * self.factor <= self.tolerance
-        return found
+    def compared(self, low: int, high: int, rows: Indices) -> Compared:
+        return Compared(self.a[low:high], self.b[rows], self.factor, self.tolerance)
 
     def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
         from tsveil._kernels.agreement import first_with_pattern_within
