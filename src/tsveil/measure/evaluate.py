@@ -60,6 +60,7 @@ def evaluate(
 
     Any data: how ties count in a linkage (`ties`), by which file's mean and sd values are scaled before linking (`scaling`), and
     how many records are attacked (`targets`: "all", a number, or as many as cost no more than the rest, which are all of 100,000).
+    Where persons of the original may have several records, any of them is a right link, rates are means over persons, and `targets` counts these.
     Time series: whether the better linkage or their mean counts (`dr1`), how series are normalised before linking (`normalise`),
     which forecasts IL3 compares (`models`: names of the five, name -> callable that takes records x T to records x 3, or "fitting"
     for those of the five that the series are long enough for), and whether differences are averaged with their sign, as

@@ -94,7 +94,7 @@ class Risk(Parameters, ABC):
     targets: int | Literal["all"] | None = param(
         None,
         Check("'all' or an integer of at least 1", _is_number_of_targets, int),
-        "the number of records that are attacked; left out: as many as are affordable",
+        "the number of records that are attacked, or of persons where these may have several; left out: as many as are affordable",
     )
 
     @abstractmethod
