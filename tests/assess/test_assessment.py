@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
 import pytest
 
+import tsveil as tv
 from tsveil.assess import assessment as judging
 from tsveil.assess.assessment import Assessment, Attempt, Check, Outcome
 from tsveil.assess.classes import Classes
 from tsveil.assess.disclosure import disclosing, fewest_alike, is_constant
+from tsveil.assess.judge import Evidence, judge
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.core.types import Indices
 from tsveil.guarantee.base import Status, Verdict
+from tsveil.guarantee.none import NoGuarantee
 
 LADDER = [
     Attempt.of("part", "distance", 6.5, 0.1, 1000, 1000),
@@ -161,6 +167,32 @@ def test_shares_are_those_of_the_definition() -> None:
         assert alone.rate == pytest.approx(len(np.unique(of_row)) / n)
 
 
+def test_no_answer_finds_more_than_the_mean_of_the_largest_shares() -> None:
+    """SPEC-2, section 14: 1 of 5 records in X and 4 of 10 in Y: the mean share is .36, always answering Y finds .40."""
+    of_row = np.repeat([0, 1], [5, 10])
+    persons = np.array([0, 1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8, 9, 10])
+    found = Classes.of(of_row, persons)
+    assert found.scores[0] == pytest.approx(0.36)
+    assert found.most[0] == pytest.approx(0.40)
+    # Any attack answers each target with whole classes, tied; the rate is the mean over persons of the mean over their records.
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        n = int(rng.integers(1, 25))
+        of_row = np.unique(rng.integers(0, 5, n), return_inverse=True)[1]
+        persons = np.unique(rng.integers(0, 6, n), return_inverse=True)[1]
+        found = Classes.of(of_row, persons)
+        chosen = rng.random((n, found.classes)) < 0.4
+        chosen[np.arange(n), rng.integers(0, found.classes, n)] = True
+        score = np.array([np.mean(persons[one[of_row]] == own) for one, own in zip(chosen, persons, strict=True)])
+        rate = np.mean([score[persons == own].mean() for own in range(found.persons)])
+        assert rate <= found.bound + 1e-12
+        # and it is reached by whoever answers each person with the best class of that person
+        best = [max(np.mean(persons[of_row == c] == own) for c in range(found.classes)) for own in range(found.persons)]
+        assert found.bound == pytest.approx(np.mean(best))
+        assert found.rate <= found.bound + 1e-12 <= found.largest + 2e-12
+        assert Classes.of(of_row).bound == Classes.of(of_row).rate
+
+
 def test_five_persons_one_with_most_rows() -> None:
     """SPEC-2, section 12: five persons, one with 96 of 100 rows: k persons holds, the share is 96 %."""
     found = Classes.of(np.zeros(100, np.int64), np.append(np.zeros(96, np.int64), [1, 2, 3, 4]))
@@ -201,3 +233,77 @@ def test_intervals_of_samples_are_wilsons_and_capped() -> None:
     assert one.low < 10.0 < one.high < 20.0
     assert Attempt.of("person", "distance", 10.0, 0.1, 100, 1000, bound=12.0).high == 12.0
     assert Attempt.of("person", "distance", 0.0, 0.1, 100, 1000).high > 0.0
+
+
+def wilson(r: float, m: float) -> tuple[float, float]:
+    z = NormalDist().inv_cdf(0.975)
+    middle, half = r + z * z / (2 * m), z * math.sqrt(r * (1 - r) / m + (z / (2 * m)) ** 2)
+    return 100 * (middle - half) / (1 + z * z / m), 100 * (middle + half) / (1 + z * z / m)
+
+
+def test_intervals_follow_the_spread_of_the_scores_of_persons() -> None:
+    rng = np.random.default_rng(7)
+    for scores in (rng.random(50) / 3, rng.integers(0, 2, 50).astype(float), np.array([0.2] * 49 + [0.9])):
+        r = float(scores.mean())
+        trials = r * (1 - r) / (scores.var(ddof=1) / 50 * (1 - 50 / 400))
+        one = Attempt.of("person", "distance", 100 * r, 0.1, 50, 400, scores=scores)
+        assert (one.low, one.high) == pytest.approx(wilson(r, trials))
+    same = Attempt.of("person", "distance", 20.0, 0.1, 50, 400, scores=np.full(50, 0.2))
+    assert (same.low, same.high) == pytest.approx(wilson(0.2, 50))
+    alone = Attempt.of("person", "distance", 20.0, 0.1, 1, 400, scores=np.array([0.2]))
+    assert (alone.low, alone.high) == pytest.approx(wilson(0.2, 1))
+    assert Attempt.of("person", "distance", 20.0, 0.1, 400, 400, scores=np.full(400, 0.2)).high == 20.0
+
+
+def test_intervals_hold_the_rate_of_all_persons() -> None:
+    """At least nine in ten of 300 samples of 60 of 200 persons."""
+    rng = np.random.default_rng(9)
+    everyone = np.where(rng.random(200) < 0.3, rng.random(200), 0.05)
+    held = 0
+    for _ in range(300):
+        scores = rng.choice(everyone, 60, replace=False)
+        one = Attempt.of("person", "distance", 100 * float(scores.mean()), 0.5, 60, 200, scores=scores)
+        held += one.low <= 100 * everyone.mean() <= one.high
+    assert held >= 270
+
+
+def test_the_ladder_of_a_release_with_persons() -> None:
+    rng = np.random.default_rng(12)
+    frame = pl.DataFrame({"who": rng.integers(0, 25, 150), **{name: rng.random(150) for name in "abc"}})
+    data = tv.Dataset.from_frame(frame, person="who", blocks={"all": ["a", "b", "c"]})
+    for asked in (None, 10):
+        found = assessed(data, asked)
+        classes = found["classes"]
+        for row in found["assessment"].ladder[:-1]:
+            assert row.targets == (asked or 25)
+            assert row.high <= 100 * classes.bound + 1e-9
+            assert (row.low < row.high) is (asked is not None)
+        assert found["assessment"].ladder[-1].targets == 25
+        assert found["assessment"].persons == 25
+
+
+def assessed(data: tv.Dataset, asked: int | None) -> dict[str, Any]:
+    release = tv.MDAV(k=4, share="told").protect(data, seed=1)
+    card = tv.evaluate(data, release, targets=asked)
+    of_row = np.unique(release.data.values, axis=0, return_inverse=True)[1].ravel()
+    evidence = Evidence(
+        promise=release.guarantee,
+        verdict=Verdict(Status.HOLDS, "4-anonymity."),
+        of_row=of_row,
+        carried=pl.DataFrame(),
+        card=card,
+        representatives=True,
+        persons=data.persons,
+    )
+    return {"assessment": judge(evidence), "classes": Classes.of(of_row, data.persons)}
+
+
+def test_the_largest_chance_is_that_of_the_rung() -> None:
+    """A person is found with the chance that all known values give, not with the mean over how many are known."""
+    frame = pl.DataFrame({"a": [1.0, 1, 2, 2], "b": [1.0, 2, 1, 2]})
+    data = tv.Dataset.from_frame(frame, blocks={"all": ["a", "b"]}, times={"all": None})
+    card = tv.evaluate(data, data)
+    evidence = Evidence(NoGuarantee(), Verdict(Status.NONE_CLAIMED, ""), np.arange(4), pl.DataFrame(), card, False)
+    found = judge(evidence)
+    assert found.risk.rung == "person"
+    assert found.largest == 100.0

@@ -11,7 +11,9 @@ from tsveil.attack import targets
 def test_samples_hold_each_other_and_have_the_size_that_was_asked_for() -> None:
     before: set[int] = set()
     for asked in (1, 2, 50, 999, 1000):
-        rows = set(np.flatnonzero(targets.chosen_rows(targets.border_of(1000, asked), np.arange(1000))).tolist())
+        rows = set(
+            np.flatnonzero(targets.chosen_rows(targets.border_of(np.arange(1000), asked), np.arange(1000))).tolist()
+        )
         assert len(rows) == asked
         assert before <= rows
         before = rows

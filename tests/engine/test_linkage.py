@@ -98,7 +98,7 @@ def test_a_sample_of_targets_is_looked_for_in_the_whole_release(name: str, tmp_p
     assert mine.options["targets"] == "a random sample of 31 of 240 records, each linked against the whole release"
     assert not [column for column in private(outcome.folder, "risk").columns if "linked" in column or column == "risk"]
     assert mine.to_dict() == evaluated(original, release, targets=31).to_dict()
-    rows = np.flatnonzero(targets.chosen_rows(targets.border_of(N, 31), np.arange(N)))
+    rows = np.flatnonzero(targets.chosen_rows(targets.border_of(np.arange(N), 31), np.arange(N)))
     everyone = evaluated(original, release).per_record
     for figure, rates in mine.by_known.items():
         # PLD weighs agreements by how often they occur among the pairs that it sees, and the better projection may be another.

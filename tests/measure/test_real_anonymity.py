@@ -83,3 +83,17 @@ def test_extremes() -> None:
 def test_impossible_numbers_are_refused(n: int, k: int, r: int) -> None:
     with pytest.raises(ParameterError, match="parameter of the expected anonymity must be an integer of at least 1"):
         expected_anonymity(n, k, r)
+
+
+def test_persons_are_counted() -> None:
+    """One over the mean over persons of the mean share of the person in the classes of the person's records."""
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        n = int(rng.integers(1, 40))
+        x, persons = rng.integers(0, 3, (n, 2)), rng.integers(0, 6, n)
+        share = np.array([np.mean(persons[(x == row).all(axis=1)] == own) for row, own in zip(x, persons, strict=True)])
+        rate = np.mean([share[persons == own].mean() for own in np.unique(persons)])
+        data = tv.Dataset.from_arrays({"x": x}, persons=persons.tolist())
+        assert real_anonymity(data) == pytest.approx(1 / rate)
+        alone = tv.Dataset.from_arrays({"x": x}, persons=list(range(n)))
+        assert real_anonymity(alone) == pytest.approx(real_anonymity(tv.Dataset.from_arrays({"x": x})))

@@ -52,3 +52,13 @@ def test_rough_knowledge_singles_out_fewer() -> None:
     rates = [singled_out(data, [2], coarse=coarse)[2] for coarse in (0.0, 0.1, 1.0, 100.0)]
     assert sorted(rates, reverse=True) == rates
     assert rates[-1] == 0
+
+
+def test_other_records_of_the_person_hide_nobody() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        n = int(rng.integers(1, 30))
+        x, persons = rng.integers(0, 4, (n, 2)).astype(float), rng.integers(0, 5, n)
+        alone = [len(set(persons[(x == row).all(axis=1)])) == 1 for row in x]
+        data = tv.Dataset.from_arrays({"x": x}, persons=persons.tolist())
+        assert singled_out(data, [2])[2] == pytest.approx(100 * np.mean(alone))

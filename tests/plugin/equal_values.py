@@ -53,12 +53,13 @@ class EqualValues(Attack):
             distance = differ.cumsum(axis=2)[:, :, rounds].astype(np.float64)
             best = distance.min(axis=1)
             tied = distance == best[:, None, :]
-            own = np.arange(len(some.values)) == some.own[:, None]
+            owner, records, mine = some.whose
+            right = np.where(owner == mine[:, None], records, 0)
             return Near(
                 best,
                 (tied * some.copies[:, None]).sum(axis=1),
                 np.where(tied, some.first[:, None], np.iinfo(np.int64).max).min(axis=1),
-                (tied & own[:, :, None]).any(axis=1).astype(np.int64),
+                (tied * right[:, :, None]).sum(axis=1),
             )
 
         return nearest_in_pieces(targets, len(rounds), search)

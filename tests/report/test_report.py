@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -344,3 +345,17 @@ def test_what_was_left_out_is_said(is_public: bool) -> None:
     release = tv.Noise(sd=0.1).protect(data, seed=1)
     page = report(release, tv.evaluate(data, release), release.verify(), public=is_public)
     assert "Skipped: linkage by probability takes at most 12 known attributes" in page
+
+
+def test_linkages_of_persons_are_told_as_persons(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    persons = rng.integers(0, 12, 80).tolist()
+    data = tv.Dataset.from_arrays({"x": rng.normal(size=(80, 5))}, persons=persons)
+    folder = tv.MDAV(k=3).protect(data, seed=1).write(tmp_path / "out")
+    for side in ("published", "private"):
+        text = " ".join(re.sub("<[^>]*>", " ", (folder / side / "report.html").read_text(encoding="utf-8")).split())
+        assert "Persons found" in text
+        assert "Highest for any person" in text
+        assert "Attacked: all persons" in text
+        assert "of the persons; guessing would find 8.3 %" in text
+        assert "Records tied to the right person" not in text

@@ -201,3 +201,32 @@ def first_with_pattern_within(
             if fits:
                 link[i] = row if link[i] < 0 else min(link[i], row)
                 break
+
+
+@kernel
+def own_with_weight(
+    known: Array,
+    released: Array,
+    factor: Array,
+    tolerance: float,
+    first: Indices,
+    last: Indices,
+    wanted: Indices,
+    weights: Array,
+    best: Array,
+) -> Indices:
+    """For each wanted number of columns and each known record: how many of the released records first[i]..last[i] have the weight `best`.
+
+    Column j agrees where the values differ by at most the tolerance, times `factor`; `weights` has a row of all patterns for each number of columns.
+    """
+    n, columns = known.shape
+    hit = np.zeros((len(wanted), n), np.int64)
+    for i in range(n):
+        for u in range(first[i], last[i]):
+            pattern = 0
+            for j in range(columns):
+                if abs(known[i, j] - released[u, j]) * factor[j] <= tolerance:
+                    pattern |= 1 << j
+            for at in range(len(wanted)):
+                hit[at, i] += weights[at, pattern & ((1 << wanted[at]) - 1)] == best[at, i]
+    return hit

@@ -20,14 +20,17 @@ def nearest_by_columns(
     wanted: Indices,
     copies: Indices,
     first: Indices,
-    own: Indices,
+    owner: Indices,
+    records: Indices,
+    mine: Indices,
     counter: Indices,
 ) -> tuple[Array, Indices, Indices, Indices]:
-    """For each known record and each wanted number of known columns: least distance, size of the tie, lowest row tied, own row tied or not.
+    """For each known record and each wanted number of known columns: least distance, size of the tie, lowest row tied, records of its person tied.
 
     `candidates` is (columns, distinct released records), `wanted` holds increasing numbers of columns. The distance is the
     sum over columns, in their order, of the squared (or absolute) differences times `factor`. `copies` and `first` give
-    each candidate's number of records and lowest row, `own` each known record's candidate (-1: none).
+    each candidate's number of records and lowest row, `owner` says whose it is and `records` how many of its records are that person's,
+    `mine` whose each known record is.
     """
     n = known.shape[0]
     m = candidates.shape[1]
@@ -69,8 +72,8 @@ def nearest_by_columns(
                         tied[i, w] += copies[at]
                         if link[i, w] < 0 or first[at] < link[i, w]:
                             link[i, w] = first[at]
-                        if at == own[i]:
-                            hit[i, w] = 1
+                        if owner[at] == mine[i]:
+                            hit[i, w] += records[at]
             if low + TILE >= m:
                 counter[0] += 1
     return best, tied, link, hit

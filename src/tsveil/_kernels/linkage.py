@@ -40,6 +40,9 @@ def nearest_rows(
     copies: Indices,
     first: Indices,
     own: Indices,
+    owner: Indices,
+    records: Indices,
+    mine: Indices,
     pictured: bool,
     parts: Indices,
     lead: Indices,
@@ -52,10 +55,11 @@ def nearest_rows(
     stretch: float,
     counter: Indices,
 ) -> tuple[Array, Indices, Indices, Indices]:
-    """For each known record and each number of known blocks: distance, size of the tie, lowest row tied, own row tied or not.
+    """For each known record and each number of known blocks: distance, size of the tie, lowest row tied, records of its person tied.
 
     `candidates` is (tiles, columns, 64). Block b has the columns starts[b]..starts[b+1]. `copies` and `first` give each
-    candidate's number of records and lowest row, `own` each known record's candidate (-1: none).
+    candidate's number of records and lowest row, `own` each known record's candidate (-1: none). `owner` says whose each candidate
+    is and `records` how many of its records are that person's, `mine` whose each known record is.
 
     The picture, if there is one: block b has the rows parts[b]..parts[b+1], its coordinates (a multiple of four, `lead[b]`
     leading ones first), the length of those that are not leading, and the squared length. `tiles` has them for the
@@ -121,8 +125,8 @@ def nearest_rows(
                         tied[i, b] += copies[c]
                         if link[i, b] < 0 or first[c] < link[i, b]:
                             link[i, b] = first[c]
-                        if c == own[i]:
-                            hit[i, b] = 1
+                        if owner[c] == mine[i]:
+                            hit[i, b] += records[c]
             if pictured:
                 set_limits(i, best, margin, scale, stretch, limits, reach)
     counter[0] += n

@@ -22,15 +22,16 @@ def nearest_in_ranges(
     places: AnyArray,
     rows: Indices,
     factor: Array,
-    own: Indices,
+    owner: Indices,
+    mine: Indices,
     counter: Indices,
 ) -> tuple[Indices, Indices, Indices, Indices]:
-    """For each known record and each number of known columns: candidates, size of the tie, lowest row tied, own row tied or not.
+    """For each known record and each number of known columns: candidates, size of the tie, lowest row tied, records of its person tied.
 
     Candidate u is possible for record i if low[i, j] <= places[j, u] < high[i, j] for all known columns j, where places
     (int32) are positions in the sorted column and candidates (columns, records) come sorted by the first one. Of these the
     nearest counts, by the sum over columns, in their order, of squared differences times `factor`. `rows` are the
-    candidates' row numbers, `own` each record's candidate (-1: none).
+    candidates' row numbers, `owner` says whose each of them is, `mine` whose each known record is.
 
     Candidates of the first column are a piece of the file; those that are left after each further column are gathered in a
     list, and most of the work is to look at one place per candidate of the first.
@@ -46,7 +47,7 @@ def nearest_in_ranges(
         begin = low[i, 0]
         end = max(high[i, 0], begin)
         size[i, 0] = end - begin
-        _nearest_in_sorted(known[i, 0], candidates[0], begin, end, factor[0], rows, own[i], i, tied, link, hit)
+        _nearest_in_sorted(known[i, 0], candidates[0], begin, end, factor[0], rows, owner, mine[i], i, tied, link, hit)
         kept = 0
         if columns > 1:
             bottom = low[i, 1]
@@ -76,8 +77,8 @@ def nearest_in_ranges(
                     link[i, j] = rows[u]
                 tied[i, j] += 1
                 link[i, j] = min(link[i, j], rows[u])
-                if u == own[i]:
-                    hit[i, j] = 1
+                if owner[u] == mine[i]:
+                    hit[i, j] += 1
             if j + 1 == columns:
                 break
             bottom = low[i, j + 1]
@@ -101,7 +102,8 @@ def _nearest_in_sorted(
     end: int,
     factor: float,
     rows: Indices,
-    own: int,
+    owner: Indices,
+    mine: int,
     i: int,
     tied: Indices,
     link: Indices,
@@ -124,8 +126,8 @@ def _nearest_in_sorted(
             tied[i, 0] += 1
             if link[i, 0] < 0 or rows[u] < link[i, 0]:
                 link[i, 0] = rows[u]
-            if u == own:
-                hit[i, 0] = 1
+            if owner[u] == mine:
+                hit[i, 0] += 1
             u += step
 
 
@@ -138,7 +140,8 @@ def nearest_in_most_ranges(
     places: Indices,
     order: Indices,
     factor: Array,
-    own: Indices,
+    owner: Indices,
+    mine: Indices,
     counter: Indices,
 ) -> tuple[Indices, Array, Indices, Indices, Indices, Indices]:
     """The nearest among the records that lie inside the ranges of most columns (the annotated union).
@@ -193,8 +196,8 @@ def nearest_in_most_ranges(
                     link[i] = u
                 tied[i] += 1
                 link[i] = min(link[i], u)
-                if u == own[i]:
-                    hit[i] = 1
+                if owner[u] == mine[i]:
+                    hit[i] += 1
         if size[i] > 0:
             ranges[i] = most
             least[i] = best

@@ -19,8 +19,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
 from tsveil.assess.classes import Classes
 from tsveil.assess.limits import Intruder, Limits
+from tsveil.core.types import Array
 from tsveil.guarantee.base import Status, Verdict
 
 #: the checks, in the order in which they are shown
@@ -74,11 +77,12 @@ class Attempt:
 
     @classmethod
     def of(
-        cls, rung: str, attack: str, rate: float, guess: float, targets: int, n: int, bound: float = 100.0
-    ) -> Attempt:
+        cls, rung: str, attack: str, rate: float, guess: float, targets: int, n: int, bound: float = 100.0, scores: Array | None = None
+    ) -> Attempt:  # fmt: skip
         """With its interval of 95 %: none if everybody was attacked, otherwise that of Wilson, which the bound of all linkages caps.
 
-        Scores lie between 0 and 1, so their variance is at most r (1 - r): taking that much makes the interval wider, never narrower.
+        Of n persons so many were targets. Wilson's number of trials is the one with which a share would vary like the mean of their `scores`. These lie between 0 and 1,
+        so their variance is at most r (1 - r), which is taken where they are not given.
 
         Examples
         --------
@@ -89,7 +93,9 @@ class Attempt:
         """
         if targets >= n or targets < 1:
             return cls(rung, attack, rate, rate, rate, guess, targets)
-        m, r = targets / (1 - targets / n), rate / 100
+        r = rate / 100
+        spread = r * (1 - r) if scores is None else float(np.var(scores, ddof=1)) if targets > 1 else 0.0
+        m = targets if spread < 1e-24 else r * (1 - r) / (spread / targets * (1 - targets / n))
         middle = (r + Z * Z / (2 * m)) / (1 + Z * Z / m)
         half = Z * math.sqrt(r * (1 - r) / m + Z * Z / (4 * m * m)) / (1 + Z * Z / m)
         low, high = 100 * max(middle - half, 0.0), 100 * min(middle + half, 1.0)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tsveil.core.types import Array, Indices
+from tsveil.guarantee.counting import shares_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +24,8 @@ class Classes:
     >>> found.classes, found.unique, found.rate, found.scores.tolist()
     (2, 1, 0.5, [0.3333333333333333, 0.3333333333333333, 0.3333333333333333, 1.0])
     >>> found = Classes.of(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
-    >>> found.fewest, found.largest, round(found.rate, 3)
-    (1, 1.0, 0.667)
+    >>> found.fewest, found.largest, round(found.rate, 3), round(found.bound, 3)
+    (1, 1.0, 0.667, 0.833)
     """
 
     records: int
@@ -36,8 +37,9 @@ class Classes:
     #: the fewest persons of a class, and the largest share of one person in a class
     fewest: int
     largest: float
-    #: the score of each person: the mean share over that person's records
+    #: the score of each person: the mean share over that person's records; and the largest share of each in any class
     scores: Array
+    most: Array
 
     @classmethod
     def of(cls, of_row: Indices, persons: Indices | None = None) -> Classes:
@@ -46,31 +48,34 @@ class Classes:
         sizes = np.bincount(of_row)
         sizes = sizes[sizes > 0]
         if not n:
-            return cls(0, 0, 0, 0, 0, 0.0, np.empty(0))
+            return cls(0, 0, 0, 0, 0, 0.0, np.empty(0), np.empty(0))
         if persons is None:
             own = 1.0 / np.bincount(of_row)[of_row]
             least = int(sizes.min())
-            return cls(n, n, len(sizes), int((sizes == 1).sum()), least, 1.0 / least, own)
+            return cls(n, n, len(sizes), int((sizes == 1).sum()), least, 1.0 / least, own, own)
         who = np.unique(persons, return_inverse=True)[1].astype(np.int64)
         many = int(who.max()) + 1
-        pairs, of_pair, together = np.unique(of_row * many + who, return_inverse=True, return_counts=True)
-        share = together / np.bincount(of_row)[pairs // many]
-        different = np.bincount(pairs // many)
-        scores = np.bincount(who, weights=share[of_pair]) / np.bincount(who)
+        found = shares_of(of_row, who)
+        different, most = np.bincount(found.of_class), np.zeros(many)
+        np.maximum.at(most, found.person, found.share)
+        scores = np.bincount(who, weights=found.share[found.of_row]) / np.bincount(who)
         return cls(
             records=n,
             persons=many,
             classes=len(sizes),
             unique=int((different[of_row] == 1).sum()),
             fewest=int(different[different > 0].min()),
-            largest=float(share.max()),
+            largest=float(found.share.max()),
             scores=scores,
+            most=most,
         )
 
     @property
     def anonymity(self) -> float:
-        """Real anonymity k': records per class."""
-        return self.records / self.classes if self.classes else 0.0
+        """Real anonymity k': one over the rate; records per class with one record a person."""
+        if self.persons == self.records:
+            return self.records / self.classes if self.classes else 0.0
+        return 1 / self.rate
 
     @property
     def rate(self) -> float:
@@ -78,3 +83,11 @@ class Classes:
         if self.persons == self.records:
             return self.classes / self.records if self.records else 0.0
         return float(self.scores.mean()) if self.persons else 0.0
+
+    @property
+    def bound(self) -> float:
+        """What no linkage exceeds: the mean over persons of their largest share.
+
+        The rows that fit best are whole classes, and the share of a person in some classes together is at most the largest in one of them.
+        """
+        return self.rate if self.persons == self.records else float(self.most.mean())

@@ -3,7 +3,7 @@
 The ladder has a row for each attack and each amount of knowledge: *part* is the mean over how much of a person is known (the papers' figures), *person* the rate when all
 protected values of the person are known. Who has the originals of everybody (*file*) can run a method that publishes representatives of groups again; then nothing is left to guess but the
 place inside a class, and the rate is the mean share of a person in the classes of that person's records (*replay*). Rows of a class differ in nothing, so with one record a person no linkage
-finds more than that.
+finds more than that, and with several none finds more than the mean over persons of their largest share in a class.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from tsveil.measure.scorecard import Scorecard
 
 #: the attack of who has the originals of everybody
 REPLAY = "replay"
+#: what the names of attacks on envelopes begin with
+ENVELOPE = "envelope-"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,9 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
     risk = strongest(ladder, intruder)
     scores = _scores(found, classes, risk)
     share = limits.share
-    exposed = None if share is None or scores is None else int((scores > float(share) * (1 + 1e-12)).sum())
+    exposed = (
+        None if share is None or risk.targets < classes.persons else int((scores > float(share) * (1 + 1e-12)).sum())
+    )
     exact = risk.attack == REPLAY and found.persons is None and share is not None
     within = classes.classes * share.denominator <= classes.records * share.numerator if exact and share else None
     protected = Classes.of(found.of_row, found.persons) if known else classes
@@ -96,7 +100,7 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
             within=within,
         ),
     ]
-    largest = risk.rate if scores is None else 100 * float(scores.max(initial=0.0))
+    largest = 100 * float(scores.max(initial=0.0))
     return Assessment(
         checks, ladder, intruder, classes.persons, classes.records, largest, found.suppressed, found.allowed
     )
@@ -112,33 +116,32 @@ def _with_carried(found: Evidence, known: Sequence[str]) -> Indices:
 
 def _ladder(found: Evidence, classes: Classes) -> list[Attempt]:
     """What each attack finds at each rung."""
-    card, n = found.card, classes.records
-    guess = 100 / classes.persons if classes.persons else 0.0
-    bound = 100 * (classes.rate if found.persons is None else classes.largest)
+    card, n = found.card, classes.persons
+    guess, bound = 100 / n if n else 0.0, 100 * classes.bound
     names = {kind.figure: name for name, kind in ATTACKS.items()}
     ladder = []
     for figure, rates in card.by_known.items():
         name, targets = names.get(figure, figure), card.targets.get(figure, n)
-        ladder.append(Attempt.of("part", name, card[figure], guess, targets, n, bound))
-        ladder.append(Attempt.of("person", name, rates[-1], guess, targets, n, bound))
+        part, person = card.scores[figure]
+        ladder.append(Attempt.of("part", name, card[figure], guess, targets, n, bound, part))
+        ladder.append(Attempt.of("person", name, rates[-1], guess, targets, n, bound, person))
     for name, links in card.links.items():
-        rate = card[f"breach_{name}_mean"]
-        ladder.append(Attempt.of("person", f"envelope-{name}", rate, guess, len(links.probability), n, bound))
+        rate, scores = card[f"breach_{name}_mean"], links.probability
+        ladder.append(Attempt.of("person", f"{ENVELOPE}{name}", rate, guess, len(scores), n, bound, scores))
     if found.representatives or not ladder:
         ladder.append(Attempt.of("file", REPLAY, 100 * classes.rate, guess, n, n))
     return ladder
 
 
-def _scores(found: Evidence, classes: Classes, risk: Attempt) -> Array | None:
-    """The chance of finding each person by an attack, where it is known of everybody."""
+def _scores(found: Evidence, classes: Classes, risk: Attempt) -> Array:
+    """The chance of finding each person attacked."""
     if risk.attack == REPLAY:
         return classes.scores
-    figure = next((kind.figure for name, kind in ATTACKS.items() if name == risk.attack), "")
-    column = f"linked_by_{figure}"
-    if found.persons is not None or column not in found.card.per_record.columns:
-        return None
-    chances = found.card.per_record[column].to_numpy() / 100
-    return np.asarray(chances[~np.isnan(chances)])
+    if risk.attack.startswith(ENVELOPE):
+        return found.card.links[risk.attack.removeprefix(ENVELOPE)].probability
+    figure = next((kind.figure for name, kind in ATTACKS.items() if name == risk.attack), risk.attack)
+    scores: Array = found.card.scores[figure][0 if risk.rung == "part" else 1]
+    return scores
 
 
 def _disclosed(found: Evidence) -> tuple[Mapping[str, int], Mapping[str, int]]:

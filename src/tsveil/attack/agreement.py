@@ -19,11 +19,13 @@ from tsveil.attack.candidates import marks, tell_apart
 from tsveil.attack.files import Files, Ties, on_one_scale, wrong_choices
 from tsveil.attack.links import Links
 from tsveil.attack.pieces import Pieces, Side, Targets
+from tsveil.attack.sorted_column import Sorted
 from tsveil.core import progress
 from tsveil.core.errors import ParameterError, Problems
 from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data.dataset import Block
 from tsveil.data.store import Memory, Store
+from tsveil.engine.local import map_chunks
 
 Agree = Literal["nearest", "within"]
 
@@ -137,7 +139,7 @@ def heaviest_links(
     count = len(pair.names)
     _check(count, agree, tolerance, false_matches, false_non_matches, ties)
     table = Labels.of_pair(pair) if agree == "nearest" else _Within(pair, tolerance)
-    model = models_by_count(table.total(), [count], len(pair.a) * len(pair.b))[count]
+    model = models_by_count(table.total(), [count])[count]
     best, tied, link, hit = (each[0] for each in heaviest_pairs(table, {count: model.weights}, lowest=True))
     facts = {
         "m": dict(zip(pair.names, model.m.tolist(), strict=True)),
@@ -148,35 +150,35 @@ def heaviest_links(
     if false_matches is not None:
         upper, lower = model.thresholds(false_matches, false_non_matches or 0.0)
         linked = best >= upper
-        hit, tied, link = hit & linked, np.where(linked, tied, 0), np.where(linked, link, -1)
+        hit, tied, link = np.where(linked, hit, 0), np.where(linked, tied, 0), np.where(linked, link, -1)
         facts |= {"upper": upper, "lower": lower, "undecided": int(((best < upper) & (best > lower)).sum())}
     return Links.of(pair.describe("probabilistic linkage"), (tied, link, hit), ties, pair.own, len(pair.b), facts=facts)
 
 
-def models_by_count(total: Indices, counts: Sequence[int], pairs: int) -> dict[int, FellegiSunter]:
+def models_by_count(total: Indices, counts: Sequence[int]) -> dict[int, FellegiSunter]:
     """The models of the first columns, for each number of them, from the number of pairs with each pattern of all columns."""
+    pairs = int(total.sum())
     return {count: fellegi_sunter(total.reshape(-1, 1 << count).sum(axis=0), 1 / math.sqrt(pairs)) for count in counts}
 
 
 class Heaviest(NamedTuple):
-    """For each number of known columns, and each target: largest weight, released records that have it, the lowest of them, the own one has it."""
+    """For each number of known columns, and each target: largest weight, released records that have it, the lowest of them, how many of the person's have it."""
 
     best: Array
     tied: Indices
     link: Indices
-    hit: Mask
+    hit: Indices
 
 
 def heaviest_pairs(table: _Table, weights: Mapping[int, Array], *, lowest: bool) -> Heaviest:
     """The pairs of the largest weight for each target; the `lowest` of equal records is looked for if asked for."""
     shape = len(weights), table.n
     found = Heaviest(
-        np.empty(shape), np.empty(shape, np.int64), np.full(shape, -1, np.int64), np.empty(shape, np.bool_)
+        np.empty(shape), np.empty(shape, np.int64), np.full(shape, -1, np.int64), np.empty(shape, np.int64)
     )
     # Some at a time: a pattern more takes a float more for each of them.
     step = max(1, PIECE >> table.columns)
     for low, high, part in table.parts():
-        own = table.own_patterns(low, high)
         for at, (count, weight) in enumerate(weights.items()):
             best, tied = found.best[at, low:high], found.tied[at, low:high]
             at_best = np.empty((high - low if lowest else 0, len(weight)), dtype=np.bool_)
@@ -185,9 +187,9 @@ def heaviest_pairs(table: _Table, weights: Mapping[int, Array], *, lowest: bool)
                 best[some], tied[some], these = heaviest(part[some], count, weight)
                 if lowest:
                     at_best[some] = these
-            found.hit[at, low:high] = (own >= 0) & (weight[own & ((1 << count) - 1)] == best)
             if lowest:
                 table.lower_links(low, high, at_best, count, found.link[at, low:high])
+        found.hit[:, low:high] = table.right(low, high, weights, found.best[:, low:high])
     return found
 
 
@@ -205,13 +207,24 @@ def heaviest(table: AnyArray, count: int, weights: Array) -> tuple[Array, Indice
 # -- who agrees with whom ---------------------------------------------------------------------------------------------
 
 
+class Compared(NamedTuple):
+    """Values that agree where (known - released) * factor is within the tolerance."""
+
+    known: Array
+    released: Array
+    factor: Array
+    tolerance: float
+
+
 class _Table(ABC):
     """How many released records agree with each target in each pattern, some targets at a time."""
 
     def __init__(
-        self, n: int, columns: int, store: Store | None = None, name: str = "agreements", counted: bool = False
-    ) -> None:
-        self.n, self.columns = n, columns
+        self, mine: Indices, owner: Indices, columns: int, store: Store | None = None, name: str = "agreements", counted: bool = False
+    ) -> None:  # fmt: skip
+        self.n, self.columns = len(mine), columns
+        #: the person of each target, and of each released record
+        self.mine, self.owner = mine, Sorted(owner)
         #: tables are kept between the two passes if there is a store for them; whether they are there
         self.store, self.name, self.kept = store, name, counted and store is not None
 
@@ -241,23 +254,43 @@ class _Table(ABC):
     def counted(self, low: int, high: int) -> AnyArray:
         """The table of the targets low..high."""
 
+    def right(self, low: int, high: int, weights: Mapping[int, Array], best: Array) -> Indices:
+        """For each number of columns and some targets: how many released records of the target's person have the largest weight."""
+        from tsveil._kernels.agreement import own_with_weight
+
+        persons, which = np.unique(self.mine[low:high], return_inverse=True)
+        start, stop = (np.searchsorted(self.owner.ordered, persons, side) for side in ("left", "right"))
+        ends = np.cumsum(stop - start)
+        begins = ends - (stop - start)
+        rows = self.owner.order[np.arange(ends[-1]) + np.repeat(start - begins, stop - start)]
+        of_pattern = np.zeros((len(weights), 1 << self.columns))
+        for at, weight in enumerate(weights.values()):
+            of_pattern[at, : len(weight)] = weight
+        pairs, first, last = self.compared(low, high, rows), begins[which], ends[which]
+        counts = np.array(list(weights), dtype=np.int64)
+        parts = map_chunks(
+            lambda i, j: own_with_weight(
+                pairs.known[i:j], pairs.released, pairs.factor, pairs.tolerance, first[i:j], last[i:j], counts, of_pattern, best[:, i:j]
+            ),
+            high - low,
+            256,
+        )  # fmt: skip
+        return np.concatenate(parts, axis=1)
+
     @abstractmethod
-    def own_patterns(self, low: int, high: int) -> Indices:
-        """The pattern of each target with its own released record; -1: not released."""
+    def compared(self, low: int, high: int, rows: Indices) -> Compared:
+        """Some targets and some released records, as numbers that agree where they differ by no more than a tolerance."""
 
     @abstractmethod
     def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
         """Lower the links of some targets to the first released record with one of some patterns over the first columns."""
-
-    def _numbers(self, agrees: Mask, own: Indices) -> Indices:
-        return np.where(own >= 0, (agrees << np.arange(self.columns)).sum(axis=1), -1)
 
 
 class Labels(_Table):
     """Attributes agree where the released value is the nearest one: where labels are equal, which are in the store for every column."""
 
     def __init__(self, targets: Targets, columns: Sequence[int], sizes: Sequence[int], **kept: Any) -> None:
-        super().__init__(len(targets), len(columns), **kept)
+        super().__init__(targets.mine, targets.files.owners(targets.store), len(columns), **kept)
         self.targets, self.places, self.sizes = targets, columns, np.array(sizes, dtype=np.int64)
         self.first, self.copies = (targets.store.get(f"distinct.{what}", whole=True) for what in ("first", "copies"))
 
@@ -269,7 +302,8 @@ class Labels(_Table):
         store.put("marks-0", marks(pair.b))
         tell_apart(store, files, "first")
         sizes = [keep_labels(Column(store, files, at)) for at in columns]
-        return cls(Targets(store, files, np.arange(len(pair.a)), pair.own), columns, sizes, store=_kept(pair))
+        everyone = Targets(store, files, np.arange(len(pair.a)), pair.own, pair.own)
+        return cls(everyone, columns, sizes, store=_kept(pair))
 
     def labels(self, side: Side, rows: Indices) -> Indices:
         """The labels of some rows of a file."""
@@ -287,10 +321,10 @@ class Labels(_Table):
             table += pattern_counts(ours, theirs, self.copies[begin : begin + ROWS], self.sizes)
         return table
 
-    def own_patterns(self, low: int, high: int) -> Indices:
-        """Where the labels are equal."""
-        some = self.targets.taken(slice(low, high))
-        return self._numbers(self.labels("original", some.rows) == self.labels("released", some.own), some.own)
+    def compared(self, low: int, high: int, rows: Indices) -> Compared:
+        """By labels, which agree where they are equal."""
+        known, released = self.labels("original", self.targets.rows[low:high]), self.labels("released", rows)
+        return Compared(known.astype(np.float64), released.astype(np.float64), np.ones(self.columns), 0.0)
 
     def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
         """By labels, in the order of the released records."""
@@ -316,18 +350,17 @@ class _Within(_Table):
     """Attributes agree where the values differ by at most some standard deviations."""
 
     def __init__(self, pair: Files, tolerance: float) -> None:
-        super().__init__(len(pair.a), len(pair.names), _kept(pair))
+        super().__init__(pair.own, np.arange(len(pair.b)), len(pair.names), _kept(pair))
         self.a, self.b, self.factor = on_one_scale(pair.a, pair.b)
-        self.own, self.tolerance = pair.own, float(tolerance)
+        self.tolerance = float(tolerance)
 
     def counted(self, low: int, high: int) -> AnyArray:
         from tsveil._kernels.agreement import pattern_counts_within
 
         return pattern_counts_within(self.a[low:high], self.b, self.factor, self.tolerance)
 
-    def own_patterns(self, low: int, high: int) -> Indices:
-        own = self.own[low:high]
-        return self._numbers(np.abs(self.a[low:high] - self.b[own]) * self.factor <= self.tolerance, own)
+    def compared(self, low: int, high: int, rows: Indices) -> Compared:
+        return Compared(self.a[low:high], self.b[rows], self.factor, self.tolerance)
 
     def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
         from tsveil._kernels.agreement import first_with_pattern_within

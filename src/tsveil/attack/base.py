@@ -207,8 +207,13 @@ class Situation:
     products: Sequence[Indices]
 
     def affordable(self, compared: float, least: int = 1) -> int:
-        """The number of targets for an attack that compares each with this many records."""
-        return affordable(self.files.n, compared, self.settings.targets, least)
+        """The number of targets for an attack that compares each with this many records; of persons, where they may have several records."""
+        people = self.files.people
+        return affordable(people, compared, self.settings.targets, least, self.files.n / people)
+
+    def records(self, targets: int) -> int:
+        """How many records so many targets have, about."""
+        return -(-targets * self.files.n // self.files.people)
 
     def from_columns(self, what: str) -> list[Any]:
         """What `of_column` gave under this name, for each column."""
@@ -217,7 +222,7 @@ class Situation:
 
 @dataclass(frozen=True)
 class Trial:
-    """One way to try an attack: the number of its targets, and what every task must know."""
+    """One way to try an attack: the number of its targets (as `Situation.affordable` says), and what every task must know."""
 
     targets: int
     task: Mapping[str, Any]

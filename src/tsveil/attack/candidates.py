@@ -3,7 +3,8 @@
 Protected records come in groups of equal ones, so a linkage against the distinct rows, with the number of copies of each, says the same as
 one against all records and costs a k-th of it. Every piece of the release marks its rows with 128 bits; the process that runs the attacks finds equal
 marks, 16 bytes for each record; every piece then keeps the rows that occur in it first. Two different rows share a mark with a chance
-below n^2 / 2^128: 10^-25 for ten million records.
+below n^2 / 2^128: 10^-25 for ten million records. Where persons have several records, only equal rows of one person are put together: then each
+row has one owner, and a link to it is right for all records of that person.
 
 An attack takes the distinct rows piece by piece (`candidates`): the least distance over all pieces, with all that are tied at it, is what one search
 in all of them would find (`Best`).
@@ -51,7 +52,7 @@ def numbered(every: AnyArray, *last: Indices) -> tuple[Indices, Indices]:
     >>> numbered(marks(np.array([[5.0], [2.0], [5.0]])))
     (array([0, 1, 0]), array([0, 1]))
     """
-    order = np.lexsort((*last, every[:, 1], every[:, 0]))
+    order = np.lexsort((*last, *every.T[::-1]))
     every = every[order]
     begins = np.ones(len(order), dtype=np.bool_)
     begins[1:] = (every[1:] != every[:-1]).any(axis=1)
@@ -74,7 +75,10 @@ def tell_apart(store: Store, files: Pieces, ties: Ties) -> int:
     """Number the distinct rows of the release, and keep the number of each released row; gives how many there are."""
     # Where a tie goes to the first record, the lowest record of equal rows counts; where ties are shared, any of them.
     last = (files.numbers(store),) if files.numbered and ties == "first" else ()
-    of_row, first = numbered(joined_marks(store, "marks", len(files.released)), *last)
+    every = joined_marks(store, "marks", len(files.released))
+    if files.persons:
+        every = np.column_stack([every, store.get("owners").astype(np.uint64)])
+    of_row, first = numbered(every, *last)
     store.put("distinct.of_row", of_row)
     store.put("distinct.first", first)
     store.put("distinct.copies", np.bincount(of_row))
@@ -111,14 +115,15 @@ def candidates(targets: Targets) -> Iterator[Rows]:
             lowest = files.numbers(store)[rows] if files.numbered else rows
             values = found[0] if len(found) == 1 else np.concatenate(found)
             own = np.where((of_row >= span.start) & (of_row < span.stop), of_row - span.start, -1)
-            yield Rows(values, lowest, np.array(copies[span]), own)
+            owner = np.asarray(store.get("owners")[rows]) if files.persons else None
+            yield Rows(values, lowest, np.array(copies[span]), own, owner, targets.mine if files.persons else None)
         begin = end
 
 
 class Found(NamedTuple):
     """What an attack finds: a row for each number of known columns or blocks, and a column for each target."""
 
-    #: how many released records fit best, the lowest of them (-1: none), and whether the own one is among them
+    #: how many released records fit best, the lowest of them (-1: none), and how many of the person's are among them
     tied: Indices
     link: Indices
     hit: AnyArray
@@ -131,14 +136,13 @@ class Found(NamedTuple):
         return self.tied if self.possible is None else self.possible
 
     def chances(self, targets: Targets, ties: Ties) -> Array:
-        """The chance of a right link: a tie among t records counts 1/t, or the lowest one is taken."""
+        """The chance of a right link: the share of the person's records in a tie, or the lowest one is taken."""
         if ties == "first":
-            files = targets.files
-            own = targets.own
-            if files.numbered:
-                own = np.where(own >= 0, files.numbers(targets.store)[own], -1)
-            return np.asarray((self.link == own) & (self.link >= 0), dtype=np.float64)
-        found: Array = np.where(self.hit > 0, 1.0 / np.maximum(self.tied, 1), 0.0)
+            files, store = targets.files, targets.store
+            owner = np.full(max(files.n, files.m) + 1, -2)  # the last: no link
+            owner[files.numbers(store)[: files.m] if files.numbered else np.arange(files.m)] = files.owners(store)
+            return np.asarray(owner[self.link] == targets.mine, dtype=np.float64)
+        found: Array = self.hit / np.maximum(self.tied, 1)
         return found
 
 
@@ -159,7 +163,7 @@ class Best:
         lower = equal & ((self.link < 0) | (link < self.link))
         self.size = np.where(more, size, self.size + np.where(same, size, 0))
         self.tied = np.where(closer, tied, self.tied + np.where(equal, tied, 0))
-        self.hit = np.where(closer, hit, np.maximum(self.hit, np.where(equal, hit, 0)))
+        self.hit = np.where(closer, hit, self.hit + np.where(equal, hit, 0))
         self.link = np.where(closer | lower, link, self.link)
         self.best = np.where(closer, best, self.best)
         self.ranges = np.maximum(self.ranges, ranges)

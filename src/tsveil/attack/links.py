@@ -37,7 +37,7 @@ class Links:
     """What an intruder concludes for each record that he knows.
 
     Rows of the arrays are original records. `own` says which released record belongs to the same person; row i to row i unless
-    it is given.
+    it is given. Only that record is a right link here, also where the person has several: rates of persons are those of `tsveil.evaluate`.
 
     Examples
     --------

@@ -32,20 +32,33 @@ class Near(NamedTuple):
 
     #: the least distance
     best: Array
-    #: how many records are at it, the lowest of them, and whether the own one is among them
+    #: how many records are at it, the lowest of them, and how many of the person's are among them
     tied: Indices
     link: Indices
     hit: Indices
 
 
+class Whose(NamedTuple):
+    """The person of each candidate and how many of its records are that person's; and the person of each known record (-1: not released)."""
+
+    owner: Indices
+    records: Indices
+    mine: Indices
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Distinct released rows: their values, lowest record numbers and numbers of copies, and which of them is each known record's own (-1: none)."""
+    """Distinct released rows: their values, lowest record numbers and numbers of copies, and which of them is each known record's own (-1: none).
+
+    Where persons have several records, rows are those of one person each, who is `owner`, and `mine` is the person of each known record.
+    """
 
     values: Array
     first: Indices
     copies: Indices
     own: Indices
+    owner: Indices | None = None
+    mine: Indices | None = None
 
     @classmethod
     def of(cls, released: Array, own: Indices | None = None) -> Rows:
@@ -53,19 +66,30 @@ class Rows:
         values, first, label, copies = distinct_rows(released)
         return cls(values, first, copies, label if own is None else own_candidate(own, label))
 
+    @property
+    def whose(self) -> Whose:
+        """Whose they are; where each record is a person of its own, the one record that counts is in the row `own`."""
+        if self.owner is None or self.mine is None:
+            return Whose(np.arange(len(self.values)), np.ones(len(self.values), dtype=np.int64), self.own)
+        return Whose(self.owner, self.copies, self.mine)
+
     def by_first(self, count: int) -> Rows:
         """The distinct rows of the first columns."""
-        values, at, label, _ = distinct_rows(self.values[:, :count])
+        table = self.values[:, :count]
+        _, at, label, _ = distinct_rows(table if self.owner is None else np.column_stack([table, self.owner]))
+        values = np.ascontiguousarray(table[at])
         copies, first = np.zeros(len(values), dtype=np.int64), self.first[at]
         np.add.at(copies, label, self.copies)
         np.minimum.at(first, label, self.first)
-        return Rows(values, first, copies, own_candidate(self.own, label))
+        owner = None if self.owner is None else self.owner[at]
+        return Rows(values, first, copies, own_candidate(self.own, label), owner, self.mine)
 
     def in_order(self, order: Indices) -> Rows:
         """The same in another order."""
         rank = np.empty_like(order)
         rank[order] = np.arange(len(rank))
-        return Rows(self.values[order], self.first[order], self.copies[order], own_candidate(self.own, rank))
+        owner, own = None if self.owner is None else self.owner[order], own_candidate(self.own, rank)
+        return Rows(self.values[order], self.first[order], self.copies[order], own, owner, self.mine)
 
 
 def nearest(
@@ -103,13 +127,14 @@ def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, few: int = FE
         rows = rows.in_order(picture.order)
     candidates = in_tiles(rows.values)
     drawn = blank(len(candidates)) if picture is None else picture
+    whose = rows.whose
 
     def work(low: int, high: int) -> tuple[Array, Indices, Indices, Indices]:
         part = known[low:high]
         places, ahead, margin = drawn.of_known(part)
         return nearest_rows(
-            part, starts, candidates, rows.copies, rows.first, rows.own[low:high], picture is not None, drawn.parts, drawn.lead,
-            drawn.tiles, drawn.boxes, places, ahead, margin, drawn.scale, drawn.stretch, counter,
+            part, starts, candidates, rows.copies, rows.first, rows.own[low:high], whose.owner, whose.records, whose.mine[low:high],
+            picture is not None, drawn.parts, drawn.lead, drawn.tiles, drawn.boxes, places, ahead, margin, drawn.scale, drawn.stretch, counter,
         )  # fmt: skip
 
     with progress.step("Linking records", total=len(known)) as counter:

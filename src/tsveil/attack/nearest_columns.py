@@ -61,12 +61,13 @@ def _compared(a: Array, rows: Rows, factor: Array, metric: Metric, counts: list[
 
     if not counts:
         return {}
-    by_column, own = np.ascontiguousarray(rows.values.T), rows.own
+    by_column, whose = np.ascontiguousarray(rows.values.T), rows.whose
     wanted = np.array(counts, dtype=np.int64)
     with progress.step("Linking records by distance", total=len(a)) as counter:
         parts = map_chunks(
             lambda low, high: nearest_by_columns(
-                a[low:high], by_column, factor, metric == "l1", wanted, rows.copies, rows.first, own[low:high], counter
+                a[low:high], by_column, factor, metric == "l1", wanted, rows.copies, rows.first, whose.owner, whose.records,
+                whose.mine[low:high], counter,
             ),
             len(a),
             1024,
@@ -79,7 +80,7 @@ def _searched(a: Array, distinct: Rows, factor: Array, metric: Metric) -> Near:
     """The same for all columns given, with a k-d tree."""
     from scipy.spatial import cKDTree
 
-    rows, first, copies, own = distinct.values, distinct.first, distinct.copies, distinct.own
+    rows, first, copies, (owner, records, mine) = distinct.values, distinct.first, distinct.copies, distinct.whose
     middle = np.median(rows, axis=0)
     power = 1 if metric == "l1" else 2
     tree = cKDTree((rows - middle) * factor)
@@ -102,7 +103,7 @@ def _searched(a: Array, distinct: Rows, factor: Array, metric: Metric) -> Near:
         best = total == least[person]
         tied = np.add.reduceat(np.where(best, copies[at], 0), starts)
         link = np.minimum.reduceat(np.where(best, first[at], np.iinfo(np.int64).max), starts)
-        hit = np.maximum.reduceat((best & (at == own[low + person])).astype(np.int64), starts)
+        hit = np.add.reduceat(np.where(best & (owner[at] == mine[low + person]), records[at], 0), starts)
         counter[0] += high - low
         return Near(least, tied, link, hit)
 

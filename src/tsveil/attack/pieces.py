@@ -6,6 +6,8 @@ In memory each file is one piece; of a large release every published file is a p
     released-{at}   the same of the release
     own             the released row of each original record; -1: not released. Left out where row i of both files is the same record
     records         the number of each row in the input, where rows are published in another order
+    persons         the person of each record of the input, where persons may have several
+    owners          and of each released row (-1: not known), with `owners.records`, how many rows each person has
 
 and nothing that is computed from them depends on where one piece ends and the next begins.
 """
@@ -72,18 +74,35 @@ class Pieces(msgspec.Struct, frozen=True):
     aligned: bool = True
     #: whether `records` says which record of the input each row is
     numbered: bool = False
+    #: how many persons have released records; 0: each record is a person of its own
+    persons: int = 0
 
     @classmethod
     def of(
-        cls, store: Store, blocks: Sequence[Block], original: Array, released: Array, own: Indices | None = None
-    ) -> Pieces:
-        """Two tables of the columns of some blocks, as one piece each."""
+        cls, store: Store, blocks: Sequence[Block], original: Array, released: Array, own: Indices | None = None, persons: Indices | None = None
+    ) -> Pieces:  # fmt: skip
+        """Two tables of the columns of some blocks, as one piece each; `persons` says whose the original records are."""
         store.put("original-0", original.T)
         store.put("released-0", released.T)
         aligned = own is None or (len(original) == len(released) and np.array_equal(own, np.arange(len(own))))
         if own is not None and not aligned:
             store.put("own", own)
-        return cls(tuple(map(Columns.of, blocks)), (len(original),), (len(released),), aligned=aligned)
+        files = cls(tuple(map(Columns.of, blocks)), (len(original),), (len(released),), aligned=aligned)
+        if persons is None:
+            return files
+        store.put("persons", persons)
+        return files.of_persons(store)
+
+    def of_persons(self, store: Store) -> Pieces:
+        """The same where persons may have several records; `persons` in the store says whose each record of the input is."""
+        own = self.own(store, np.arange(self.n))
+        released = np.flatnonzero(own >= 0)
+        owners = np.full(self.m, -1)
+        owners[own[released]] = np.asarray(store.get("persons"))[self.numbers(store)[released]]
+        records = np.bincount(owners[owners >= 0])
+        store.put("owners", owners)
+        store.put("owners.records", records)
+        return msgspec.structs.replace(self, persons=int((records > 0).sum()))
 
     # -- the schema ---------------------------------------------------------------------------------------------------
 
@@ -91,6 +110,11 @@ class Pieces(msgspec.Struct, frozen=True):
     def n(self) -> int:
         """The number of original records."""
         return sum(self.original)
+
+    @property
+    def people(self) -> int:
+        """The number of persons that can be found: those of the original records that were released, or each record by itself."""
+        return self.persons or self.n
 
     @property
     def m(self) -> int:
@@ -147,6 +171,10 @@ class Pieces(msgspec.Struct, frozen=True):
         """The released rows of some original records; -1: not released."""
         return rows if self.aligned else np.asarray(store.get("own")[rows])
 
+    def owners(self, store: Store) -> Indices:
+        """The person of each released row, -1 if that is not known; its own number where each record is a person of its own."""
+        return np.asarray(store.get("owners")) if self.persons else np.arange(self.m)
+
     def pair(self, store: Store, at: int) -> tuple[Array, Array, Indices]:
         """The records of a piece of the original that were released, before and after, and their places in the piece."""
         x = self.table(store, "original", at)
@@ -171,6 +199,8 @@ class Targets:
     #: their rows in the original, and those of their own released records (-1: not released)
     rows: Indices
     own: Indices
+    #: the person of each, as `Pieces.owners` has them
+    mine: Indices
 
     @classmethod
     def of(cls, task: Task) -> Targets:
@@ -181,18 +211,27 @@ class Targets:
 
     @classmethod
     def among(cls, task: Task, store: Store, files: Pieces, start: int, stop: int) -> Targets:
-        """Those of some rows that are in the sample."""
+        """Those of some rows that are in the sample; of persons with several records those that were released."""
         rows = np.arange(start, stop)
+        own = files.own(store, rows)
+        if files.persons:
+            rows, own = rows[own >= 0], own[own >= 0]
+        mine = files.owners(store)[own] if files.persons else own
         if task["border"] is not None:
-            rows = rows[chosen_rows(int(task["border"]), files.numbers(store, start, stop))]
-        return cls(store, files, rows, files.own(store, rows))
+            chosen = chosen_rows(int(task["border"]), mine if files.persons else files.numbers(store, start, stop))
+            rows, own, mine = rows[chosen], own[chosen], mine[chosen]
+        return cls(store, files, rows, own, mine)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def taken(self, chosen: Any) -> Targets:
         """Some of them."""
-        return Targets(self.store, self.files, self.rows[chosen], self.own[chosen])
+        return Targets(self.store, self.files, self.rows[chosen], self.own[chosen], self.mine[chosen])
+
+    def records(self) -> Indices | int:
+        """How many targets the person of each has: all of them are attacked, or none."""
+        return np.asarray(self.store.get("owners.records"))[self.mine] if self.files.persons else 1
 
     def values(self, columns: slice | Sequence[int] = slice(None)) -> Array:
         """What the intruder knows of them."""

@@ -112,7 +112,8 @@ class Probabilistic(Attack):
         """All patterns are gone through for each table of targets, and then those of each target."""
         most = max(situation.counts)
         targets = situation.affordable(LOOK * (situation.distinct * 4**most / CELLS + 2**most), SAMPLE)
-        return [Trial(targets, {"sizes": situation.from_columns("labels"), "stored": targets << most <= KEPT})]
+        stored = situation.records(targets) << most <= KEPT
+        return [Trial(targets, {"sizes": situation.from_columns("labels"), "stored": stored})]
 
     def count(self, targets: Targets, task: Task) -> Result:
         """How many pairs of the targets and released records agree in each pattern of columns."""
@@ -121,8 +122,7 @@ class Probabilistic(Attack):
     def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
         """The weights of all patterns, for each number of known columns."""
         total = np.array([one["total"] for one in counted], dtype=np.int64).sum(axis=0)
-        pairs = trial.targets * situation.files.m
-        for count, model in models_by_count(total, situation.counts, pairs).items():
+        for count, model in models_by_count(total, situation.counts).items():
             situation.store.put(f"weights-{count}", model.weights)
 
     def link(self, targets: Targets, task: Task) -> Found:

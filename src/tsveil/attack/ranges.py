@@ -64,7 +64,7 @@ class InRanges(Attack):
         files = situation.files
         compared = self.compared([width / files.n for width in situation.from_columns("width")])
         targets = situation.affordable(RANGE * compared)
-        tasks = 1 if len(files.original) == 1 else -(-targets // base.AT_ONCE)
+        tasks = 1 if len(files.original) == 1 else -(-situation.records(targets) // base.AT_ONCE)
         return [Trial(targets, {"scales": situation.from_columns("scale"), "tasks": tasks}, tasks=tasks)]
 
     def targets(self, task: Task) -> Targets:
@@ -102,7 +102,8 @@ def nearest_in_ranges(
         store.put(f"ranges-{at}", np.stack([low[:, at], high[:, at]]))
     scales = list(zip(*scale_of(pair.a, pair.b), strict=True))
     task = {"columns": list(columns), "counts": [len(columns)], "scales": scales}
-    found = (in_most if most else in_all)(Targets(store, files, np.arange(len(pair.a)), pair.own), task, "ranges")
+    targets = Targets(store, files, np.arange(len(pair.a)), pair.own, pair.own)
+    found = (in_most if most else in_all)(targets, task, "ranges")
     possible = found.candidates[0]
     more = {"tied": found.tied[0], "certain": (possible == 1) & exact}
     linked = possible, found.link[0], found.hit[0]
@@ -127,8 +128,7 @@ def in_all(targets: Targets, task: Task, name: str) -> Found:
     store, files, columns = targets.store, targets.files, task["columns"]
     begin, end = int(low[:, 0].min()), int(high[:, 0].max())
     near = store.get(f"order-{columns[0]}")[begin:end].astype(np.int64)
-    places = np.where(targets.own >= 0, store.get(f"places-{columns[0]}")[targets.own], -1).astype(np.int64)
-    own = np.where((places >= begin) & (places < end), places - begin, -1)
+    owner = files.owners(store)[near]
     low[:, 0] -= begin
     high[:, 0] -= begin
 
@@ -143,7 +143,7 @@ def in_all(targets: Targets, task: Task, name: str) -> Found:
     with progress.step("Linking records by ranks", total=len(known)) as counter:
         parts = map_chunks(
             lambda i, j: nearest_inside(
-                known[i:j], low[i:j], high[i:j], candidates, where, numbers, factor, own[i:j], counter
+                known[i:j], low[i:j], high[i:j], candidates, where, numbers, factor, owner, targets.mine[i:j], counter
             ),
             len(known),
             CHUNK,
@@ -167,8 +167,7 @@ def in_most(targets: Targets, task: Task, name: str) -> Found:
         numbers = files.numbers(store, start, stop) if files.numbered else np.arange(start, stop)
         piece = Sorted(numbers)
         rows = start + piece.order
-        inside = (targets.own >= start) & (targets.own < stop)
-        own = np.where(inside, piece.back(np.arange(stop - start))[np.where(inside, targets.own - start, 0)], -1)
+        whose = files.owners(store)[rows], targets.mine
         values = np.ldexp(files.rows(store, "released", rows, columns), power)
         positions = [Sorted(store.get(f"places-{column}")[rows]) for column in columns]
         places = np.stack([each.back(np.arange(len(rows))) for each in positions], axis=1)
@@ -177,7 +176,7 @@ def in_most(targets: Targets, task: Task, name: str) -> Found:
             np.stack([np.searchsorted(each.ordered, ends) for each, ends in zip(positions, bound.T, strict=True)], axis=1)
             for bound in (low, high)
         )  # fmt: skip
-        found = [_in_most(known, below, above, values, places, order, factor, own, count) for count in task["counts"]]
+        found = [_in_most(known, below, above, values, places, order, factor, whose, count) for count in task["counts"]]
         ranges, least, size, tied, link, hit = (np.stack(each, axis=1) for each in zip(*found, strict=True))
         link = np.where(link >= 0, piece.ordered[link], -1)
         best.add(Near(least, tied, link, hit), ranges, size)
@@ -185,7 +184,7 @@ def in_most(targets: Targets, task: Task, name: str) -> Found:
 
 
 class _InMost(NamedTuple):
-    """For each target the number of ranges, least distance, candidates, size of the tie, place of the first one tied, the own one tied or not."""
+    """For each target the number of ranges, least distance, candidates, size of the tie, place of the first one tied, records of its person tied."""
 
     ranges: Indices
     best: Array
@@ -196,17 +195,18 @@ class _InMost(NamedTuple):
 
 
 def _in_most(
-    a: Array, low: Indices, high: Indices, b: Array, places: Indices, order: Indices, factor: Array, own: Indices, count: int
+    a: Array, low: Indices, high: Indices, b: Array, places: Indices, order: Indices, factor: Array, whose: tuple[Indices, Indices], count: int
 ) -> _InMost:  # fmt: skip
     """The nearest of some released records that are inside the ranges of most of the first columns."""
     from tsveil._kernels.rank_linkage import nearest_in_most_ranges
 
+    owner, mine = whose
     a, b = (np.ascontiguousarray(each[:, :count]) for each in (a, b))
     low, high, places = (np.ascontiguousarray(each[:, :count]) for each in (low, high, places))
     with progress.step(f"Linking records by most ranks, {count} known", total=len(a)) as counter:
         parts = map_chunks(
             lambda i, j: nearest_in_most_ranges(
-                a[i:j], low[i:j], high[i:j], b, places, order[:count], factor[:count], own[i:j], counter
+                a[i:j], low[i:j], high[i:j], b, places, order[:count], factor[:count], owner, mine[i:j], counter
             ),
             len(a),
             CHUNK,

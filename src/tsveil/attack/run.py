@@ -10,6 +10,8 @@
 Scales and ranks are always those of all records, also when the targets are a sample of them. A target's chance of being linked right
 depends on the target and on the whole release alone, and chances are summed exactly, so no figure depends on the pieces.
 
+Where persons may have several records, a link to any of them is right, the chances of a person's records count by their mean, and rates are means over persons.
+
 How each attack links is written in its own file (`attack.base.Attack`). A task names the class by its importable place, with its settings.
 """
 
@@ -48,8 +50,10 @@ class Attacked:
 
     #: figure -> rate with 1, 2, ... series or attributes known, in percent
     by_known: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    #: figure -> number of targets
+    #: figure -> number of targets; of persons, where they may have several records
     targets: dict[str, int] = field(default_factory=dict)
+    #: figure -> the chance of finding each person attacked, on average over what is known and with everything known
+    scores: dict[str, Array] = field(default_factory=dict)
     #: figure -> name and number of the arrays with the chances of each target
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
     #: column -> number of widths of intervals that disclose a value, summed over its values
@@ -67,16 +71,27 @@ class Attacked:
 
 
 def chances_of(store: Store, places: Mapping[str, tuple[str, int]], start: int, stop: int) -> dict[str, Array]:
-    """For each attack the chances, in percent, that the original records start..stop are linked right; all of them were targets."""
+    """For each attack the chances, in percent, that the original records start..stop are linked right; all that were released were targets."""
     found = {}
     for figure, (name, tasks) in places.items():
-        chance = np.full(stop - start, np.nan)
+        chance = np.zeros(stop - start)
         for at in range(tasks):
             rows = store.get(f"chance-{name}-{at}.rows")
             low, high = np.searchsorted(rows, [start, stop])
-            chance[rows[low:high] - start] = store.get(f"chance-{name}-{at}")[low:high]
+            chance[rows[low:high] - start] = store.get(f"chance-{name}-{at}")[0, low:high]
         found[figure] = chance
     return found
+
+
+def scores_of(store: Store, files: Pieces, name: str, tasks: int) -> Array:
+    """The chance of finding each person attacked, in the order of the input: on average over what is known, and with everything known."""
+    rows = np.concatenate([store.get(f"chance-{name}-{at}.rows") for at in range(tasks)])
+    order = np.argsort(files.numbers(store)[rows])
+    chances: Array = np.concatenate([store.get(f"chance-{name}-{at}") for at in range(tasks)], axis=1)[:, order] / 100
+    if not files.persons:
+        return chances
+    person = np.unique(files.owners(store)[files.own(store, rows[order])], return_inverse=True)[1]
+    return np.stack([np.bincount(person, weights=each) for each in chances]) / np.bincount(person)
 
 
 def attacked(
@@ -184,7 +199,7 @@ def look_at_column(task: Task) -> Result:
 
 
 def attack(task: Task) -> Result:
-    """Link some targets: their number, and the sums of their chances in each round; the chances of each are kept if asked for."""
+    """Link some targets: the sums of their chances in each round, a person's by their mean; the chances of each are kept."""
     one = _attack_of(task["attack"])
     targets = one.targets(task)
     if task["step"] == "count":
@@ -193,19 +208,18 @@ def attack(task: Task) -> Result:
         chance = one.link(targets, task).chances(targets, task["ties"])
     else:
         chance = np.zeros((len(task["counts"]), 0))
-    if task["keep"]:
-        _keep(targets.store, f"chance-{task['name']}-{task['at']}", targets.rows, chance)
-    return {"targets": len(targets), "right": [exact.parts(one) for one in chance]}
+    _keep(targets.store, f"chance-{task['name']}-{task['at']}", targets.rows, chance)
+    return {"right": [exact.parts(each / targets.records()) for each in chance]}
 
 
 def _keep(store: Store, name: str, rows: Indices, chance: Array) -> None:
-    """Keep the mean over the rounds, in percent."""
+    """Keep the mean over the rounds and the last of them, in percent."""
     order = np.argsort(rows)
     total = np.zeros(len(rows))
     for one in chance:
         total += one
     store.put(f"{name}.rows", rows[order])
-    store.put(name, (100 * total / len(chance))[order])
+    store.put(name, np.stack([100 * total / len(chance), 100 * chance[-1]])[:, order])
 
 
 STEPS: dict[str, Callable[[Task], Result]] = {
@@ -245,9 +259,8 @@ class _Planned:
     @property
     def rates(self) -> tuple[float, ...]:
         """The share of right links in each round, in percent."""
-        targets = sum(int(one["targets"]) for one in self.done)
         each = zip(*(one["right"] for one in self.done), strict=True)
-        return tuple(100 * exact.total(*parts) / targets for parts in each)
+        return tuple(100 * exact.total(*parts) / self.trial.targets for parts in each)
 
 
 class _Attacks:
@@ -273,9 +286,6 @@ class _Attacks:
         self._prepare()
         planned = [one for each in self.attacks for one in self._planned(each)]
         self.found.targets = {one.attack.figure: one.trial.targets for one in planned}
-        keep = all(count == self.files.n for count in self.found.targets.values())
-        for one in planned:
-            one.tasks = [{**task, "keep": keep} for task in one.tasks]
         self._map_tasks(planned, "Attacking the release")
         again = [one for one in planned if one.attack.twice]
         for one in again:
@@ -286,8 +296,10 @@ class _Attacks:
         for figure in self.found.targets:
             best = max((one for one in planned if one.attack.figure == figure), key=lambda one: sum(one.rates))
             self.found.by_known[figure] = best.rates
-            if keep:
-                self.found.places[figure] = best.name, len(best.done)
+            self.found.places[figure] = best.name, len(best.done)
+            self.found.scores[figure] = scores_of(self.store, self.files, *self.found.places[figure])
+        if any(count < self.files.people for count in self.found.targets.values()):
+            self.found.places.clear()
         return self.found
 
     def best_links(self) -> tuple[Found, Trial]:
@@ -406,7 +418,7 @@ class _Attacks:
         found = []
         for trial in trials:
             name = f"{one.figure} {trial.way}".strip()
-            border = None if trial.targets == self.files.n else border_of(self.files.n, trial.targets)
+            border = None if trial.targets == self.files.people else border_of(self._people(), trial.targets)
             shared = {
                 "step": "count" if one.twice else "attack", "attack": _as_plain(one), "store": self.store.handle, "name": name,
                 "border": border, "ties": self.settings.ties, "scaling": self.settings.scaling, "counts": counts,
@@ -434,12 +446,18 @@ class _Attacks:
             products=self.products,
         )
 
+    def _people(self) -> Indices:
+        """The numbers of those that can be targets: persons who have released records, or records."""
+        if self.files.persons:
+            return np.flatnonzero(self.store.get("owners.records"))
+        return np.arange(self.files.n)
+
     def _in_pieces(self, targets: int) -> list[dict[str, Any]]:
         """Tasks for the targets of some pieces of the original each."""
         found = []
         begin, together = 0, 0.0
         for at, size in enumerate(self.files.original):
-            together += size * targets / self.files.n
+            together += size * targets / self.files.people
             if together >= base.AT_ONCE or at + 1 == len(self.files.original):
                 found.append({"first": begin, "last": at + 1})
                 begin, together = at + 1, 0.0

@@ -6,7 +6,7 @@ linkages cost about as much as everything else (`benchmarks/scale.py`); otherwis
 for a number. Nothing of this depends on how the data come in pieces.
 
 Whether a record is in a sample depends on its number in the input alone, through a mixing function, so the larger of two samples holds the
-smaller.
+smaller. Where persons may have several records, persons are sampled, each with all records.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def checked_targets(targets: object) -> int | None:
     return targets
 
 
-def affordable(n: int, compared: float, asked: int | None = None, least: int = 1) -> int:
-    """The number of targets, of n records, for an attack that compares each with this many records; n: all.
+def affordable(n: int, compared: float, asked: int | None = None, least: int = 1, each: float = 1.0) -> int:
+    """The number of persons attacked, of n, by an attack that compares each of their records with this many; n: all.
 
-    `least` is the fewest that are worth taking: a smaller sample would cost the same.
+    They have `each` records on average. `least` is the fewest that are worth taking: a smaller sample would cost the same.
 
     Examples
     --------
@@ -58,24 +58,25 @@ def affordable(n: int, compared: float, asked: int | None = None, least: int = 1
     """
     if asked is not None:
         return min(n, asked or n)
-    if n <= EVERYBODY:
+    if n * each <= EVERYBODY:
         return n
-    return min(n, max(least, int(max(PAIRS, PER_RECORD * n) / max(compared, 1.0))))
+    return min(n, max(least, int(max(PAIRS, PER_RECORD * n * each) / max(compared * each, 1.0))))
 
 
-def border_of(n: int, targets: int) -> int:
-    """The mark that exactly this many of n records do not exceed.
+def border_of(numbers: Indices, targets: int) -> int:
+    """The mark that exactly this many of some numbers do not exceed.
 
     Examples
     --------
-    >>> chosen_rows(border_of(1000, 30), np.arange(1000)).sum(), chosen_rows(border_of(1000, 1000), np.arange(1000)).all()
+    >>> numbers = np.arange(1000)
+    >>> chosen_rows(border_of(numbers, 30), numbers).sum(), chosen_rows(border_of(numbers, 1000), numbers).all()
     (np.int64(30), np.True_)
     """
-    return int(np.partition(_marks(np.arange(n)), targets - 1)[targets - 1])
+    return int(np.partition(_marks(numbers), targets - 1)[targets - 1])
 
 
 def chosen_rows(border: int, numbers: Indices) -> Mask:
-    """Which of the records with these numbers in the input are in the sample."""
+    """Which of the records with these numbers in the input, or whose persons have these, are in the sample."""
     found: Mask = _marks(numbers) <= np.uint64(border)
     return found
 
@@ -84,8 +85,8 @@ def _marks(numbers: Indices) -> AnyArray:
     return mixed(numbers.astype(np.uint64) + SALT)
 
 
-def in_words(n: int, counts: Mapping[str, int]) -> str:
-    """Attack -> number of targets, in words.
+def in_words(n: int, counts: Mapping[str, int], what: str = "records") -> str:
+    """Attack -> number of targets, in words; `what` they are.
 
     Examples
     --------
@@ -95,8 +96,8 @@ def in_words(n: int, counts: Mapping[str, int]) -> str:
 
     def words(count: int) -> str:
         if count == n:
-            return "all records"
-        return f"a random sample of {count:,} of {n:,} records, each linked against the whole release"
+            return f"all {what}"
+        return f"a random sample of {count:,} of {n:,} {what}, each linked against the whole release"
 
     if len(set(counts.values())) == 1:
         return words(next(iter(counts.values())))

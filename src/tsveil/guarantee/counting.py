@@ -298,11 +298,9 @@ class Counts:
             return None
         rows = [class_of_rows(self.chunks.store, at, table) for at in range(len(self.starts) - 1)]
         of_row, size = np.concatenate(rows).astype(np.int64), self.classes(table).size
-        many = int(owners.max(initial=0)) + 1
-        pairs, together = np.unique(of_row * many + owners, return_counts=True)
-        largest = np.zeros(len(size))
-        np.maximum.at(largest, pairs // many, together / size[pairs // many])
-        return np.bincount(pairs // many, minlength=len(size)), largest
+        found, largest = shares_of(of_row, owners), np.zeros(len(size))
+        np.maximum.at(largest, found.of_class, found.share)
+        return np.bincount(found.of_class, minlength=len(size)), largest
 
     def members(self, table: int, chosen: Mask) -> tuple[list[int], int]:
         """The first few rows (counted from 1) of the records in chosen classes, and how many records these are."""
@@ -337,6 +335,36 @@ def row_list(rows: Sequence[int], count: int) -> str:
 # -- a table in memory ------------------------------------------------------------------------------------------------
 
 
+class Shares(NamedTuple):
+    """For each class and each person with records in it: the class, the person and the share of its records that are the person's."""
+
+    of_class: Indices
+    person: Indices
+    share: Array
+    #: the pair of each record's class and person
+    of_row: Indices
+
+
+def shares_of(of_row: Indices, persons: Indices) -> Shares:
+    """How the records of each class are spread over persons, from the class and the person of each record, both numbered from 0.
+
+    Examples
+    --------
+    >>> found = shares_of(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
+    >>> found.of_class.tolist(), found.person.tolist(), found.share.round(2).tolist(), found.of_row.tolist()
+    ([0, 0, 1], [0, 1, 1], [0.67, 0.33, 1.0], [0, 0, 1, 2])
+    """
+    many = int(persons.max(initial=0)) + 1
+    pairs, of_pair, together = np.unique(of_row * many + persons, return_inverse=True, return_counts=True)
+    of_class = pairs // many
+    return Shares(of_class, pairs % many, together / np.bincount(of_row)[of_class], of_pair)
+
+
+def classes_of_rows(rows: Array) -> Indices:
+    """The class of each row, numbered from 0: rows with the same bits are of one class."""
+    return numbered(np.ascontiguousarray(rows, dtype=np.float64).view(np.int64)).of_row.astype(np.int64)
+
+
 def shared_by(rows: Array) -> Indices:
     """For each row the number of rows with the same bits, itself included.
 
@@ -345,9 +373,8 @@ def shared_by(rows: Array) -> Indices:
     >>> shared_by(np.array([[1.0, 2.0], [0.0, 2.0], [1.0, 2.0]]))
     array([2, 1, 2])
     """
-    found = numbered(np.ascontiguousarray(rows, dtype=np.float64).view(np.int64))
-    shared: Indices = found.size[found.of_row]
-    return shared
+    of_row = classes_of_rows(rows)
+    return np.bincount(of_row)[of_row]
 
 
 def clusters_of(table: Array) -> tuple[AnyArray, AnyArray]:

@@ -60,6 +60,7 @@ def evaluate(
 
     Any data: how ties count in a linkage (`ties`), by which file's mean and sd values are scaled before linking (`scaling`), and
     how many records are attacked (`targets`: "all", a number, or as many as cost no more than the rest, which are all of 100,000).
+    Where persons of the original may have several records, any of them is a right link, rates are means over persons, and `targets` counts these.
     Time series: whether the better linkage or their mean counts (`dr1`), how series are normalised before linking (`normalise`),
     which forecasts IL3 compares (`models`: names of the five, name -> callable that takes records x T to records x 3, or "fitting"
     for those of the five that the series are long enough for), and whether differences are averaged with their sign, as
@@ -164,7 +165,9 @@ def measured(
         risk.short_names,
         risk.main,
         next((measure.loss for measure in measures if measure.loss), ""),
+        persons=schema.files.persons,
         targets=risks.targets,
+        scores=risks.scores,
         links=risks.links,
         homogeneous=homogeneous or {},
     )
@@ -215,9 +218,10 @@ def meanings_of(kind: Kind) -> dict[str, Meaning]:
 
 def _files(store: Store, original: Dataset, protected: Dataset, truth: Truth) -> Pieces:
     """Two data sets as files of one piece: their series, or if there are none their attributes."""
+    persons = original.persons if original.person else None
     if not original.series:
         pair = attribute_files(original, protected, original.columns, truth)
-        return Pieces.of(store, original.blocks, pair.a, pair.b, pair.own)
+        return Pieces.of(store, original.blocks, pair.a, pair.b, pair.own, persons)
     theirs = {block.name: len(block) for block in protected.blocks}
     wrong = [
         f"series {block.name!r} has {len(block)} points, the release {theirs.get(block.name, 'does not have it')}"
@@ -229,4 +233,4 @@ def _files(store: Store, original: Dataset, protected: Dataset, truth: Truth) ->
     own = own_rows(original, protected, truth)
     names = [block.name for block in original.series]
     x, y = (np.hstack([data.block(name) for name in names]) for data in (original, protected))
-    return Pieces.of(store, original.series, x, y, own)
+    return Pieces.of(store, original.series, x, y, own, persons)

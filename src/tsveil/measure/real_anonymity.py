@@ -2,6 +2,9 @@
 
     k' = n / number of distinct published rows over the known columns
 
+Where persons may have several records, k' is one over the mean share of a person in the classes of that person's records: the success of whoever
+knows the class of each record and guesses inside it. With one record a person both are the same.
+
 Blocks are protected one by one, so k records share the values of one block, but few share those of several. If the groups of the r blocks
 were independent of each other, a record would fall into one of m = ceil(n/k)^r combinations at random, and
 
@@ -40,7 +43,7 @@ from tsveil.attack.files import HasData, released_data
 from tsveil.core.errors import ParameterError, Problems, some
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
-from tsveil.guarantee.counting import shared_by
+from tsveil.guarantee.counting import classes_of_rows, shared_by, shares_of
 
 #: what the printed bounds add to the expected number of distinct rows
 PRINTED = (0.1839, 0.3678)
@@ -57,6 +60,10 @@ def real_anonymity(released: Dataset | HasData, known: Sequence[str] | None = No
     (3.0, 1.5)
     """
     data = released_data(released)
+    if data.person:
+        found = shares_of(classes_of_rows(data.values[:, _columns(data, known)]), data.persons)
+        scores = np.bincount(data.persons, weights=found.share[found.of_row]) / np.bincount(data.persons)
+        return 1 / float(scores.mean())
     # A row that s records share counts 1/s for each of them: the sum is the number of distinct rows.
     distinct = round(float((1.0 / shared_by(data.values[:, _columns(data, known)])).sum()))
     return data.n / distinct

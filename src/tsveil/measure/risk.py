@@ -58,8 +58,9 @@ class Risks:
     columns: Callable[[int], dict[str, AnyArray]]
     by_known: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     links: Mapping[str, Links] = field(default_factory=dict)
-    #: linkage -> the number of its targets
+    #: linkage -> the number of its targets, and the chance of finding each; see `Scorecard`
     targets: Mapping[str, int] = field(default_factory=dict)
+    scores: Mapping[str, Array] = field(default_factory=dict)
 
 
 class Release(NamedTuple):
@@ -93,7 +94,7 @@ class Risk(Parameters, ABC):
     targets: int | Literal["all"] | None = param(
         None,
         Check("'all' or an integer of at least 1", _is_number_of_targets, int),
-        "the number of records that are attacked; left out: as many as are affordable",
+        "the number of records that are attacked, or of persons where these may have several; left out: as many as are affordable",
     )
 
     @abstractmethod
@@ -107,7 +108,8 @@ class Risk(Parameters, ABC):
 def _notes(release: Release, found: Attacked) -> dict[str, str]:
     """Which records were attacked, and what was left out."""
     files = release.schema.files
-    targets = in_words(files.n, found.targets)
+    what = "persons" if files.persons else "records"
+    targets = in_words(files.people, found.targets, what)
     if not files.aligned:
         both = int((release.store.get("own") >= 0).sum())
         known = f"{files.n} known, {files.m} released, {both} in both"
@@ -197,6 +199,7 @@ class SeriesRisk(ValueRisk):
             lambda at: _chances(release, found, at),
             found.by_known,
             targets=found.targets,
+            scores=found.scores,
         )
 
 
@@ -279,6 +282,7 @@ class AttributeRisk(ValueRisk):
             of_records,
             found.by_known,
             targets=found.targets,
+            scores=found.scores,
         )
 
 

@@ -3,7 +3,7 @@
     U(m) = 100 * mean over sets S of m columns of  #{i : no other record equals record i on S} / n
 
 Removing names does not hide a record whose values nobody else has: three readings of a meter, or the spendings of two days, are often
-enough. All sets S are taken when there are few, otherwise sets drawn at random. `coarse` stands for an intruder who knows values only
+enough. Where persons may have several records, no record of another person counts. All sets S are taken when there are few, otherwise sets drawn at random. `coarse` stands for an intruder who knows values only
 roughly: columns are rounded to multiples of `coarse` standard deviations first.
 
 References
@@ -27,9 +27,9 @@ from math import comb
 
 import numpy as np
 
-from tsveil.core.types import Array
+from tsveil.core.types import Array, Mask
 from tsveil.data.dataset import Dataset
-from tsveil.guarantee.counting import shared_by
+from tsveil.guarantee.counting import classes_of_rows, shared_by, shares_of
 
 #: numbers of known values that are looked at
 COUNTS = (1, 2, 3, 5, 10)
@@ -60,9 +60,17 @@ def singled_out(
             sets = [list(chosen) for chosen in combinations(range(columns), count)]
         else:
             sets = [rng.choice(columns, count, replace=False).tolist() for _ in range(draws)]
-        alone = [100 * float((shared_by(values[:, chosen]) == 1).mean()) for chosen in sets]
+        alone = [100 * float(_alone(data, values[:, chosen]).mean()) for chosen in sets]
         found[count] = sum(alone) / len(alone)
     return found
+
+
+def _alone(data: Dataset, values: Array) -> Mask:
+    """Which records share their values with nobody else."""
+    if not data.person:
+        return np.asarray(shared_by(values) == 1)
+    found = shares_of(classes_of_rows(values), data.persons)
+    return np.asarray(found.share[found.of_row] == 1)
 
 
 def rounded(values: Array, coarse: float) -> Array:

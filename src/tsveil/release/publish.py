@@ -397,7 +397,8 @@ def _card(release: ProtectedRecords, pieces: Written, checked: Verified, options
             own = [np.where(row > 0, row - 1 + start, -1) for row, start in zip(rows, pieces.starts, strict=True)]
             store.put("own", np.concatenate(own))
         sizes = tuple(len(kept.rows(at)) for at in range(kept.files))
-        schema = Schema(Pieces(blocks, sizes, tuple(pieces.sizes), aligned=not kept.suppressed, numbered=True))
+        both = Pieces(blocks, sizes, tuple(pieces.sizes), aligned=not kept.suppressed, numbered=True)
+        schema = Schema(both.of_persons(store) if kept.source.person else both)
     others = [block.name for block in release.original.blocks if not block.is_series] if schema.files.series else []
     return measured(
         store, schema, release.engine, method=release.method,

@@ -93,7 +93,8 @@ def linkability(subject: Subject) -> Markup:
     """What the attacks achieve."""
     return section(
         "linkability",
-        guess=guessing(subject.release.released),
+        guess=guessing(subject.people),
+        persons=bool(subject.card.persons),
         linkages=subject.linkages,
         by_known=None if subject.release.envelopes else _by_known(subject.card),
         risk_figure=_risk_figure(subject),
@@ -129,7 +130,7 @@ def _risk_figure(subject: Subject) -> figures.Figure | None:
         risk = card.per_record["risk"].to_numpy()
         never = 100 * float((risk == 0).mean())
         title = "Risk of each record"
-        caption = f"The chance that the better linkage picks the right published record. {never:.0f} % of the records are never linked to their own."
+        caption = f"The chance that the better linkage picks the right published record. {never:.0f} % of the records are never linked to {'their person' if card.persons else 'their own'}."
     axis = "chance of being re-identified, %"
     return figures.histogram(risk, ink="risk", title=title, caption=caption, axis=axis, public=subject.public)
 
@@ -155,8 +156,9 @@ def inference(subject: Subject) -> Markup:
 
 def residual_risk(subject: Subject) -> Markup:
     """The residual risk in a sentence, with the figures that join risk and loss."""
-    n = subject.release.released
-    sentence = residual(subject.verdict, subject.linkages, n, subject.inferred, subject.limit, public=subject.public)
+    sentence = residual(
+        subject.verdict, subject.linkages, subject.people, subject.inferred, subject.limit, public=subject.public
+    )
     part = None if subject.release.envelopes else card_part(subject.card, "both")
     return section("residual_risk", residual=sentence, part=part)
 
@@ -200,7 +202,8 @@ def _riskiest_values(subject: Subject) -> Ranked:
     risk = card.per_record["risk"].to_numpy()
     highest = float(risk.max())
     if highest <= 0:
-        return "No record was linked to its own published record by any attack.", [], []
+        whose = "a published record of its person" if card.persons else "its own published record"
+        return f"No record was linked to {whose} by any attack.", [], []
     as_high = int((risk >= highest * (1 - 1e-9)).sum())
     words = (
         f"The highest chance of being re-identified is {percent(highest)}; {as_high:,} of {subject.release.records:,} records have it. "

@@ -1,4 +1,4 @@
-"""What the attacks achieved: the share of records that each ties to the right person, as reports show it."""
+"""What the attacks achieved: the share of records that each ties to the right person, or of persons found where these have several records, as reports show it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tsveil.report.pages import percent
 
 @dataclass(frozen=True)
 class Linkage:
-    """What an attack achieved, in percent of the records."""
+    """What an attack achieved, in percent of the records, or of the persons where these may have several."""
 
     title: str
     rate: float
     meaning: str
     #: the symbol of the figure
     symbol: str = ""
-    #: the highest chance of any record, where it is known
+    #: the highest chance of any record or person, where it is told
     highest: float | None = None
     #: the rate when everything is known, where the rate is a mean over how much is known
     at_most: float | None = None
@@ -54,12 +54,19 @@ def linkages(card: Any, *, envelopes: bool) -> list[Linkage]:
         ]
     else:
         found = [
-            Linkage(card.meanings[name].title, card[name], card.meanings[name].sentence, name, at_most=max(rates))
+            Linkage(
+                card.meanings[name].title,
+                card[name],
+                f"{card.meanings[name].sentence}{' Any record of the person counts as right.' * bool(card.persons)}",
+                name,
+                highest=100 * float(card.scores[name][0].max()) if card.persons else None,
+                at_most=max(rates),
+            )
             for name, rates in card.by_known.items()
         ]
     return sorted(found, key=lambda linkage: -linkage.rate)
 
 
 def guessing(n: int) -> str:
-    """The share of records that a guess gets right."""
+    """The share of n records or persons that a guess finds."""
     return percent(100 / n if n else 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 #: what an evaluation left out -> how a note about it begins
 NOTES = {
-    "targets": "Records attacked",
+    "targets": "Attacked",
     "skipped": "Skipped",
     "models left out": "Forecasts left out",
     "not measured": "Not measured",
@@ -45,7 +45,7 @@ def notes(options: Mapping[str, str]) -> list[str]:
     Examples
     --------
     >>> notes({"ties": "first", "targets": "all records", "skipped": "linkage by ranks"})
-    ['Records attacked: all records', 'Skipped: linkage by ranks']
+    ['Attacked: all records', 'Skipped: linkage by ranks']
     """
     return [f"{words}: {options[name]}" for name, words in NOTES.items() if name in options]
 

@@ -128,7 +128,8 @@ def key_figures(subject: Subject) -> Markup | None:
     if "score" not in card:
         return None
     name, rate = card.best_attack
-    right = rate * release.records / 100
+    people = card.persons or release.records
+    right = rate * people / 100
     # label, value, note and kind of each
     tiles = [("Records", f"{release.records:,}", _size(subject), "")]
     if tile := release.guarantee.tile:
@@ -144,7 +145,7 @@ def key_figures(subject: Subject) -> Markup | None:
         ("Score", f"{card['score']:.1f}", "lower is better; raw data: 50", ""),
         (
             "Re-identified",
-            f"{few} of {release.records:,}",
+            f"{few} of {people:,}{' persons' * bool(card.persons)}",
             f"by the best attack, {card.meanings[name].title}{average}",
             "risk",
         ),
@@ -171,8 +172,10 @@ def three_questions(subject: Subject) -> Markup:
         least = everything.smallest - 1
         single = f"No published record stands alone: each has all its entries in common with at least {least:,} other{'s' * (least > 1)}."
     if subject.linkages:
-        best, guess = subject.linkages[0].words, guessing(subject.release.released)
+        best, guess = subject.linkages[0].words, guessing(subject.people)
         link = f"The best attack ties {best} of the records to the right person; guessing would tie {guess}."
+        if subject.card.persons:
+            link = f"The best attack finds {best} of the persons; guessing would find {guess}."
     else:
         link = "Nothing was published that could be linked."
     three = [

@@ -41,6 +41,11 @@ class Subject:
         return linkages(self.card, envelopes=self.release.envelopes)
 
     @property
+    def people(self) -> int:
+        """How many can be found: the persons, where these may have several records, or the published records."""
+        return self.card.persons or self.release.released
+
+    @property
     def limit(self) -> float | None:
         """The risk that is accepted, in percent, if a limit was set."""
         checks = self.assessment.checks if self.assessment else ()
