@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -307,3 +309,14 @@ def test_the_largest_chance_is_that_of_the_rung() -> None:
     found = judge(evidence)
     assert found.risk.rung == "person"
     assert found.largest == 100.0
+
+
+def test_whoever_is_suppressed_is_no_target(tmp_path: Path) -> None:
+    """Counted as never found, suppressed records would make the risk of the others look smaller."""
+    rows = [[4.0, 3, 2, 1]] * 4 + [[1.0, 2, 3, 4]]
+    release = tv.KP(k=4, P=2).protect(tv.Dataset.from_arrays({"load": rows}), seed=1)
+    assert release.suppressed.tolist() == [4]
+    folder = release.write(tmp_path / "release", allow=["attribute-disclosure"])
+    found = json.loads((folder / "private" / "assessment.json").read_text())
+    assert (found["records"], found["suppressed"]) == (4, 1)
+    assert {(row["rate"], row["targets"]) for row in found["ladder"]} == {(25.0, 4)}

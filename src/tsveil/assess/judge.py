@@ -28,6 +28,7 @@ from tsveil.assess.assessment import (
 from tsveil.assess.classes import Classes
 from tsveil.assess.disclosure import disclosing, fewest_alike, is_constant
 from tsveil.assess.limits import Intruder, Limits
+from tsveil.attack.links import Links
 from tsveil.core.registry import ATTACKS
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import person_numbers
@@ -126,11 +127,17 @@ def _ladder(found: Evidence, classes: Classes) -> list[Attempt]:
         ladder.append(Attempt.of("part", name, card[figure], guess, targets, n, bound, part))
         ladder.append(Attempt.of("person", name, rates[-1], guess, targets, n, bound, person))
     for name, links in card.links.items():
-        rate, scores = card[f"breach_{name}_mean"], links.probability
+        scores = _of_published(links)
+        rate = 100 * float(scores.mean()) if len(scores) else 0.0
         ladder.append(Attempt.of("person", f"{ENVELOPE}{name}", rate, guess, len(scores), n, bound, scores))
     if found.representatives or not ladder:
         ladder.append(Attempt.of("file", REPLAY, 100 * classes.rate, guess, n, n))
     return ladder
+
+
+def _of_published(links: Links) -> Array:
+    """The chances of finding those who are published: whoever is suppressed is no target."""
+    return np.asarray(links.probability[links.own >= 0])
 
 
 def _scores(found: Evidence, classes: Classes, risk: Attempt) -> Array:
@@ -138,7 +145,7 @@ def _scores(found: Evidence, classes: Classes, risk: Attempt) -> Array:
     if risk.attack == REPLAY:
         return classes.scores
     if risk.attack.startswith(ENVELOPE):
-        return found.card.links[risk.attack.removeprefix(ENVELOPE)].probability
+        return _of_published(found.card.links[risk.attack.removeprefix(ENVELOPE)])
     figure = next((kind.figure for name, kind in ATTACKS.items() if name == risk.attack), risk.attack)
     scores: Array = found.card.scores[figure][0 if risk.rung == "part" else 1]
     return scores
