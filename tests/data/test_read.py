@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 import tsveil as tv
 from small_parquet import PARQUET
 from tsveil.core.errors import InputError, ParameterError, QuestionError, TsveilError
+from tsveil.data import trial as trials
 from tsveil.data.read import looked_at, read
 from tsveil.data.trial import Trial
 
@@ -152,6 +155,15 @@ def test_a_parquet_file_that_ends_its_parser_is_told_and_does_not_end_us(file: A
         looked_at(damaged)
 
 
+@pytest.fixture
+def fresh_trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A child that nobody has asked before."""
+    with Trial() as one:
+        monkeypatch.setattr(trials, "_trial", one)
+        yield
+
+
+@pytest.mark.usefixtures("fresh_trial")
 def test_the_parser_of_a_trial_is_not_a_file_beside_us(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     place = file("import os\nos.abort()\n", "polars.py")
     monkeypatch.chdir(place.parent)
@@ -169,6 +181,40 @@ def test_what_the_trial_could_not_parse_is_not_parsed_again(file: Any, monkeypat
     cut = message(file(PARQUET[:50] + PARQUET[54:]))
     assert cut.startswith("meters.csv cannot be read: it is not a complete Parquet file (")
     assert cut.endswith(")\n  options: fetch or write the file again, or save the table as CSV (UTF-8)")
+
+
+@pytest.mark.usefixtures("fresh_trial")
+def test_one_child_serves_all_files_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    start = subprocess.Popen
+
+    def counted(*words: Any, **options: Any) -> Any:
+        started.append(words)
+        return start(*words, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", counted)
+    assert [trials.parsing_problem(PARQUET) for _ in range(3)] == [None] * 3
+    assert len(started) == 1
+    monkeypatch.setattr(trials, "LARGE", 10)  # after a large file it ends
+    assert [trials.parsing_problem(PARQUET) for _ in range(2)] == [None] * 2
+    assert len(started) == 2
+    assert trials._trial._child is None
+
+
+@pytest.mark.usefixtures("fresh_trial")
+def test_a_child_whose_answer_was_not_read_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = Trial._answer
+    assert trials.parsing_problem(PARQUET) is None
+
+    def stopped(self: Trial, *said: bytes) -> bytes:
+        answer(self, said[0])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trial, "_answer", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            trials.parsing_problems([("nowhere.parquet", [], 0, 0)])
+    assert trials.parsing_problem(PARQUET) is None
 
 
 def test_one_trial_for_many_files_goes_on_after_one_that_ended_it() -> None:
