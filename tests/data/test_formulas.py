@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import hypothesis.strategies as st
+import msgspec
 import polars as pl
 import pytest
 from hypothesis import given
@@ -47,7 +48,7 @@ def test_a_release_full_of_formulas_is_written_harmless(tmp_path: Path, method: 
     plan = Plan(
         input=Input(path="in.csv", **options),  # type: ignore[arg-type]
         method={"name": method, "k": 3},
-        output=Output(folder="out", formulas="neutralise"),
+        output=Output(folder="out"),
         seed=5,
     )
     outcome = tv.run(Plan.from_toml(plan.to_toml()), base=tmp_path)
@@ -56,3 +57,10 @@ def test_a_release_full_of_formulas_is_written_harmless(tmp_path: Path, method: 
     assert "'=A1" in cells
     assert "'@group" in cells
     assert [cell for cell in cells if harmless(cell) != cell] == []
+    told = "Texts that a spreadsheet would run as formulas have an apostrophe in front."
+    assert told in (outcome.folder / "published" / "README.md").read_text()
+    kept = msgspec.structs.replace(plan, output=Output(folder="kept", formulas="keep"))
+    folder = tv.run(kept, base=tmp_path).folder / "published"
+    assert '"\'=A1"' not in (folder / "data.csv").read_text()
+    assert "=A1" in (folder / "data.csv").read_text()
+    assert told not in (folder / "README.md").read_text()

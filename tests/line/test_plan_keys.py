@@ -87,7 +87,7 @@ KEYS: dict[str, Case] = {
     "output.folder": Case("elsewhere", "folder"),
     "output.format": Case("parquet", "published/data.parquet"),
     "output.title": Case("Meters of a town", "published/report.html"),
-    "output.formulas": Case("neutralise", DATA, given={"input.path": "formulas.csv"}),
+    "output.formulas": Case("keep", DATA, given={"input.path": "formulas.csv"}),
     "evaluate.ties": Case("first", FACTS),
     "evaluate.scaling": Case("own", FACTS),
     "evaluate.dr1": Case("mean", FACTS),

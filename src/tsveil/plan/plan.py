@@ -112,8 +112,8 @@ class Output(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
     folder: str
     format: Literal["csv", "parquet"] | None = None
     title: str = ""
-    #: texts that a spreadsheet would run as formulas: kept, or with an apostrophe in front
-    formulas: Literal["keep", "neutralise"] = "keep"
+    #: texts that a spreadsheet would run as formulas get an apostrophe in front, or are kept
+    formulas: Literal["keep", "neutralise"] = "neutralise"
 
 
 #: section and key of an earlier version -> the key of today

@@ -98,7 +98,7 @@ def fill(
     allow_unverified: bool = False,
     limits: Limits | None = None,
     intruder: Intruder | None = None,
-    formulas: Formulas = "keep",
+    formulas: Formulas = "neutralise",
     measures: Mapping[str, Any] | None = None,
     title: str = "",
     context: Context | None = None,
@@ -143,7 +143,7 @@ def fill(
             "assessment": assessment,
         }
         texts = {
-            "published/README.md": readme(shown, verdict, pieces.file),
+            "published/README.md": readme(shown, verdict, pieces),
             "published/report.html": report(shown, card, verdict, public=True, **both),
             "private/report.html": report(shown, card, verdict, public=False, source=source, digest=digest, **both),
             MARKER: _facts(release, checked, card, disclosed, run),
@@ -247,6 +247,8 @@ class Written:
     scopes: list[str]
     #: the name of the file, or of the folder with its parts
     file: str
+    #: whether texts were changed that a spreadsheet would run
+    neutralised: bool
 
     @property
     def published(self) -> int:
@@ -283,7 +285,8 @@ def _write(release: ProtectedRecords, place: Path, form: str | None, formulas: F
         raise OutputError(
             f"there is nothing to publish: all {kept.n} records were suppressed\n  options: a smaller k or P, a shorter word"
         )
-    return Written(places, sizes, found[0]["scopes"], "data/" if several else names[0])
+    neutralised = any(one["neutralised"] for one in found)
+    return Written(places, sizes, found[0]["scopes"], "data/" if several else names[0], neutralised)
 
 
 def write_piece(task: Task) -> Result:
@@ -294,12 +297,16 @@ def write_piece(task: Task) -> Result:
     harmless = task["formulas"] == "neutralise" and path.suffix == ".csv"
     if isinstance(table, IntervalTable):
         frame = table.to_frame(whole=kept.whole)
+        ready = harmless_frame(frame) if harmless else frame
+        changed = not ready.equals(frame)
         if table.n:
-            write_frame(harmless_frame(frame) if harmless else frame, path, kept.source.layout)
+            write_frame(ready, path, kept.source.layout)
         EnvelopePiece.of(shown.original.values, table, shown.own, shown.numbers).save(store, at)
         names: dict[str, Any] = {}
     else:
-        write_table(harmless_dataset(table) if harmless else table, path.parent, path.stem, path.suffix[1:])
+        made = harmless_dataset(table) if harmless else table
+        changed = made.layout != table.layout or made.columns != table.columns or not made.others.equals(table.others)
+        write_table(made, path.parent, path.stem, path.suffix[1:])
         columns = [place for block in _measured(shown) for place in _places(shown, block.name)]
         store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, columns].T))
         store.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows][:, columns].T))
@@ -315,7 +322,7 @@ def write_piece(task: Task) -> Result:
         f"twin-{at}",
         pl.DataFrame({"record": shown.numbers, "row": shown.own + 1, "original": ids, **names, **persons, **groups}),
     )
-    return {"records": table.n, "scopes": list(marked)}
+    return {"records": table.n, "scopes": list(marked), "neutralised": changed}
 
 
 def _spread(published: pl.Series, own: Indices) -> pl.Series:
@@ -502,7 +509,7 @@ def _facts(
 # -- what users of the data should know ---------------------------------------------------------------------------------
 
 
-def readme(shown: ProtectedRecords, verdict: Verdict, file: str) -> str:
+def readme(shown: ProtectedRecords, verdict: Verdict, pieces: Written) -> str:
     """What the users of the data should know; nothing private."""
     method, guarantee = shown.method, shown.guarantee
     settings = ", ".join(f"{name} = {value}" for name, value in method.settings().items() if value is not None)
@@ -512,7 +519,9 @@ def readme(shown: ProtectedRecords, verdict: Verdict, file: str) -> str:
     )
     title, about, columns = _envelopes_in_words(shown) if shown.envelopes else _values_in_words(shown)
     columns += "".join(f"- `{name}`: carried unchanged\n" for name in shown.contents.source.confidential)
-    holds = f"`{file}` holds {shown.released} records"
+    if pieces.neutralised:
+        columns += "\nTexts that a spreadsheet would run as formulas have an apostrophe in front.\n"
+    holds = f"`{pieces.file}` holds {shown.released} records"
     return (
         f"# {title}\n\n{holds}{about}\n{unverified}\n"
         f"## Method\n\n{method.name} ({settings}): {method.summary}.\n\nReference: {method.reference}.\n\n"

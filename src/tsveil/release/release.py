@@ -38,7 +38,7 @@ class Release(ProtectedRecords):
         """Write published/ and private/ with their reports into a folder, all or nothing, and give its path.
 
         The options are those of `tsveil.release.publish.publish`: `format` ("csv" or "parquet"), `overwrite`, `allow_unverified` (a release
-        whose guarantee does not hold is refused otherwise), `formulas="neutralise"` (an apostrophe before names and texts of CSV files
+        whose guarantee does not hold is refused otherwise), `formulas="keep"` (no apostrophe before names and texts of CSV files
         that a spreadsheet would run), `measures` (the options of measuring), `title` and `context` of the reports, and `extra` text
         files by their path. Where the data were read from a file, private/plan.toml is a plan that would make the release again.
         """
