@@ -32,6 +32,8 @@ from tsveil.measure.scorecard import Scorecard
 
 #: identifiers as tsveil makes them: random, and so no column that could name anybody
 FRESH = re.compile(r"r[0-9a-f]{16}")
+#: what tsveil publishes beside the data, for their users
+PAGES = ("README.md", "report.html")
 #: the parts of a release
 PART = re.compile(r"part-(\d+)\.\w+")
 #: what stands for a quotation mark around a cell, and is no part of any number
@@ -47,7 +49,7 @@ def judge_file(
     trusted: Sequence[str] | None = None,
     records: Indices | None = None,
     unjudged: Sequence[str] = (),
-    several: bool = False,
+    several: bool | None = None,
     limits: Limits | None = None,
     knows_carried: Sequence[str] = (),
 ) -> Assessment:
@@ -66,7 +68,7 @@ def judge_file(
     unjudged
         What else is published, and nobody judged.
     several
-        Whether persons are known to have several records, which a file cannot show.
+        Whether a person may have several records, which a file cannot show; None: nobody said so.
     limits, knows_carried
         What is accepted, and the carried columns that the intruder knows.
     """
@@ -94,7 +96,7 @@ def judge_file(
         verdict = promise.verify(data)
         if (as_written := _as_written(look, data)) is not None:
             verdict = _stricter(verdict, promise.verify(as_written))
-        of_row = numbered(marks((as_written or data).values))[0]
+        of_row = numbered(marks((data if as_written is None else as_written).values))[0]
         carried = data.others.select(list(data.confidential))
         # A column of persons that stands in the file names everybody.
         loose = [name for name in look.columns if name in (*data.dropped, *data.person)]
@@ -128,8 +130,8 @@ def _parts(path: Path) -> tuple[list[Path], list[str]]:
     found = {int(match[1]) for file in files if (match := PART.fullmatch(file.name))}
     if found and (missing := sorted(set(range(max(found))) - found)):
         raise InputError(f"{path} lacks part {some(missing)}: a verdict needs all parts, from 0 to {max(found)}")
-    others = [file for file in sorted(path.rglob("*")) if file.is_file() and file not in files and file.stat().st_size]
-    return files, [str(file.relative_to(path)) for file in others]
+    others = (file for file in sorted(path.rglob("*")) if file.is_file() and file not in files and file.stat().st_size)
+    return files, [name for file in others if (name := str(file.relative_to(path))) not in PAGES]
 
 
 def _check_types(files: Sequence[Path], source: FileTable) -> None:
@@ -174,7 +176,7 @@ def _owners(table: pl.DataFrame, ids: pl.Series | None, n: int) -> pl.Series:
     return found.replace_strict({name: as_seen(name) for name in found.unique()}, return_dtype=pl.String)
 
 
-def _of_persons(promise: Promise, verdict: Verdict, *, known: bool, several: bool) -> Verdict:
+def _of_persons(promise: Promise, verdict: Verdict, *, known: bool, several: bool | None) -> Verdict:
     """What was found of records is not decided of persons who may have several, unless they were counted."""
     if not verdict.holds:
         return verdict
@@ -183,8 +185,8 @@ def _of_persons(promise: Promise, verdict: Verdict, *, known: bool, several: boo
     elif several and not known:
         why = "release.json says that persons have several records, and the file does not say whose they are: the id map in private/ does (--persons MAP)"
     else:
-        counted = () if known else ("records were counted: a file alone does not say whose they are (--persons MAP)",)
-        return replace(verdict, details=(*verdict.details, *counted))
+        counted = "records were counted: a file alone does not say whose they are (--persons MAP)"
+        return verdict if known or several is False else replace(verdict, details=(*verdict.details, counted))
     return Verdict(Status.UNKNOWN, verdict.guarantee, why)
 
 

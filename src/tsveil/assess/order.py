@@ -59,13 +59,14 @@ def _in_order(records: Indices) -> bool:
 def _together(labels: Indices) -> bool:
     """Whether equal labels stand side by side more than chance explains.
 
-    Of the n! orders of n rows with C labels, n_c rows each, C! prod(n_c!) have every label in one run. Neighbours with equal labels number sum(n_c (n_c - 1)) / n in the mean; swapping two rows
-    changes that number by at most 4, so by the inequality of Azuma and Hoeffding it is larger by t with a chance of at most exp(-2 t^2 / (16 n)): that finds parts that are each sorted.
+    Of the n! orders of n rows with C labels, n_c rows each, C! prod(n_c!) have every label in one run. Parts may be sorted each by itself: then more neighbours are alike than in random
+    orders. Seen from the first row on, the next one has the label of the present one with a chance of at most (m - 1) / r, whatever stood before, where m is the largest n_c and r rows are left. So the number of
+    neighbours that are alike is at most that of independent successes with these chances, mu in the mean, and by Chernoff's bound it reaches a > mu with a chance of at most exp(a - mu - a log(a / mu)).
     """
     n, sizes = len(labels), np.unique(labels, return_counts=True)[1].astype(np.float64)
     alike = int((np.diff(labels) == 0).sum())
     if n - alike == len(sizes):
         ways = math.lgamma(len(sizes) + 1) + sum(map(math.lgamma, sizes + 1))
         return ways - math.lgamma(n + 1) < math.log(CHANCE)
-    t = max(alike - float((sizes * (sizes - 1)).sum()) / n, 0.0)
-    return -2 * t * t / (16 * n) < math.log(CHANCE)
+    mean = float(np.minimum(1, (sizes.max() - 1) / np.arange(1, n)).sum())
+    return alike > mean and alike - mean - alike * math.log(alike / mean) < math.log(CHANCE)

@@ -175,12 +175,13 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
         found = judge_release(file, promise_of(typed) if asks(typed) else None, given)
     else:
         promise = promise_of(typed)
-        if persons is not None and not options.get("counts") and "counts" in promise.settings():
+        named = persons is not None or given.get("person")
+        if named and not options.get("counts") and "counts" in promise.settings():
             promise = type(promise).from_settings(promise.settings() | {"counts": "share"})
         around = next((one for one in file.absolute().parents[:3] if (one / MARKER).is_file()), None)
-        several = around is not None and "persons" in release_facts(around)
+        several = None if around is None else "persons" in release_facts(around)
         found = judge_file(file, promise, given, None if persons is None else map_of(persons), several=several)
-        if persons is None and not as_json:
+        if persons is None and several is None and not as_json:
             terminal.line("Records are counted: a file alone does not say whose they are (--persons MAP).")
     if as_json:
         terminal.document({"assessment": found.to_dict()})

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from tsveil.assess.assessment import Assessment, Attempt, Check, Outcome
-from tsveil.assess.file import judge_file
+from tsveil.assess.file import PAGES, judge_file
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.core.errors import InputError, some
 from tsveil.core.registry import METHODS, PROMISES
@@ -95,12 +95,12 @@ def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[s
     given = given or {}
     files, ids = published_files(folder), _id_map(folder, facts)
     path = files[0] if files[0].parent == folder / "published" else folder / "published" / "data"
-    own = [*files, *(folder / "published" / name for name in ("README.md", "report.html"))]
+    own = [*files, *(folder / "published" / name for name in PAGES)]
     strange = [file for file in sorted((folder / "published").rglob("*")) if file.is_file() and file not in own]
     copied = "released" in ids.columns and bool((ids["released"] == ids["original"]).any())
     records = None
     if (folder / "private" / "id_map.csv").is_file():  # it lists the records in the order of the original
-        records = ids["published_row"].cast(pl.Int64, strict=False).arg_sort().to_numpy()
+        records = ids["published_row"].cast(pl.Int64, strict=False).arg_sort().cast(pl.Int64).to_numpy()
     intruder = msgspec.convert(facts.get("intruder", {}), Intruder)
     now = judge_file(
         path,
