@@ -51,6 +51,21 @@ BASE = protected()
 TEXT = text(BASE)
 NAMES = pl.Series([f"name {at}" for at in range(BASE.height)])
 
+ARABIC = {ord(digit): 0x660 + int(digit) for digit in "0123456789"}
+LONG = ["--layout", "long", "--id", "id", "--time", "time", "--value", "value"]
+
+
+def long_text(
+    cell: Callable[[str], str] = str,
+    time: Callable[[int, int], str] = lambda at, t: str(t),
+    more: Callable[[int], str] = lambda at: "",
+) -> str:
+    """The same table with a row for each record and time; `cell` and `time` say how the numbers and times of record `at` are written."""
+    head = f"id,time,value{',more' if more(0) else ''}\n"
+    rows = [(at, name, t, value) for at, (name, *values) in enumerate(BASE.rows()) for t, value in enumerate(values)]
+    return head + "".join(f"{name},{time(at, t)},{cell(str(value)) if at == 3 else value}{more(at)}\n" for at, name, t, value in rows)  # fmt: skip
+
+
 #: what is wrong -> the file, and the options beside --k
 BAD: dict[str, tuple[str, list[str]]] = {
     "an extra column of numbers": (text(BASE.with_columns(extra=rows_of(BASE) * 1.5)), []),
@@ -91,6 +106,44 @@ BAD: dict[str, tuple[str, list[str]]] = {
         ),
         ["--scope", "record", "--block", "one=v0,v1,v2", "--block", "two=w0,w1,w2"],
     ),
+    "a unique number with a harmless name": (
+        text(BASE.with_columns(weight=rows_of(BASE) * 0.0 + 1 + rows_of(BASE) / 1e9)),
+        [],
+    ),
+    "a unique number outside the block": (
+        text(BASE.with_columns(weight=rows_of(BASE) + 0.5)),
+        ["--block", "one=v0,v1,v2,v3,v4"],
+    ),
+    "a second block that is unique": (
+        text(BASE.with_columns(w0=rows_of(BASE) + 0.5, w1=rows_of(BASE) * 2.5)),
+        ["--block", "one=v0..v4", "--block", "two=w0,w1"],
+    ),
+    "customer numbers that look like random identifiers": (
+        text(BASE.with_columns(id=pl.Series([f"r{4388161847 + at:016d}" for at in range(60)]))),
+        [],
+    ),
+    "the persons themselves, named as such": (text(BASE.with_columns(surname=NAMES)), ["--person", "surname"]),
+    "a blank behind one number": (replaced(TEXT, 2, 7, f"{BASE['v1'][6]} "), []),
+    "a blank at the end of one line": (replaced(TEXT, 5, 7, f"{BASE['v4'][6]} "), []),
+    "quotation marks around one number": (replaced(TEXT, 2, 7, f'"{BASE["v1"][6]}"'), []),
+    "quotation marks around one number of a table that has others": (
+        replaced(text(BASE.with_columns(tariff=pl.lit("day, night"))), 2, 7, f'"{BASE["v1"][6]}"'),
+        ["--confidential", "tariff"],
+    ),
+    "one line that ends as on Windows": (TEXT.replace("\n", "\r\n", 1), []),
+    "digits of another alphabet": (replaced(TEXT, 2, 7, str(BASE["v1"][6]).translate(ARABIC)), []),
+    "a minus of another kind": (replaced(text(BASE.with_columns(-pl.col("v1"))), 2, 7, f"\u2212{BASE['v1'][6]}"), []),
+    "a hidden character behind a number": (replaced(TEXT, 2, 7, f"{BASE['v1'][6]}\u200b"), []),
+    "1e3 beside 1000.0": (replaced(text(BASE.with_columns(v1=pl.lit(1000.0))), 2, 7, "1e3"), []),
+    "-0.0 beside 0.0": (replaced(text(BASE.with_columns(v1=pl.lit(0.0))), 2, 7, "-0.0"), []),
+    "long: one number written differently": (long_text(lambda cell: f"{cell}0"), LONG),
+    "long: a time written differently": (long_text(time=lambda at, t: f"{t}.0" if at == 3 else str(t)), LONG),
+    "long: a day written differently": (
+        long_text(time=lambda at, t: f"2020-01-{t + 1:02d}" + " 00:00" * (at == 3)),
+        LONG,
+    ),
+    "long: names of persons as the time": (long_text(time=lambda at, t: f"name {at}"), LONG),
+    "long: a name beside each value": (long_text(more=lambda at: f",name {at}"), LONG),
     "nothing but a header": ("id,v0,v1\n", []),
     "an empty file": ("", []),
 }
@@ -99,7 +152,7 @@ BAD: dict[str, tuple[str, list[str]]] = {
 @pytest.mark.parametrize("what", BAD)
 def test_a_bad_file_never_passes(what: str, tmp_path: Path) -> None:
     content, options = BAD[what]
-    (tmp_path / "file.csv").write_text(content)
+    (tmp_path / "file.csv").write_bytes(content.encode())
     found = verified(tmp_path / "file.csv", "--k", K, *options)
     assert found.exit_code in (1, 2), found.output
     assert "Traceback" not in found.output
@@ -129,6 +182,11 @@ def other(
     return make
 
 
+def written(folder: Path, content: str, options: list[str]) -> tuple[Path, list[str]]:
+    (folder / "file.csv").write_bytes(content.encode())
+    return folder / "file.csv", options
+
+
 GOOD: dict[str, Callable[[Path], tuple[Path, list[str]]]] = {
     **{f"{n} x {columns}, seed {seed}": plain(n, columns, seed) for n in (20, 60, 200) for columns in (1, 2, 8) for seed in (1, 2)},
     "groups of eight": plain(80, 3, 4, 8),
@@ -148,6 +206,15 @@ GOOD: dict[str, Callable[[Path], tuple[Path, list[str]]]] = {
     "each column": other(lambda f: f, "--scope", "column"),
     "columns named after hours": other(lambda f: f.rename({f"v{at}": f"{at}:00" for at in range(4)})),
     "columns named after days": other(lambda f: f.rename({f"v{at}": f"2020-01-0{at + 1}" for at in range(4)})),
+    "long": lambda folder: written(folder, long_text(), LONG),
+    "long, with days": lambda folder: written(folder, long_text(time=lambda at, t: f"2020-01-{t + 1:02d}"), LONG),
+    "all numbers quoted": lambda folder: written(folder, BASE.write_csv(quote_style="always"), []),
+    "lines that end as on Windows": lambda folder: written(folder, TEXT.replace("\n", "\r\n"), []),
+    "carried texts of which some need quotation marks": other(
+        lambda f: f.with_columns(town=pl.Series(["Cork, Ireland", "Bath"] * 40)), "--confidential", "town"
+    ),
+    "one zero": other(lambda f: f.with_columns(v0=pl.lit(0.0))),
+    "eight rows that happen to be sorted": lambda folder: written(folder, "v0\n1.5\n1.5\n1.5\n1.5\n2.5\n2.5\n2.5\n2.5\n", []),
     "negative and large": other(lambda f: f.with_columns(pl.col("^v.*$") * -1e6)),
 }  # fmt: skip
 
@@ -176,7 +243,7 @@ def test_what_is_taken_on_trust_is_said(tmp_path: Path) -> None:
 
 def test_options_that_change_the_table_are_not_offered(tmp_path: Path) -> None:
     (tmp_path / "file.csv").write_text(TEXT)
-    for option in ("--missing", "--resample", "--split"):
+    for option in ("--missing", "--resample", "--split", "--leave-out", "--transpose"):
         found = verified(tmp_path / "file.csv", "--k", K, option, "drop")
         assert found.exit_code == 2
         assert "No such option" in found.output

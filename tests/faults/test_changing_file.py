@@ -56,7 +56,7 @@ def test_the_hash_in_a_report_is_that_of_the_file_that_was_read(
         output=planning.Output(folder="out"),
         evaluate=planning.Evaluation(models=["ses"]),
     )
-    hashed = reading._sha256
+    hashed = reading.digest_of
 
     def meanwhile(files: Sequence[Path]) -> str:
         (place,) = files
@@ -68,7 +68,7 @@ def test_the_hash_in_a_report_is_that_of_the_file_that_was_read(
         os.utime(place, (1_000_000, 1_000_000))
         return hashed(files)
 
-    monkeypatch.setattr(reading, "_sha256", meanwhile)
+    monkeypatch.setattr(reading, "digest_of", meanwhile)
     with pytest.raises(InputError, match=r"meters.csv cannot be read: the file changed while it was read\n  options: "):
         tv.run(plan, base=tmp_path)
     assert not (tmp_path / "out").exists()

@@ -1,11 +1,13 @@
-"""The verdict on a published file made by any tool: everything that is in it is judged, or named as not judged.
+"""The verdict on published files made by any tool, one or several parts: everything that is in them is judged, or named as not judged.
 
 Columns that somebody names as identifier or confidential are taken on trust, and the verdict says so. A column of which nobody said anything may be a name or an income: then
-nothing can be decided. In text files numbers are compared as they are written: 1.5 and 1.50 are equal numbers, but whoever reads the file can tell them apart.
+nothing can be decided. In text files numbers are compared as they are written: 1.5 and 1.50 are equal numbers, but whoever reads the file can tell them apart. In Parquet files
+they are compared by value and type, and all parts have the same types. A class spans all parts.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,128 +19,252 @@ import polars as pl
 
 from tsveil.assess.assessment import Assessment
 from tsveil.assess.judge import Evidence, judge
+from tsveil.assess.limits import Intruder, Limits
+from tsveil.assess.order import CHANCE, said_by_order
 from tsveil.attack.candidates import marks, numbered
 from tsveil.core.errors import InputError, some
 from tsveil.core.types import Indices
-from tsveil.data.dataset import Dataset, person_numbers
+from tsveil.data.dataset import Dataset, as_seen, person_numbers
 from tsveil.data.intervals import IntervalTable
-from tsveil.data.read import Look, looked_at
+from tsveil.data.read import FileTable, Look, contents_of, files_of, looked_at
 from tsveil.guarantee.base import Promise, Status, Verdict
 from tsveil.measure.scorecard import Scorecard
 
 #: identifiers as tsveil makes them: random, and so no column that could name anybody
 FRESH = re.compile(r"r[0-9a-f]{16}")
-#: with fewer rows or classes, rows may stand together by chance
-ROWS, CLASSES = 20, 3
+#: what tsveil publishes beside the data, for their users
+PAGES = ("README.md", "report.html")
+#: the parts of a release
+PART = re.compile(r"part-(\d+)\.\w+")
+#: what stands for a quotation mark around a cell, and is no part of any number
+QUOTED = "\x01"
 
 
-def judge_file(path: Path, promise: Promise, given: Mapping[str, Any], persons: Path | None = None) -> Assessment:
-    """The verdict on a file; `given` are the options by which it is read, `persons` a map from its identifiers to persons."""
+def judge_file(
+    path: Path,
+    promise: Promise,
+    given: Mapping[str, Any],
+    persons: pl.DataFrame | None = None,
+    *,
+    trusted: Sequence[str] | None = None,
+    records: Indices | None = None,
+    unjudged: Sequence[str] = (),
+    several: bool | None = None,
+    limits: Limits | None = None,
+    knows_carried: Sequence[str] = (),
+) -> Assessment:
+    """The verdict on a file or a folder of parts.
+
+    Parameters
+    ----------
+    given
+        The options by which it is read.
+    persons
+        A map from its identifiers or rows to persons, as `map_of` reads it.
+    trusted
+        The identifiers that are taken on trust; those named in `given` unless said otherwise.
+    records
+        The place of each published row in the original, where it is known.
+    unjudged
+        What else is published, and nobody judged.
+    several
+        Whether a person may have several records, which a file cannot show; None: nobody said so.
+    limits, knows_carried
+        What is accepted, and the carried columns that the intruder knows.
+    """
+    files, strange = _parts(path)
     # What would be asked before data are protected does not matter here: each row is one published record, and a column without a role is named.
     given = {"independent_rows": True, "transpose": False, **given}
     look = looked_at(path, **given)
+    _check_types(files, look.source)
     table = promise.read(path, **given, numbers=list(look.columns))
+    signs = []
     if isinstance(table, IntervalTable):
+        owners = None if persons is None else person_numbers(_owners(persons, None, table.n).to_frame(), ["person"])
         verdict = promise.verify(table)
-        trusted = [name for name in table.others.columns if name in given.get("confidential", ())]
-        unjudged = [name for name in table.others.columns if name not in trusted]
-        bounds = np.ascontiguousarray(np.hstack([table.lo, table.hi]))
-        words = pl.Series(table.words or [""] * table.n).hash(seed=0).to_numpy()
-        of_row = numbered(marks(np.column_stack([bounds.view(np.uint64), words]).view(np.float64)))[0]
-        return _judged(promise, verdict, of_row, table.others.select(trusted), unjudged)
-    data: Dataset = table
-    if persons is not None:
-        data = with_persons(data, persons)
-    verdict = promise.verify(data)
-    if verdict.holds and (written := _as_written(look, data)) is not None:
-        verdict = _stricter(verdict, promise.verify(written))
-        data_rows = written
+        carried = table.others.select(name for name in table.others.columns if name in given.get("confidential", ()))
+        loose = [name for name in table.others.columns if name not in carried.columns]
+        written = table.to_frame() if table.written is None else table.written
+        of_row = person_numbers(written, written.columns)
+        judged = written.columns
     else:
-        data_rows = data
-    of_row = numbered(marks(data_rows.values + 0.0))[0]
-    unjudged = [name for name in data.dropped if name not in data.person]
-    if data.id is not None and not given.get("id") and not _is_fresh(data.ids):
-        unjudged.append(data.id)
-    return _judged(
-        promise,
-        verdict,
-        of_row,
-        data.others.select(list(data.confidential)),
-        unjudged,
-        data.persons if data.person else None,
+        data: Dataset = table
+        if persons is not None:
+            own = _owners(persons, data.ids if data.id else None, data.n)
+            data = replace(data, others=data.others.with_columns(own.alias("person of the row")), person=("person of the row",))  # fmt: skip
+        owners = data.persons if data.person else None
+        verdict = promise.verify(data)
+        if (as_written := _as_written(look, data)) is not None:
+            verdict = _stricter(verdict, promise.verify(as_written))
+        of_row = numbered(marks((data if as_written is None else as_written).values))[0]
+        carried = data.others.select(list(data.confidential))
+        # A column of persons that stands in the file names everybody.
+        loose = [name for name in look.columns if name in (*data.dropped, *data.person)]
+        known = given.get("id") if trusted is None else trusted
+        if data.id is not None and not known and not _are_fresh(data.ids):
+            loose.append(data.id)
+        judged = _protected(look, data)
+        signs += _several_times(look, data)
+    signs += _marked_rows(files, look.source, judged)
+    if order := said_by_order(of_row, records, owners):
+        signs.append(order)
+    evidence = Evidence(
+        promise=promise,
+        verdict=_of_persons(promise, verdict, known=owners is not None, several=several),
+        of_row=of_row,
+        carried=carried,
+        card=Scorecard({}, {}, pl.DataFrame(), {}, {}),
+        representatives=True,
+        persons=owners,
+        unjudged=[*loose, *strange, *unjudged],
+        order="; ".join(signs),
     )
+    return judge(evidence, limits, Intruder(knows_carried=list(knows_carried)))
 
 
-def _judged(
-    promise: Promise,
-    verdict: Verdict,
-    of_row: Indices,
-    carried: pl.DataFrame,
-    unjudged: Sequence[str],
-    persons: Indices | None = None,
-) -> Assessment:
-    classes = int(of_row.max(initial=0)) + 1
-    together = int((np.diff(of_row) != 0).sum()) == classes - 1
-    sorted_rows = together and len(of_row) >= ROWS and CLASSES <= classes <= len(of_row) // 2
-    return judge(
-        Evidence(
-            promise=promise,
-            verdict=verdict,
-            of_row=of_row,
-            carried=carried,
-            card=Scorecard({}, {}, pl.DataFrame(), {}, {}),
-            representatives=True,
-            persons=persons,
-            unjudged=unjudged,
-            order="rows that are alike stand together, in an order that may come from the original"
-            if sorted_rows
-            else "",
-        )
-    )
+def _parts(path: Path) -> tuple[list[Path], list[str]]:
+    """The files that are judged, and the other ones in their folder; a part that is missing among numbered ones is refused."""
+    files = files_of(path)
+    if not path.is_dir():
+        return files, []
+    found = {int(match[1]) for file in files if (match := PART.fullmatch(file.name))}
+    if found and (missing := sorted(set(range(max(found))) - found)):
+        raise InputError(f"{path} lacks part {some(missing)}: a verdict needs all parts, from 0 to {max(found)}")
+    others = (file for file in sorted(path.rglob("*")) if file.is_file() and file not in files and file.stat().st_size)
+    return files, [name for file in others if (name := str(file.relative_to(path))) not in PAGES]
 
 
-def with_persons(data: Dataset, path: Path) -> Dataset:
-    """The data with the person of each row, from a map: a table with the column `person` and one with the identifiers of the file, or `published_row`."""
-    try:
-        table = pl.read_csv(path, infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path} cannot be read as a map of persons: {error}") from error
-    key = next((name for name in (data.id, "released", "published_row") if name in table.columns), None)
+def _check_types(files: Sequence[Path], source: FileTable) -> None:
+    """Parquet keeps the type of a number: parts of different types would tell equal numbers apart."""
+    if source.format == "parquet":
+        first = dict(pl.read_parquet_schema(files[0]))
+        for file in files[1:]:
+            if odd := [name for name, kind in pl.read_parquet_schema(file).items() if first.get(name) != kind]:
+                raise InputError(f"{file.name} holds {some(odd)} in another type than {files[0].name}")
+
+
+# -- persons ----------------------------------------------------------------------------------------------------------
+
+
+def map_of(path: Path) -> pl.DataFrame:
+    """A map of persons as texts: a file, or the folder of its parts."""
+    source = looked_at(path, layout="wide", transpose=False).source
+    names = source.frame.columns
+    return source.texts(names) if source.texts else source.frame.select(pl.col(names).cast(pl.String))
+
+
+def _owners(table: pl.DataFrame, ids: pl.Series | None, n: int) -> pl.Series:
+    """The person of each row, from a map: a table with the column `person` and one with the identifiers of the file, or `published_row`.
+
+    Names that a reader cannot tell apart are one person: taken for two they would make a class seem larger than it is.
+    """
+    names = ("published_row",) if ids is None else (ids.name, "released", "published_row")
+    key = next((name for name in names if name in table.columns and name != "person"), None)
     if key is None or "person" not in table.columns:
         raise InputError(
-            f"{path} is no map of persons: it needs the column 'person', and {data.id or 'published_row'!r} or 'published_row'\n"
+            f"this is no map of persons: it needs the column 'person', and {names[0]!r} or 'published_row'\n"
             f"  columns available: {some(table.columns, 20)}"
         )
-    rows = np.arange(1, data.n + 1).astype(str).tolist()
-    own = pl.DataFrame({key: rows if key == "published_row" else data.ids.cast(pl.String)})
-    found = own.join(table.unique(key, keep="first").select(key, "person"), on=key, how="left", maintain_order="left")
-    if found["person"].null_count():
-        raise InputError(f"{path} does not name the person of {found['person'].null_count()} of {data.n} rows")
-    others = pl.DataFrame([*data.others.get_columns(), found["person"].alias("person of the row")])
-    return replace(data, others=others, person=("person of the row",))
+    twice = table.filter(table[key].is_duplicated())[key].unique().to_list()
+    if twice:
+        raise InputError(f"the map of persons names {key} {some(twice)} more than once: whose they are is not clear")
+    rows = pl.Series(np.arange(1, n + 1)) if ids is None or key == "published_row" else ids
+    own = pl.DataFrame({key: rows.cast(pl.String)})
+    found = own.join(table.select(key, "person"), on=key, how="left", maintain_order="left")["person"]
+    if found.null_count():
+        raise InputError(f"the map of persons does not name the person of {found.null_count()} of {n} rows")
+    return found.replace_strict({name: as_seen(name) for name in found.unique()}, return_dtype=pl.String)
+
+
+def _of_persons(promise: Promise, verdict: Verdict, *, known: bool, several: bool | None) -> Verdict:
+    """What was found of records is not decided of persons who may have several, unless they were counted."""
+    if not verdict.holds:
+        return verdict
+    if known and promise.settings().get("counts", "records") == "records":
+        why = "this promise counts records, and a person may have several of them"
+    elif several and not known:
+        why = "release.json says that persons have several records, and the file does not say whose they are: the id map in private/ does (--persons MAP)"
+    else:
+        counted = "records were counted: a file alone does not say whose they are (--persons MAP)"
+        return verdict if known or several is False else replace(verdict, details=(*verdict.details, counted))
+    return Verdict(Status.UNKNOWN, verdict.guarantee, why)
+
+
+# -- cells as they are written ----------------------------------------------------------------------------------------
+
+
+def _protected(look: Look, data: Dataset) -> list[str]:
+    """The columns of the file with protected numbers."""
+    own = data.columns if look.guess.layout == "wide" else look.guess.values
+    return [name for name in look.columns if name in own]
 
 
 def _as_written(look: Look, data: Dataset) -> Dataset | None:
-    """The data with a number for each different text of a column in place of its values, in the order of the values; None where values are not text."""
-    texts = look.source.texts
-    if texts is None or look.guess.layout != "wide" or any(name not in look.columns for name in data.columns):
+    """The data with a number for each different cell of a column in place of its values; None where different cells are different values."""
+    source, names = look.source, _protected(look, data)
+    cells = source.texts(names) if source.texts else source.frame.select(names)
+    codes = [
+        pl.Series(name, person_numbers(cells.select(name), [name]).astype(np.float64))
+        for name in names
+        if not source.frame.schema[name].is_numeric()
+        or source.frame[name].cast(pl.Float64).n_unique() < cells[name].n_unique()
+    ]
+    if not codes:
         return None
-    cells = texts(list(data.columns))
-    if len(cells) != data.n:
-        return None
-    codes = [person_numbers(cells.select(pl.nth(at)), [name]) for at, name in enumerate(data.columns)]
-    pairs = (np.column_stack(both) for both in zip(data.values.T, codes, strict=True))
-    ranks = [np.unique(pair, axis=0, return_inverse=True)[1].ravel() for pair in pairs]
-    return data.with_values(np.column_stack(ranks).astype(np.float64))
+    coded = replace(look, source=replace(source, frame=source.frame.with_columns(codes))).dataset()
+    return replace(coded, others=data.others, person=data.person)
 
 
 def _stricter(verdict: Verdict, written: Verdict) -> Verdict:
-    """What holds of numbers must also hold of the texts that stand for them."""
-    if written.status is not Status.VIOLATED:
+    """What holds of numbers must also hold of the cells that stand for them."""
+    if not verdict.holds or written.holds:
         return verdict
     return replace(written, witness=f"equal numbers are written differently, such as 1.5 and 1.50: {written.witness}")
 
 
-def _is_fresh(ids: pl.Series) -> bool:
-    """Whether identifiers are random ones that tsveil made."""
-    return ids.dtype == pl.String and all(FRESH.fullmatch(text or "") for text in ids.to_list())
+def _several_times(look: Look, data: Dataset) -> list[str]:
+    """Long layout: times and names of series that are written in more than one way tell rows apart."""
+    if look.guess.layout == "wide" or look.source.texts is None:
+        return []
+    times = {time for block in data.blocks if block.times is not None for time in block.times.tolist()}
+    columns = {look.guess.time: len(times), look.guess.variable: len(data.blocks)}
+    found = [(name, look.source.texts([name])[name].n_unique(), most) for name, most in columns.items() if name]
+    return [f"column {name!r} writes the same thing in several ways" for name, texts, most in found if texts > most]
+
+
+def _marked_rows(files: Sequence[Path], source: FileTable, names: Sequence[str]) -> list[str]:
+    """Text files: quotation marks around some numbers of a column, and line ends, tell rows apart that have the same cells."""
+    if source.format != "csv":
+        return []
+    contents = [contents_of(file) for file in files]
+    lines, windows = (sum(data.count(end) for data in contents) for end in (b"\n", b"\r\n"))
+    found = ["lines end in two ways"] if 0 < windows < lines else []
+    if not any(b'"' in data for data in contents):
+        return found
+    sign = re.escape(source.separator.encode())
+    cell = re.compile(rb'(^|%s)"([^"%s\r\n]*)"(?=%s|\r?$)' % (sign, sign, sign), re.MULTILINE)
+    quoted: dict[str, set[bool]] = {name: set() for name in names}
+    for data in contents:
+        head, _, body = data.partition(b"\n")
+        marked = head + b"\n" + cell.sub(rb"\1%s\2" % QUOTED.encode(), body)
+        try:
+            cells = pl.read_csv(marked, separator=source.separator, columns=list(names), infer_schema=False)
+        except pl.exceptions.PolarsError:
+            return [*found, "quotation marks stand where they cannot be followed"]
+        for column in cells:
+            quoted[column.name] |= set(column.str.starts_with(QUOTED))
+    some_rows = [name for name, how in quoted.items() if len(how) > 1]
+    return found + [f"numbers of column {name!r} are quoted in some rows only" for name in some_rows]
+
+
+def _are_fresh(ids: pl.Series) -> bool:
+    """Whether identifiers look like the random ones that tsveil makes, of 64 bits each; numbers that count something have fewer bits set, or more.
+
+    By Hoeffding's inequality, the ones among m random bits differ from m/2 by t with a chance of at most 2 exp(-2 t^2 / m). Digits from 0 to 9 alone have 24 of 64 bits set.
+    """
+    texts = ids.to_list()
+    if ids.dtype != pl.String or not all(FRESH.fullmatch(text or "") for text in texts):
+        return False
+    m = 64 * len(texts)
+    t = abs(sum(int(text[1:], 16).bit_count() for text in texts) - m / 2)
+    return t < 6 * len(texts) or math.log(2) - 2 * t * t / m >= math.log(CHANCE)

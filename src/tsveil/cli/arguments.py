@@ -84,7 +84,8 @@ def reading_options(command: Command) -> Command:
 def file_options(command: Command) -> Command:
     """How a file is read that is judged as it stands: nothing that would change its table."""
     for name, option in reversed(READING.items()):
-        command = command if name in ("missing", "resample", "split") else option(command)
+        if name not in ("leave_out", "transpose", "missing", "resample", "split"):
+            command = option(command)
     return command
 
 
@@ -123,7 +124,7 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     given = {name: options.pop(name) for name in READING if name in options}
     given["blocks"] = dict(map(_block, given["blocks"]))
     for several in ("confidential", "person", "leave_out", "numbers"):
-        given[several] = [name for text in given[several] for name in text.split(",")]
+        given[several] = [name for text in given.get(several, ()) for name in text.split(",")]
     given["id"] = list(given["id"]) if len(given["id"]) > 1 else (given["id"] or (None,))[0]
     given["value"] = list(given["value"]) if len(given["value"]) > 1 else (given["value"] or (None,))[0]
     return {name: value for name, value in given.items() if value or (name == "transpose" and value is False)}

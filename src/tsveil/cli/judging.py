@@ -153,29 +153,43 @@ class OfPromises(click.Command):
 @click.option(
     "--persons", type=arguments.PATH, metavar="MAP", help="A table of the identifiers in FILE and their persons."
 )
+@click.option("--strict", is_flag=True, help="Treat warnings of the verdict like failures.")
 @arguments.file_options
 @arguments.json_option
-def verify(file: Path, persons: Path | None, as_json: bool, **options: Any) -> None:
-    """Check a promise on a file made by any tool, and everything else in it.
+def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **options: Any) -> None:
+    """Check a promise on what was published by any tool, and everything else in it.
 
-    Choose one promise by its option. Columns named by --id or --confidential are taken on trust; others that are no part of the promise are named,
-    and then nothing is decided.
+    FILE is a file, a folder with its parts, or a whole release with its private side. Choose one promise by its option; a release has its own. Columns named by
+    --id or --confidential are taken on trust; others that are no part of the promise are named, and then nothing is decided.
     """
-    from tsveil.assess.file import judge_file
-    from tsveil.guarantee.options import promise_of
+    from tsveil.assess.file import judge_file, map_of
+    from tsveil.guarantee.options import asks, promise_of
+    from tsveil.release.publish import MARKER
+    from tsveil.release.reopen import judge_release, release_facts
 
     given = arguments.reading(options)
-    promise = promise_of({name.replace("_", "-"): value for name, value in options.items()})
-    if persons is not None and not options.get("counts") and "counts" in promise.settings():
-        promise = type(promise).from_settings(promise.settings() | {"counts": "share"})
-    found = judge_file(file, promise, given, persons)
+    typed = {name.replace("_", "-"): value for name, value in options.items()}
+    if (file / "published").is_dir() or (file / MARKER).is_file():
+        if persons is not None:
+            raise InputError("--persons is for a published file alone; a release has its id map in private/")
+        found = judge_release(file, promise_of(typed) if asks(typed) else None, given)
+    else:
+        promise = promise_of(typed)
+        named = persons is not None or given.get("person")
+        if named and not options.get("counts") and "counts" in promise.settings():
+            promise = type(promise).from_settings(promise.settings() | {"counts": "share"})
+        around = next((one for one in file.absolute().parents[:3] if (one / MARKER).is_file()), None)
+        several = None if around is None else "persons" in release_facts(around)
+        found = judge_file(file, promise, given, None if persons is None else map_of(persons), several=several)
+        if persons is None and several is None and not as_json:
+            terminal.line("Records are counted: a file alone does not say whose they are (--persons MAP).")
     if as_json:
         terminal.document({"assessment": found.to_dict()})
     else:
         terminal.show_assessment(found)
         if trusted := [*arguments.listed(given.get("id")), *given.get("confidential", ())]:
             terminal.line(f"Taken on trust, because you named them: {', '.join(trusted)}")
-    sys.exit(0 if found.verdict.passes else 1)
+    sys.exit(1 if found.stopped_by(strict=strict) else 0)
 
 
 @click.command()

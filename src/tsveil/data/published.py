@@ -11,6 +11,11 @@ from tsveil.data.read import read, read_own
 
 def read_like(path: str | Path, like: Dataset, *, own: bool = False) -> Dataset:
     """Read a file with the layout, blocks and roles of a data set at hand, instead of guessing them; `own`: just written here."""
+    return (read_own if own else read)(path, **roles_of(like))
+
+
+def roles_of(like: Dataset) -> dict[str, Any]:
+    """The options by which `read` gives the columns of a file the roles that they have in a data set."""
     layout = like.layout
     options: dict[str, Any] = {"layout": layout.shape, "id": like.id, "confidential": list(like.confidential)}
     if layout.shape == "long":
@@ -24,4 +29,4 @@ def read_like(path: str | Path, like: Dataset, *, own: bool = False) -> Dataset:
             }
             for block in like.blocks
         }
-    return (read_own if own else read)(path, **options)
+    return options

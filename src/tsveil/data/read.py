@@ -171,7 +171,7 @@ def read(
         ask(look.path.name, look.guess.questions)
         data = _dataset(look, times, missing, resample)
         data = data if split is None else split_series(data, split)
-    digest = _sha256(files)
+    digest = digest_of(files)
     # The files were read twice, so they must be the same from before the first time until after the second.
     for file, then in zip(files, before, strict=True):
         assert then is not None
@@ -190,8 +190,17 @@ def _state(file: Path) -> os.stat_result | None:
         return None
 
 
-def _sha256(files: Sequence[Path]) -> str:
-    """The hash of a file; of several, that of the list of their hashes."""
+def digest_of(files: Sequence[Path]) -> str:
+    """The hash of a file; of several, that of the list of their hashes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "empty.csv"
+    >>> path.touch()
+    >>> digest_of([path])[:8], digest_of([path, path])[:8]
+    ('e3b0c442', 'af60ab5b')
+    """
     found = []
     for path in files:
         with path.open("rb") as file:
@@ -295,8 +304,7 @@ def read_own(path: str | Path, **roles: Any) -> Dataset:
     Dataset: 2 records; series 'series' (2 points); identifier 'meter'
     """
     given: dict[str, Any] = {name: roles.get(name) for name in _ROLES}
-    look = _looked_at(path, own=True, **given)
-    return _dataset(look, None, "refuse", None)
+    return _looked_at(path, own=True, **given).dataset()
 
 
 @dataclass(frozen=True)
@@ -334,6 +342,10 @@ class Look:
             }
         options |= {"person": list(found.person), "confidential": list(found.confidential)}
         return {name: value for name, value in options.items() if value} | dict(self.answers)
+
+    def dataset(self) -> Dataset:
+        """The records; gaps are refused."""
+        return _dataset(self, None, "refuse", None)
 
     def to_dict(self) -> dict[str, Any]:
         """What was found, for a machine."""
@@ -570,6 +582,21 @@ class FileTable:
 def opened_table(path: Path, separator: str | None, decimal: str | None) -> FileTable:
     """The table of one file."""
     return _opened(path, separator, decimal, False, Problems(f"{path.name} cannot be read"))
+
+
+def contents_of(path: Path) -> bytes:
+    """The text of one CSV file as it is parsed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "meters.csv"
+    >>> _ = path.write_bytes(b"\\xef\\xbb\\xbfmeter,1\\r\\na,2\\r\\n")
+    >>> contents_of(path)
+    b'meter,1\\r\\na,2\\r\\n'
+    """
+    problems = Problems(f"{path.name} cannot be read")
+    return _as_utf8(_bytes(path, problems), problems)
 
 
 def _all_opened(

@@ -59,6 +59,17 @@ def options() -> list[Option]:
     return [*found.values(), *(other for name, other in others.items() if name not in found)]
 
 
+def asks(typed: Mapping[str, Any]) -> list[str]:
+    """The options of promises among those that were typed.
+
+    Examples
+    --------
+    >>> asks({"k": "3", "scope": "record", "nlk": None})
+    ['k']
+    """
+    return [name for name in _offered() if typed.get(name)]
+
+
 def promise_of(typed: Mapping[str, Any]) -> Promise:
     """The promise that options ask for; those that were not typed are None or missing.
 
@@ -70,8 +81,7 @@ def promise_of(typed: Mapping[str, Any]) -> Promise:
     Traceback (most recent call last):
     tsveil.core.errors.InputError: --nlk must look like 7,10,10. Got '7,10'.
     """
-    offered = _offered()
-    asked = [name for name in offered if typed.get(name)]
+    offered, asked = _offered(), asks(typed)
     if len(asked) != 1:
         ways = (f"--{name} {_example(kind)}".rstrip() + f" ({kind.summary})" for name, kind in offered.items())
         raise InputError("say what to check: " + "\n  or ".join(ways))

@@ -1,9 +1,9 @@
 """Publishing a release: files, verification, attacks and measures, reports; the folder appears whole or not at all.
 
-    write      every piece: its published file, and what later steps need of it
-    verify     the files, read again: the promise over all of them
+    write      every piece: its published file, what later steps need of it, and privately who is who
+    verify     the files, read again with the id map: the promise over all of them
     measure    attacks and losses, on the records in their published order
-    keep       who is who, groups, risk of each record, attribute disclosure, figures: private
+    keep       groups, risk of each record, attribute disclosure, figures: private
     report     the public page and the private one
 
 One published file is `data.csv` or `data.parquet`, and its private twins are `id_map.csv` and so on, in the order of the original. Several files
@@ -14,18 +14,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from tsveil.assess.assessment import CHECKS, Assessment, Check, promise_check
 from tsveil.assess.judge import Evidence, judge
 from tsveil.assess.limits import Intruder, Limits
+from tsveil.assess.order import said_by_order
 from tsveil.assess.protected import ProtectedRecords
 from tsveil.attack.attribute import AttributeDisclosure, disclosed_warning, disclosure
 from tsveil.attack.candidates import joined_marks, numbered
@@ -39,7 +41,8 @@ from tsveil.data.dataset import person_numbers
 from tsveil.data.formulas import harmless_dataset, harmless_frame, with_names_of
 from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.data.pieces import contents
-from tsveil.data.published import read_like
+from tsveil.data.published import read_like, roles_of
+from tsveil.data.read import digest_of
 from tsveil.data.records import Records, in_published_order, published_layout
 from tsveil.data.store import Memory, opened
 from tsveil.data.write import complete_folder, write_frame, write_table
@@ -115,11 +118,14 @@ def fill(
     input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder; `earlier` is the record of the release that is replaced.
     """
     options, run = _options(release, measures or {}), how_it_was_run(release)
+    limits, intruder = limits or Limits(), intruder or Intruder()
     (place / "published").mkdir()
     (place / "private").mkdir(mode=0o700)  # for its owner only
     with progress.step("Writing and checking the release"):
         pieces = _write(release, place, format, formulas)
-        checked = _verified(release, pieces)
+        _keep_ids(release, pieces, place / "private")
+        persons = _owners(release, pieces, place / "private")
+        checked = _verified(release, pieces, persons)
         verdict = checked.verdict
         allowed = {*allow, *(["promise"] if allow_unverified else [])}
         _check_names(allowed)
@@ -129,7 +135,7 @@ def fill(
     card = _card(release, pieces, checked, options)
     disclosed = _disclosure(release, pieces)
     with progress.step("Judging the release"):
-        assessment = _assessed(release, pieces, verdict, card, allowed, limits or Limits(), intruder or Intruder())
+        assessment = _assessed(release, pieces, verdict, card, persons, allowed, limits, intruder)
         refuse(assessment.stopped_by(allowed, strict=strict), allowed)
     with progress.step("Writing the reports"):
         card = _keep(release, pieces, place / "private", card, disclosed)
@@ -146,7 +152,7 @@ def fill(
             "published/README.md": readme(shown, verdict, pieces),
             "published/report.html": report(shown, card, verdict, public=True, **both),
             "private/report.html": report(shown, card, verdict, public=False, source=source, digest=digest, **both),
-            MARKER: _facts(release, checked, card, disclosed, run),
+            MARKER: _facts(release, pieces, checked, card, disclosed, run, assessment, limits, intruder),
             "private/assessment.json": json.dumps(assessment.to_dict(), indent=2) + "\n",
             **(extra or {}),
         }
@@ -183,6 +189,7 @@ def _assessed(
     pieces: Written,
     verdict: Verdict,
     card: Scorecard,
+    persons: Indices | None,
     allowed: Collection[str],
     limits: Limits,
     intruder: Intruder,
@@ -195,6 +202,7 @@ def _assessed(
         )
     of_row, _ = numbered(joined_marks(release.store, f"scope-{_protected_scope(pieces)}", len(pieces.sizes)))
     carried = [release.store.get_frame(f"confidential-{at}") for at in range(len(pieces.sizes))] if names else []
+    records = np.concatenate([twin["record"].to_numpy() for twin in _published_twins(release, pieces)])
     evidence = Evidence(
         promise=release.guarantee,
         verdict=verdict,
@@ -202,8 +210,9 @@ def _assessed(
         carried=pl.concat(carried) if carried else pl.DataFrame(),
         card=card,
         representatives=release.method.representatives,
-        persons=_owners(release, pieces),
+        persons=persons,
         suppressed=release.contents.n - pieces.published,
+        order=said_by_order(of_row, records, persons),
         allowed=tuple(sorted(allowed)),
     )
     return judge(evidence, limits, intruder)
@@ -362,21 +371,36 @@ def read_piece(place: Task) -> Chunk:
     return Chunk.of(with_names_of(table, read_like(path, content, own=True)))
 
 
-def _verified(release: ProtectedRecords, pieces: Written) -> Verified:
+def _verified(release: ProtectedRecords, pieces: Written, persons: Indices | None) -> Verified:
     """The promise is about the files, so the files are what is checked; it speaks of columns by their own names."""
     schema = schema_of(published_layout(release.store))
     return release.guarantee.verify_chunks(
-        Chunks(schema, list(pieces.places), release.engine, release.store, pieces.published, _owners(release, pieces))
+        Chunks(schema, list(pieces.places), release.engine, release.store, pieces.published, persons)
     )
 
 
-def _owners(release: ProtectedRecords, pieces: Written) -> Indices | None:
-    """The person of each published row, as the id map says."""
+def _owners(release: ProtectedRecords, pieces: Written, private: Path) -> Indices | None:
+    """The person of each published row, as the id map says that was written."""
     if not release.contents.source.person:
         return None
-    twins = [release.store.get_frame(f"twin-{at}").filter(pl.col("row") > 0) for at in range(len(pieces.sizes))]
-    named = pl.concat([twin.sort("row").select("person") for twin in twins])
+    named = read_id_map(private).select("person", pl.col("published_row").cast(pl.Int64)).sort("published_row")
+    if named["published_row"].to_list() != list(range(1, pieces.published + 1)) or named["person"].null_count():
+        raise OutputError("the id map that was written does not name the person of every published row")
     return person_numbers(named, ["person"])
+
+
+def read_id_map(private: Path) -> pl.DataFrame:
+    """Who is who: the original, the published row and, where there are any, the released identifier and the person of each published record, as texts."""
+    if (private / "id_map.csv").is_file():
+        return pl.read_csv(private / "id_map.csv", infer_schema=False)
+    parts = [pl.read_parquet(path) for path in sorted((private / "id_map").glob("part-*.parquet"))]
+    return pl.concat(parts).select(pl.all().cast(pl.String))
+
+
+def _published_twins(release: ProtectedRecords, pieces: Written) -> Iterator[pl.DataFrame]:
+    """The private twins of the published rows, piece by piece and in their order."""
+    for at in range(len(pieces.sizes)):
+        yield release.store.get_frame(f"twin-{at}").filter(pl.col("row") > 0).sort("row")
 
 
 def _shared_values(checked: Verified, published: int) -> list[str]:
@@ -433,6 +457,24 @@ def _counts(release: ProtectedRecords, pieces: Written, disclosed: AttributeDisc
 # -- the private side -------------------------------------------------------------------------------------------------
 
 
+def _keep_ids(release: ProtectedRecords, pieces: Written, private: Path) -> None:
+    """Write who is who."""
+    for at, before in enumerate(pieces.starts):
+        twin = release.store.get_frame(f"twin-{at}").filter(pl.col("row") > 0)
+        names = [name for name in ("original", "released", "person") if name in twin.columns]
+        ordered = twin if len(pieces.sizes) > 1 else twin.sort("record")
+        _write_twin(pieces, private, "id_map", at, ordered.select(*names, published_row=pl.col("row") + before))
+
+
+def _write_twin(pieces: Written, private: Path, name: str, at: int, frame: pl.DataFrame) -> None:
+    """Write a private file, or one of its parts."""
+    if len(pieces.sizes) > 1:
+        (private / name).mkdir(exist_ok=True)
+        frame.write_parquet(private / name / f"part-{at:05d}.parquet")
+    else:
+        frame.write_csv(private / f"{name}.csv")
+
+
 def _keep(
     release: ProtectedRecords,
     pieces: Written,
@@ -440,8 +482,7 @@ def _keep(
     card: Scorecard,
     disclosed: AttributeDisclosure,
 ) -> Scorecard:
-    """Write who is who, groups, the risk of each record and attribute disclosure; gives the card with the identifiers of the records."""
-    several = release.contents.files > 1
+    """Write groups, the risk of each record and attribute disclosure; gives the card with the identifiers of the records."""
     every, start = [], 0
     for at, before in enumerate(pieces.starts):
         twin = release.store.get_frame(f"twin-{at}")
@@ -449,27 +490,20 @@ def _keep(
         start += twin.height
         listed = disclosed.listed(twin["original"].filter(twin["row"] > 0), before)
         risks = every[-1]
-        if not several:
+        if len(pieces.sizes) == 1:
             order = twin["record"].arg_sort()
             twin, risks = twin[order], risks[order]
-        for name, frame in _private(release, twin, risks, listed, before):
-            if several:
-                (private / name).mkdir(exist_ok=True)
-                frame.write_parquet(private / name / f"part-{at:05d}.parquet")
-            else:
-                frame.write_csv(private / f"{name}.csv")
+        for name, frame in _private(release, twin, risks, listed):
+            _write_twin(pieces, private, name, at, frame)
     return replace(card, per_record=pl.concat(every))
 
 
 def _private(
-    release: ProtectedRecords, twin: pl.DataFrame, risks: pl.DataFrame, listed: pl.DataFrame, before: int
+    release: ProtectedRecords, twin: pl.DataFrame, risks: pl.DataFrame, listed: pl.DataFrame
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """The private files of a piece: `twin` has a row for each record, and `row` says where it is published, counted from 1 in its piece."""
-    published = twin.filter(pl.col("row") > 0)
-    names = [name for name in ("original", "released", "person") if name in twin.columns]
-    yield "id_map", published.select(*names, published_row=pl.col("row") + before)
+    """The private files of a piece beside the id map: `twin` has a row for each record, and `row` says where it is published, counted from 1 in its piece."""
     if groups := [name for name in twin.columns if name.startswith("group of ")]:
-        yield "groups", published.select("original", *groups)
+        yield "groups", twin.filter(pl.col("row") > 0).select("original", *groups)
     if release.envelopes or release.contents.suppressed:
         yield "suppressed", twin.filter(pl.col("row") == 0).select("original")
     yield "risk", risks
@@ -479,10 +513,14 @@ def _private(
 
 def _facts(
     release: ProtectedRecords,
+    pieces: Written,
     checked: Verified,
     card: Scorecard,
     disclosed: AttributeDisclosure,
     run: str,
+    assessment: Assessment,
+    limits: Limits,
+    intruder: Intruder,
 ) -> str:
     """What the release is, for machines."""
     verdict = checked.verdict
@@ -490,6 +528,7 @@ def _facts(
         "method": release.method.name,
         "settings": release.method.settings(),
         "guarantee": verdict.guarantee,
+        "promise": {"name": release.guarantee.name, **asdict(release.guarantee)},
         "verdict": verdict.status,
         "witness": verdict.witness,
         "seed": str(release.seed),
@@ -499,11 +538,29 @@ def _facts(
         "measured": dict(card.options),
         "attribute_disclosure": disclosed.counts,
         "run": run,
+        "records": assessment.records,
+        **({"persons": assessment.persons} if release.contents.source.person else {}),
+        "limits": msgspec.to_builtins(limits),
+        "intruder": msgspec.to_builtins(intruder),
+        "columns": _columns(pieces.places[0]),
+        "sha256": digest_of([path for place in pieces.places if (path := Path(place["path"])).exists()]),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     if release.envelopes:
         facts["homogeneous"] = {name: {"classes": c, "records": r} for name, (c, r) in checked.homogeneous.items()}
     return json.dumps(facts, indent=2) + "\n"
+
+
+def _columns(place: Task) -> dict[str, Any]:
+    """The options by which a published file is read."""
+    table = published_layout(opened(place["store"]))
+    harmless = place["formulas"] == "neutralise" and Path(place["path"]).suffix == ".csv"
+    layout = contents(opened(place["store"])).source.layout
+    text = {"separator": layout.separator, "decimal": layout.decimal}
+    if isinstance(table, IntervalTable):
+        others = harmless_frame(table.others) if harmless else table.others
+        return {"confidential": others.columns, **text}
+    return {**roles_of(harmless_dataset(table) if harmless else table), **text}
 
 
 # -- what users of the data should know ---------------------------------------------------------------------------------

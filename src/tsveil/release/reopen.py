@@ -3,26 +3,40 @@
 The published files are read, their rows are put back in the order of the original by the id map, and the method and its promise are
 made again from `private/release.json`. So a release can be verified, measured once more by other options, or held next to another one. Releases
 of 0.1 are read as well.
+
+Its verdict needs no original data: the files and the id map are judged as they stand now, and what attacks found when the release was written counts as long as the files are
+the same.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
+from tsveil.assess.assessment import Assessment, Attempt, Check, Outcome
+from tsveil.assess.file import PAGES, judge_file
+from tsveil.assess.limits import Intruder, Limits
 from tsveil.core.errors import InputError, some
-from tsveil.core.registry import METHODS
+from tsveil.core.registry import METHODS, PROMISES
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import read_intervals
 from tsveil.data.published import read_like
+from tsveil.data.read import digest_of
 from tsveil.data.records import made_of
-from tsveil.release.publish import MARKER
+from tsveil.guarantee.base import Promise
+from tsveil.release.publish import MARKER, read_id_map
 from tsveil.release.release import Release, release_of
+
+#: the checks that need the original data: what they found when the release was written counts
+WITH_ORIGINAL = ("accepted-risk",)
 
 
 def reopened(folder: str | Path, original: Dataset) -> Release:
@@ -67,6 +81,87 @@ def reopened(folder: str | Path, original: Dataset) -> Release:
     )
 
 
+def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[str, Any] | None = None) -> Assessment:
+    """The verdict on a written release, as its files stand: its own promise unless another one is given, and further options for reading it.
+
+    Examples
+    --------
+    >>> import tempfile, tsveil as tv
+    >>> folder = Path(tv.MDAV(k=2).protect(tv.example("food-prices")).write(tempfile.mkdtemp() + "/release"))
+    >>> judge_release(folder).verdict.words
+    'HOLDS'
+    """
+    facts = release_facts(folder)
+    given = given or {}
+    files, ids = published_files(folder), _id_map(folder, facts)
+    path = files[0] if files[0].parent == folder / "published" else folder / "published" / "data"
+    own = [*files, *(folder / "published" / name for name in PAGES)]
+    strange = [file for file in sorted((folder / "published").rglob("*")) if file.is_file() and file not in own]
+    copied = "released" in ids.columns and bool((ids["released"] == ids["original"]).any())
+    records = None
+    if (folder / "private" / "id_map.csv").is_file():  # it lists the records in the order of the original
+        records = ids["published_row"].cast(pl.Int64, strict=False).arg_sort().cast(pl.Int64).to_numpy()
+    intruder = msgspec.convert(facts.get("intruder", {}), Intruder)
+    now = judge_file(
+        path,
+        promise or _promise(folder, facts),
+        {**facts.get("columns", {}), **given},
+        ids.drop("original") if "person" in ids.columns else None,
+        trusted=[given["id"]] if given.get("id") else [],
+        records=records,
+        unjudged=[str(file.relative_to(folder)) for file in strange] + ["released"] * copied,
+        several="persons" in facts,
+        limits=msgspec.convert(facts.get("limits", {}), Limits),
+        knows_carried=intruder.knows_carried,
+    )
+    if now.records != len(ids):
+        raise InputError(
+            f"{folder} publishes {now.records} records, and its id map names {len(ids)}: a part is missing, or a file was changed\n"
+            "  options: the release as it was written, or its published file alone"
+        )
+    return _with_attacks(folder, now, intruder, changed=digest_of(files) != facts.get("sha256"))
+
+
+def _promise(folder: Path, facts: Mapping[str, Any]) -> Promise:
+    """The promise of a release, as it was verified."""
+    told = dict(facts.get("promise", {}))
+    if told.pop("name", None) not in PROMISES:
+        raise InputError(
+            f"{folder / MARKER} does not say what was promised\n  options: say it, for example --k 5, as `tsveil verify --help` shows"
+        )
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in told.items()}
+    promise: Promise = PROMISES[facts["promise"]["name"]](**fields)
+    return promise
+
+
+def _with_attacks(folder: Path, now: Assessment, intruder: Intruder, *, changed: bool) -> Assessment:
+    """The verdict with what was found when the release was written: attacks need the original data, so they are not tried again."""
+    path = folder / "private" / "assessment.json"
+    if not path.is_file():  # an older release
+        return now
+    try:
+        then = json.loads(path.read_text(encoding="utf-8"))
+        before = {c["name"]: Check(c["name"], Outcome(c["status"]), c["message"], c["figures"]) for c in then["checks"]}
+        ladder = [Attempt(**one) for one in then["ladder"]]
+        largest, suppressed, allowed = then["risk"]["largest"], then["suppressed"], tuple(then["allowed"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+    found = {check.name: check for check in now.checks}
+    for name, check in before.items():
+        needs_original = name in WITH_ORIGINAL or name not in found
+        if changed and needs_original:
+            why = "the published files were changed after the release was attacked."
+            check = Check(name, Outcome.NOT_DECIDED, why, check.figures)
+        elif not needs_original and (
+            changed or list(Outcome).index(check.status) <= list(Outcome).index(found[name].status)
+        ):
+            continue
+        found[name] = check
+    return replace(
+        now, checks=list(found.values()), ladder=ladder, intruder=intruder, largest=largest, suppressed=suppressed, allowed=allowed
+    )  # fmt: skip
+
+
 def release_facts(folder: Path) -> dict[str, Any]:
     """What `private/release.json` says; an error where a folder is no release."""
     path = folder / MARKER
@@ -108,19 +203,19 @@ def _id_map(folder: Path, facts: dict[str, Any]) -> pl.DataFrame:
     """Original, released identifier (of values) and published row of each published record, as texts."""
     place = folder / "private"
     try:
-        if (place / "id_map.csv").is_file():
-            return pl.read_csv(place / "id_map.csv", infer_schema=False)
+        if "run" in facts or (place / "id_map.csv").is_file():
+            return read_id_map(place)
         parts = [pl.read_parquet(path) for path in sorted((place / "id_map").glob("part-*.parquet"))]
         found = pl.concat(parts)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{place}/id_map cannot be read: {error}") from error
-    if "run" not in facts:  # version 0.1 counted the rows of each file of envelopes, and unnamed records from 1
-        if "row" in found.columns:
-            before = np.cumsum([0, *(part["row"].drop_nulls().len() for part in parts[:-1])])
-            counted = [part["row"] + int(first) for part, first in zip(parts, before, strict=True)]
-            found = found.with_columns(published_row=pl.concat(counted)).filter(pl.col("row").is_not_null())
-        if found["original"].dtype.is_integer():
-            found = found.with_columns(pl.col("original") - 1)
+    # Version 0.1 counted the rows of each file of envelopes, and unnamed records from 1.
+    if "row" in found.columns:
+        before = np.cumsum([0, *(part["row"].drop_nulls().len() for part in parts[:-1])])
+        counted = [part["row"] + int(first) for part, first in zip(parts, before, strict=True)]
+        found = found.with_columns(published_row=pl.concat(counted)).filter(pl.col("row").is_not_null())
+    if found["original"].dtype.is_integer():
+        found = found.with_columns(pl.col("original") - 1)
     return found.select(pl.all().cast(pl.String))
 
 
