@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: the navigation: title of a section -> its pages in order; pages of docs/ that are not named here follow under "More"
 SECTIONS: dict[str, list[str]] = {
     "Tutorials": ["tutorials/steward.md", "tutorials/researcher.md", "tutorials/engineer.md"],
-    "Guides": ["report.md", "verdict.md", "extending.md", "studies.md", "web.md", "scale.md"],
+    "Guides": ["reading.md", "report.md", "verdict.md", "extending.md", "studies.md", "web.md", "scale.md"],
     "Background": ["mathematics.md", "benchmarks.md", "reproduction.md", "less-loss.md", "security.md", "hardening.md"],
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -124,7 +125,7 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     given = {name: options.pop(name) for name in READING if name in options}
     given["blocks"] = dict(map(_block, given["blocks"]))
     for several in ("confidential", "person", "leave_out", "numbers"):
-        given[several] = [name for text in given.get(several, ()) for name in text.split(",")]
+        given[several] = [name for text in given.get(several, ()) for name in next(csv.reader([text]), [text])]
     given["id"] = list(given["id"]) if len(given["id"]) > 1 else (given["id"] or (None,))[0]
     given["value"] = list(given["value"]) if len(given["value"]) > 1 else (given["value"] or (None,))[0]
     return {name: value for name, value in given.items() if value or (name == "transpose" and value is False)}

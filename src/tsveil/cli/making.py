@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     )
     asked = "" if limits.accepted_risk else UNLIMITED.format(promise=promise.short)
     write_text(place, f"{made.to_toml(plan_comments(made))}\n\n{asked}{starting_section()}\n")
-    terminal.line(f"{place} is written. Look at it, change what you like, then: tsveil run {place}")
+    terminal.line(f"{place} is written. Look at it, change what you like, then: tsveil run {shlex.quote(str(place))}")
     try:
         made.input.read(place.parent)
     except InputError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -91,7 +92,11 @@ def as_typed(message: str, command: click.Command | None) -> str:
 
     def typed(found: re.Match[str]) -> str:
         name, text, letter = found.groups()
-        return f"--{name} {text or letter.upper()}" if any_name or name in names else found[0]
+        return (
+            f"--{name.replace('_', '-')} {shlex.quote(text) if text else letter.upper()}"
+            if any_name or name in names
+            else found[0]
+        )
 
     lines = message.split("\n")
     hints = [re.sub(r"\b(\w+)=(?:'([^']+)'|([a-z])\b)", typed, line) for line in lines]
@@ -107,7 +112,9 @@ def show_look(file: Path, look: Look, data: Any, problem: str, options: str) -> 
     for reason in look.guess.reasons:
         line(f"  {reason}")
     if data is None:
-        click.secho("\nOne question first:" if look.guess.questions else "\nNot ready:", fg="red", bold=True)
+        asked = len(look.guess.questions)
+        first = "One question first:" if asked == 1 else f"{asked} questions first:"
+        click.secho(f"\n{first if asked else 'Not ready:'}", fg="red", bold=True)
         line(problem)
         return
     persons = int(data.persons.max()) + 1
@@ -122,7 +129,7 @@ def show_look(file: Path, look: Look, data: Any, problem: str, options: str) -> 
         line(f"  note: {note}")
     if data.person:
         line(f"  {persons} persons with {data.n / persons:.1f} records each on average; k will count persons")
-    line(f"Next: tsveil plan {file}{options}")
+    line(f"Next: tsveil plan {shlex.quote(str(file))}{options}")
 
 
 def show_outcome(outcome: Outcome, *, as_json: bool) -> None:

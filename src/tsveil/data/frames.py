@@ -68,8 +68,8 @@ def dataset_from_wide(
         ]
     )
     ids = table.frame[id] if id is not None and id in table else None
+    repeated = Problems(subject)
     if ids is not None:
-        repeated = Problems(subject)
         check_ids(ids, repeated, table.rows)
         table.tell_rows(repeated.found, len(repeated.found), "")
         for hint in repeated.hints:
@@ -83,6 +83,8 @@ def dataset_from_wide(
         for block in chosen if resample is None else [b for b in chosen if not b.is_series]:
             present = ~np.isnan(numbers.of([c for c in block.columns if c in table]))
             tell_incomplete(block, present.sum(axis=1), present.shape[1], names, problems)
+    if ids is not None and ids.drop_nulls().is_duplicated().any() and problems.found == repeated.found:
+        problems.hint(f"options: person={id!r} if they are several records of one {id}; else correct the identifier")
     problems.raise_if_any()
 
     notes = list(table.notes)

@@ -12,8 +12,9 @@ A guess saves typing; it is never silent. Rules, in this order:
 The identifier of a wide table has a different value in every row and is text, or whole numbers that are named like an
 identifier, count the rows, or stand first before series. What is left has no role: it is dropped unless somebody asks.
 
-What may mean several things is asked (`questions`): rows that share a value of a column named like an identifier, tables with a row per time and a column per
-person, and whole numbers that may be codes. Row numbers (rownames, Unnamed: 0) are never data.
+What may mean several things is asked (`questions`): rows, or records of a long table, that share a value of a column named like an identifier; tables with a
+row per time and no column that names the rows; and whole numbers that may be codes. Row numbers (rownames, Unnamed: 0) are never data. docs/reading.md has
+examples of each.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from tsveil.core.errors import some
-from tsveil.data.questions import Question, coded, may_be_codes, may_be_turned, turned, whose
+from tsveil.core.errors import InputError, some
+from tsveil.data.questions import Question, coded, like_times, may_be_codes, may_be_turned, owned, turned, whose
 from tsveil.data.table import as_numbers, as_polars
 from tsveil.data.times import time_name, times_as_numbers
 
@@ -38,28 +39,35 @@ Kind = Literal["series", "attributes"]
 _COUNTED_FROM = 8
 #: names that programs give to columns that have none: their numbers say nothing about time
 _UNNAMED = {"v", "var", "column", "col", "field", "feature", "attribute", "attr", "unnamed"}
+#: who or what is protected; the others are so only in the name of a number: a student_no, but no column "student", which may be yes or no
 _SUBJECTS = (
-    "household|meter|customer|client|person|patient|user|subject|device|sensor|station|product|item|company|firm|utility|"
-    "account|record|series|unit|team|case"
+    "household|house|home|dwelling|meter|customer|client|person|patient|user|subject|participant|respondent|individual|employee|"
+    "pupil|citizen|pseudonym|device|sensor|station|product|item|company|firm|utility|account|record|series|unit|team|case"
+)
+_NUMBERED = (
+    f"{_SUBJECTS}|student|worker|resident|member|driver|owner|tenant|player|vehicle|card|phone|policy|contract|full"
 )
 _ID = re.compile(
-    rf"(.*[^a-z])?(id|key|uuid|nr|no|code|index|identifier|number|name)|({_SUBJECTS})[^a-z]?(id|nr|no|key|code|name)?",
+    rf"(.*[^a-z])?(id|key|uuid|nr|no|code|index|identifier|number|name)|({_SUBJECTS})|({_NUMBERED})[^a-z]?(id|nr|no|number|key|code|name)|"
+    r"id[^a-z].+|(hh|p|u|pers|cust|emp|u?subj|resp|part|stud|acct|merge)id|e-?mail|ssn",
     re.IGNORECASE,
 )
-_CAMEL_ID = re.compile(r".*[a-z]I[dD]")
+_CAMEL_ID = re.compile(r".*[a-z]I[dD]|.*[A-Z]{2}id")
 _CALENDAR = re.compile(
     r"(.*[^a-z])?(t|time|timestamp|datetime|date|day|week|month|quarter|season|year|hour|minute|second|period|weekday)",
     re.IGNORECASE,
 )
-#: what programs call the column of row numbers
-_ROW_NUMBERS = re.compile(
-    r"|rownames?|row_names|unnamed: ?0|index|row|rowid|row_?(nr|no|number)|_c0|x|\.\.\.1|column_1", re.IGNORECASE
-)
+#: numbers that stand for a place or a class
+_CODE = re.compile(r".*code|(.*[^a-z])?(zip|plz|fips|nuts|nace|naics|isco|isic)", re.IGNORECASE)
+#: what programs call the column of row numbers: surely, and if it counts the rows
+_ROW_NUMBERS = re.compile(r"|row_?names?|unnamed: ?0(\.\d+)?|__index_level_0__|level_0", re.IGNORECASE)
+_MAY_COUNT = re.compile(r"index|row|rowid|row_?(nr|no|number)|_c0|x|\.\.\.1|column_1", re.IGNORECASE)
 #: names and codes that describe a record and name nobody
 _DESCRIBES = re.compile(
-    rf"(?!.*({_SUBJECTS}))(.*[^a-z])?(nr|no|code|index|number|name|item|series|product|unit|team|case|record)",
-    re.IGNORECASE,
+    rf"(?!.*({_NUMBERED}))(.*[^a-z])?(nr|no|code|index|number)|(?!.*({_NUMBERED})).*[^a-z]name", re.IGNORECASE
 )
+#: words for questions: their numbers say nothing about time where the answers are codes
+_QUESTIONS = {"q", "question", "item", "answer", "response"}
 _VARIABLE = re.compile(r"variable|series|measure|measurement|indicator|item|attribute|parameter|quantity|metric", re.I)
 
 
@@ -120,30 +128,90 @@ def guess(
     """
     look = _Look(as_polars(frame))
     carried = tuple(confidential)
+    if unknown := [name for name in (*leave_out, *numbers) if name not in look.types]:
+        raise InputError(f"there is no column {some(unknown)}\n  columns available: {some(look.types, 20)}")
     asked = {name for name in (id, time, variable, *value, *person, *carried, *leave_out) if name is not None}
     free = [name for name in look.frame.columns if name not in asked]
     long_asked = layout == "long" or time is not None or variable is not None or bool(value)
     series = [] if long_asked else _series(look, free)
-    if layout != "wide" and not series:
+    questions: list[Question] = []
+    if transpose is None and not judged and id is None and not long_asked:
+        questions = _turned(look, free)
+    if layout != "wide" and not series and not questions:
         found = _long(look, free, carried, id, time, variable, tuple(value), insist=long_asked)
         if found is not None:
-            return replace(found, person=tuple(person), dropped=(*found.dropped, *leave_out))
+            if not independent_rows and not person:
+                questions += [owned(name, str(found.id)) for name in found.dropped if _owns(look, name, found)]
+            if not value and len(found.values) > 1:
+                questions += _codes(look, found.values, numbers, in_time=True)
+            return replace(
+                found, person=tuple(person), dropped=(*found.dropped, *leave_out), questions=tuple(questions)
+            )
     found = _wide(look, free, carried, id, series)
-    questions: list[Question] = []
-    if transpose is None and not judged and id is None:
-        times = [name for name in free if look.text(name) or look.types[name].is_temporal()]
-        times = [name for name in times if look.times(name)]
-        if when := may_be_turned(look.frame, times, [name for name in free if look.numeric(name)]):
-            questions.append(turned(look.frame, when, [name for name in free if look.numeric(name)]))
     if not questions and not independent_rows and not person:
-        when = next((name for name in free if look.times(name) and not _like_id(name)), None)
-        repeated = [name for name in free if name != found.id and name not in judged and _names_a_person(look, name)]
-        questions += [whose(look.frame, name, when) for name in repeated]
+        questions = shared(look.frame, [name for name in free if name != found.id and name not in judged], free)
+    if independent_rows and id is None and found.id is not None and _names_a_person(look, found.id):
+        found = replace(found, id=None, dropped=(*found.dropped, found.id))
     if not judged and not questions and "attributes" in found.blocks:
-        codes = [name for name in found.blocks["attributes"] if name not in numbers]
-        if codes := may_be_codes(look.frame, codes):
-            questions.append(coded(codes))
+        questions = _codes(look, found.blocks["attributes"], numbers)
     return replace(found, person=tuple(person), dropped=(*found.dropped, *leave_out), questions=tuple(questions))
+
+
+def like_persons(names: Collection[str]) -> list[str]:
+    """The columns that are named like an identifier of a person, a household or a device.
+
+    Examples
+    --------
+    >>> like_persons(["meter_id", "LCLid", "region_code", "load"])
+    ['meter_id', 'LCLid']
+    """
+    return [name for name in names if _like_id(name) and not _DESCRIBES.fullmatch(name)]
+
+
+def shared(frame: pl.DataFrame, columns: Sequence[str], free: Sequence[str] = ()) -> list[Question]:
+    """The questions of those columns that are named like an identifier and whose values repeat; `free` may hold the times.
+
+    Examples
+    --------
+    >>> print(*shared(pl.DataFrame({"meter": ["a", "b", "a"], "load": [1.5, 2.0, 3.5]}), ["meter", "load"]))
+    has several rows for the same 'meter' (first: 'a', rows 1 and 3).
+      Are these readings of one meter over time?     --layout long --id meter --time DATE_COLUMN
+      Or several records that belong to one meter?   --person meter
+      Or is 'meter' not a person at all?             --independent-rows
+    """
+    look = _Look(frame)
+    repeated = [name for name in columns if _names_a_person(look, name)]
+    times = [*_long_times(look, free), *(name for name in free if like_times(frame[name]))] if repeated else []
+    when = next((name for name in times if not _like_id(name)), None)
+    if when and len(repeated) > 1 and not frame.select(*repeated, when).is_duplicated().any():
+        return [whose(frame, max(repeated, key=look.distinct), when, repeated)]
+    return [whose(frame, name, when) for name in repeated]
+
+
+def _turned(look: _Look, free: Sequence[str]) -> list[Question]:
+    """The question of a table whose rows are times, and whose columns may be persons; none where a column names the rows."""
+    rest = [name for name in free if not _counts(look, name)]
+    every = [name for name in rest if look.times(name) or like_times(look.frame[name])]
+    times = [name for name in every if look.distinct(name) == look.frame.height]
+    others = [name for name in rest if name not in every]
+    words = [name for name in others if not look.numeric(name)]
+    if len(times) != 1 or any(map(_like_id, others)) or any(look.distinct(name) == look.frame.height for name in words):
+        return []
+    numeric = [name for name in others if look.numeric(name)]
+    return [turned(times[0], numeric)] if may_be_turned(look.frame, times[0], numeric) else []
+
+
+def _codes(look: _Look, columns: Sequence[str], numbers: Sequence[str], in_time: bool = False) -> list[Question]:
+    found = [name for name in columns if name not in numbers and may_be_codes(look.numbers(name))]
+    return [coded(found, in_time=in_time)] if found else []
+
+
+def _owns(look: _Look, name: str, found: Guess) -> bool:
+    """Whether a column beside those of a long table may say who owns its records: its values and the records are not one to one."""
+    if found.id not in look.types or not _names_a_person(look, name):
+        return False
+    pairs = look.frame.select(found.id, name).drop_nulls().n_unique()
+    return bool(pairs > min(look.distinct(name), look.distinct(found.id)))
 
 
 # -- looking at columns -----------------------------------------------------------------------------------------------
@@ -156,6 +224,7 @@ class _Look:
         self.frame = frame
         self.types = dict(frame.schema)
         self.numeric = cache(self._numeric)
+        self.numbers = cache(self._numbers)
         self.distinct = cache(lambda name: frame[name].n_unique())
 
     def _numeric(self, name: str) -> bool:
@@ -165,12 +234,21 @@ class _Look:
             return True
         if column.dtype != pl.String or _like_id(name):
             return False
-        text = column.drop_nulls()
-        numbers, _ = as_numbers(text.str.replace(",", ".", literal=True))
-        return len(text) > 0 and len(numbers) - numbers.null_count() >= 0.8 * len(text)
+        text = len(column) - column.null_count()
+        return text > 0 and self.numbers(name).count() >= 0.8 * text
+
+    def _numbers(self, name: str) -> pl.Series:
+        column = self.frame[name]
+        if column.dtype.is_numeric():
+            return column
+        return as_numbers(column.str.replace(",", ".", literal=True))[0]
 
     def whole(self, name: str) -> bool:
-        return bool(self.types[name].is_integer())
+        """Whole numbers, also such as 7.0, as programs write them beside an empty cell."""
+        if not self.numeric(name):
+            return False
+        numbers = self.numbers(name).drop_nulls()
+        return self.types[name].is_integer() or bool(len(numbers) and (numbers == numbers.round()).all())
 
     def text(self, name: str) -> bool:
         return self.types[name] in (pl.String, pl.Categorical, pl.Enum) and not self.numeric(name)
@@ -200,14 +278,36 @@ class _Look:
 
 def _names_a_person(look: _Look, name: str) -> bool:
     """Whether a column is named like an identifier of a person, a household or a device, and its values repeat."""
-    if not (look.text(name) or look.whole(name)) or _DESCRIBES.fullmatch(name) or look.frame.height < 2:
+    if not like_persons([name]) or not (look.text(name) or look.whole(name)):
         return False
-    return _like_id(name) and look.distinct(name) < look.frame.height - look.frame[name].null_count()
+    return bool(look.frame[name].drop_nulls().is_duplicated().any())
 
 
 def _counts(look: _Look, name: str) -> bool:
     """Whether a column holds nothing but row numbers."""
-    return look.whole(name) and _ROW_NUMBERS.fullmatch(name) is not None and _counts_rows(look.frame[name])
+    sure = _ROW_NUMBERS.fullmatch(name) is not None
+    return (
+        (sure or _MAY_COUNT.fullmatch(name) is not None)
+        and look.whole(name)
+        and (sure or _counts_rows(look.frame[name]))
+    )
+
+
+def row_numbers(frame: pl.DataFrame) -> list[str]:
+    """The columns that hold nothing but row numbers.
+
+    Examples
+    --------
+    >>> row_numbers(pl.DataFrame({"Unnamed: 0": [7, 3], "x": [5, 6]}))
+    ['Unnamed: 0']
+    """
+    look = _Look(frame)
+    return [name for name in frame.columns if _counts(look, name)]
+
+
+def _no_quantity(look: _Look, name: str) -> bool:
+    """Whether numbers are named like an identifier, a code or a part of a date."""
+    return look.whole(name) and (_like_id(name) or bool(_CODE.fullmatch(name)) or bool(_CALENDAR.fullmatch(name)))
 
 
 def _like_id(name: str) -> bool:
@@ -232,6 +332,8 @@ class _Family:
             return False
         if self.form != "counter":
             return True
+        if self.head.lower() in _QUESTIONS and all(may_be_codes(look.numbers(name)) for name in self.columns):
+            return False
         counts = [int(label) for label in self.labels]
         consecutive = all(b - a == 1 for a, b in pairwise(counts))
         return len(counts) >= _COUNTED_FROM and consecutive and self.head.lower() not in _UNNAMED
@@ -272,7 +374,9 @@ def _wide(look: _Look, free: Sequence[str], carried: tuple[str, ...], id: str | 
             blocks["attributes"], kinds["attributes"] = chosen, "attributes"
             taken = set(chosen)
             rest = [name for name in rest if name not in taken]
-    beside = [name for name in rest if look.numeric(name)] if series else []
+    if rows := [name for name in rest if _counts(look, name)]:
+        reasons.append(f"{some(rows)}: the numbers of the rows; left out")
+    beside = [name for name in rest if look.numeric(name) and name not in rows] if series else []
     if beside:
         reasons.append(
             f"{some(beside)}: numbers beside the series; left out unless named in a block or as confidential"
@@ -287,7 +391,7 @@ def _wide_id(look: _Look, rest: Sequence[str], before_series: bool, reasons: lis
     """The column that names the records: all different, and text or whole numbers that look like names."""
     found: list[tuple[bool, bool, str]] = []
     leftmost = look.frame.columns[0] if look.frame.width else ""
-    for name in rest:
+    for name in filter(None, rest):
         column = look.frame[name]
         named, first = _like_id(name), name == leftmost
         # An identifier with a few repeated values is still one: the mistake is told when the table is used.
@@ -295,7 +399,8 @@ def _wide_id(look: _Look, rest: Sequence[str], before_series: bool, reasons: lis
         if column.null_count() == len(column) or look.distinct(name) + spare < len(column):
             continue
         like_names = look.text(name) and (named or not look.times(name))
-        if like_names or (look.whole(name) and (named or (first and (before_series or _counts_rows(column))))):
+        counted = first and look.types[name].is_integer() and (before_series or _counts_rows(column))
+        if like_names or counted or (named and look.whole(name)):
             found.append((named, first, name))
     if not found:
         repeated = [name for name in rest if (look.text(name) or look.whole(name)) and _like_id(name)]
@@ -310,14 +415,12 @@ def _wide_id(look: _Look, rest: Sequence[str], before_series: bool, reasons: lis
 
 def _counts_rows(column: pl.Series) -> bool:
     low = column.min()
-    return low in (0, 1) and column.is_sorted() and column.max() == len(column) - 1 + int(str(low))
+    return low in (0, 1) and column.is_sorted() and column.max() == column.len() - 1 + int(low)  # type: ignore[arg-type]
 
 
 def _attributes(look: _Look, rest: Sequence[str], reasons: list[str]) -> tuple[str, ...]:
     numeric = [name for name in rest if look.numeric(name) and not _counts(look, name)]
-    if rows := [name for name in rest if look.numeric(name) and _counts(look, name)]:
-        reasons.append(f"{some(rows)}: the numbers of the rows; left out")
-    odd = [name for name in numeric if look.whole(name) and (_like_id(name) or _CALENDAR.fullmatch(name))]
+    odd = [name for name in numeric if _no_quantity(look, name)]
     left_out = set(odd)
     chosen = tuple(name for name in numeric if name not in left_out)
     if chosen:
@@ -417,6 +520,7 @@ def _long_ids(look: _Look, free: Sequence[str]) -> list[str]:
         for name in free
         if (look.text(name) or (look.whole(name) and (_like_id(name) or name == look.frame.columns[0])))
         and 2 * look.distinct(name) <= look.frame.height
+        and not _counts(look, name)
     ]
     return sorted(found, key=lambda name: (_VARIABLE.fullmatch(name) is not None, not _like_id(name)))
 
@@ -437,7 +541,10 @@ def _long_values(
     look: _Look, free: Sequence[str], id: str | None, time: str | None, variable: str | None
 ) -> tuple[str, ...]:
     """The numeric columns that change with time within the records."""
-    numeric = [name for name in free if name not in (id, time, variable) and look.numeric(name)]
+    numeric = [
+        name for name in free if name not in (id, time, variable) and look.numeric(name) and not _counts(look, name)
+    ]
+    numeric = [name for name in numeric if not _no_quantity(look, name)] or numeric
     if len(numeric) < 2 or id not in look.types:
         return tuple(numeric)
     counts = look.frame.group_by(id).agg(pl.col(numeric).n_unique()).max().row(0, named=True)

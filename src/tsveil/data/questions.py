@@ -6,22 +6,31 @@ A question says what was seen and why it matters, and for each thing that a read
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
 import polars as pl
 
 from tsveil.core.errors import QuestionError
-from tsveil.data.times import time_name
+from tsveil.data.times import time_name, times_as_numbers
 
 #: numbers of columns that may be the hours, quarters of hours, months, ... of a record, and not persons
 _CLOCKS = frozenset({7, 12, 24, 28, 29, 30, 31, 48, 52, 53, 96, 144, 168, 288, 365, 366, 8760, 8784})
-#: fewer columns are measured quantities rather than persons
+#: what stands before the numbers of such columns
+_OF_CLOCKS = re.compile(
+    r"(h|hr|hour|t|time|q|quarter|d|day|w|week|m|min|minute|month|p|period|s|slot|step|v|value|x|load|power|kwh?|consumption)?\W*_*",
+    re.IGNORECASE,
+)
+#: beside times that come in no regular steps, fewer columns are measured quantities rather than persons
 _FEWEST = 4
-#: whole numbers with at most this many different values, in ten times as many rows, may be codes
-_CODES, _ROWS_PER_CODE = 8, 10
+#: whole numbers with at most this many different values, in four times as many rows, may be codes: marks from 0 to 10, months
+_CODES, _ROWS_PER_CODE = 12, 4
 _DIGITS = re.compile(r"\d+")
+#: dates whose day and month cannot be told apart: they are times all the same
+_SLASHED = r"^\d{1,2}/\d{1,2}/\d{2,4}"
 
 
 @dataclass(frozen=True)
@@ -43,25 +52,39 @@ def ask(name: str, questions: Sequence[Question]) -> None:
         raise QuestionError("\n".join(texts), texts)
 
 
-def whose(frame: pl.DataFrame, column: str, time: str | None) -> Question:
-    """Several rows for one value of a column that is named like an identifier."""
+def whose(frame: pl.DataFrame, column: str, time: str | None, ids: Sequence[str] = ()) -> Question:
+    """Several rows for one value of a column that is named like an identifier; with `ids`, these together say which record it is."""
     first = frame[column].is_duplicated() & frame[column].is_not_null()
     value = frame[column].filter(first)[0]
     rows = [row + 1 for row in (frame[column] == value).arg_true().head(2).to_list()]
+    typed = "".join(f"--id {shlex.quote(name)} " for name in ids or [column])
+    owner = f" --person {_typed(column)}" if ids else ""
     return Question(
         f"has several rows for the same {column!r} (first: {value!r}, rows {rows[0]} and {rows[1]}).",
         (
-            (f"Are these readings of one {column} over time?", f"--layout long --id {_typed(column)} --time {_typed(time or 'DATE_COLUMN')}"),
+            (f"Are these readings of one {' and '.join(ids or [column])} over time?", f"--layout long {typed}--time {shlex.quote(time or 'DATE_COLUMN')}{owner}"),
             (f"Or several records that belong to one {column}?", f"--person {_typed(column)}"),
             (f"Or is {column!r} not a person at all?", "--independent-rows"),
         ),
     )  # fmt: skip
 
 
-def turned(frame: pl.DataFrame, time: str, columns: Sequence[str]) -> Question:
-    """Rows that are times and columns that may be persons."""
+def owned(column: str, id: str) -> Question:
+    """Several records of a long table for one value of another column that is named like an identifier."""
     return Question(
-        f"has a row for each time in {time!r} and {len(columns)} columns of numbers ({columns[0]!r}, {columns[1]!r}, ...).",
+        f"has several {id!r} for the same {column!r}, or several {column!r} for the same {id!r}.",
+        (
+            (f"Does each {id} belong to one {column}, who may have several?", f"--person {_typed(column)}"),
+            (f"Or is {column!r} not a person at all?", "--independent-rows"),
+        ),
+    )
+
+
+def turned(time: str, columns: Sequence[str]) -> Question:
+    """Rows that are times and columns that may be persons."""
+    shown = ", ".join([*map(repr, columns[:2]), *["..."][: len(columns) - 2]])
+    return Question(
+        f"has a row for each time in {time!r} and {len(columns)} column{'s'[: len(columns) - 1]} of numbers ({shown}).",
         (
             ("Is each of these columns a person or a device?", "--transpose"),
             ("Or is each row a record, and are the columns what was measured?", "--no-transpose"),
@@ -69,55 +92,74 @@ def turned(frame: pl.DataFrame, time: str, columns: Sequence[str]) -> Question:
     )
 
 
-def coded(columns: Sequence[str]) -> Question:
-    """Whole numbers of which there are so few that they may be codes."""
+def coded(columns: Sequence[str], *, in_time: bool = False) -> Question:
+    """Whole numbers of which there are so few that they may be codes; what changes in time cannot be carried with the record."""
     shown = ", ".join(repr(name) for name in columns)
     each = " ".join(f"{{}} {_typed(name)}" for name in columns)
+    answers = (
+        ("Publish them unchanged?", each.replace("{}", "--confidential")),
+        ("Or leave them out?", each.replace("{}", "--leave-out")),
+        ("Or are they quantities, to be protected like the others?", each.replace("{}", "--number")),
+    )
     return Question(
         f"has whole numbers with few different values, which may be codes: {shown}. A mean of codes means nothing.",
-        (
-            ("Publish them unchanged?", each.replace("{}", "--confidential")),
-            ("Or leave them out?", each.replace("{}", "--leave-out")),
-            ("Or are they quantities, to be protected like the others?", each.replace("{}", "--number")),
-        ),
+        (("Leave them out?", answers[1][1]), answers[2]) if in_time else answers,
     )
 
 
 def _typed(name: str) -> str:
-    return name if re.fullmatch(r"[\w.-]+", name) else f"'{name}'"
+    """A name as it is typed after an option; with a comma, which would make two of it, in quotation marks."""
+    return shlex.quote(f'"{name}"' if "," in name else name)
 
 
-def may_be_turned(frame: pl.DataFrame, times: Collection[str], numeric: Sequence[str]) -> str | None:
-    """The column of times, if the rows of a table look like times and its columns like persons.
+def like_times(column: pl.Series) -> bool:
+    """Whether texts are dates such as 4/12/2016, which are not read but are no names either."""
+    return bool(column.dtype == pl.String and column.drop_nulls().str.contains(_SLASHED).mean() == 1)
+
+
+def may_be_turned(frame: pl.DataFrame, time: str, numeric: Sequence[str]) -> bool:
+    """Whether the rows of a table look like the times in a column and its numbers like persons.
 
     Examples
     --------
     >>> day = ["2020-01-01", "2020-01-02"]
     >>> frame = pl.DataFrame({"day": day, "MAC1": [1.0, 2.0], "MAC2": [1.0, 3.0], "MAC7": [2.0, 2.0], "MAC9": [0.5, 1.0]})
-    >>> may_be_turned(frame, ["day"], frame.columns[1:])
-    'day'
+    >>> may_be_turned(frame, "day", frame.columns[1:])
+    True
     """
-    if len(times) != 1 or len(numeric) < _FEWEST or len(numeric) + 1 < frame.width:
-        return None
-    (time,) = times
-    if frame[time].n_unique() < frame.height:
-        return None
     said = [time_name(name) for name in numeric]
-    if any(one is not None and one.form == "stamp" for one in said):
-        return None
+    if not numeric or any(one is not None and one.form == "stamp" for one in said):
+        return False
     stems = {_DIGITS.sub("", name) for name in numeric}
-    numbers = [int("".join(_DIGITS.findall(name)) or "-1") for name in numeric]
-    counted = len(numbers) in _CLOCKS and all(b - a == 1 for a, b in pairwise(numbers)) and numbers[0] in (0, 1)
-    alike = len(stems) == 1 and min(numbers) >= 0
-    return time if (alike and not counted) or len(numeric) > max(frame.height, 50) else None
+    alike = len(stems) == 1 and all(_DIGITS.search(name) for name in numeric)
+    if alike and _OF_CLOCKS.fullmatch(min(stems)) and len(numeric) in _CLOCKS:
+        numbers = [int("".join(_DIGITS.findall(name))) for name in numeric]
+        if numbers[0] in (0, 1) and all(b - a == 1 for a, b in pairwise(numbers)):
+            return False
+    many = len(numeric) >= _FEWEST and (alike or len(numeric) > max(frame.height, 50))
+    return many or _regular(frame[time].head(1000))
 
 
-def may_be_codes(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:
-    """The columns of whole numbers that may be codes."""
-    found = []
-    for name in columns:
-        if frame.schema[name].is_integer():
-            different = frame[name].n_unique()
-            if different <= _CODES and frame.height >= _ROWS_PER_CODE * different:
-                found.append(name)
-    return found
+def _regular(times: pl.Series) -> bool:
+    """Whether times go one way, most of them by the same step, as rows that are times do."""
+    if len(times) < 3 or like_times(times):
+        return len(times) >= 3
+    numbers = times_as_numbers(times.cast(pl.String).to_list())
+    steps = np.diff(numbers) if numbers is not None else np.zeros(1)
+    if not ((steps > 0).all() or (steps < 0).all()):
+        return False
+    return bool(2 * np.unique(steps.round(9), return_counts=True)[1].max() >= len(steps))
+
+
+def may_be_codes(column: pl.Series) -> bool:
+    """Whether numbers may be codes: whole, and few different ones.
+
+    Examples
+    --------
+    >>> may_be_codes(pl.Series([0, 1, 1, 0, 1, 0, 0, 1])), may_be_codes(pl.Series([0.5, 1.0] * 4))
+    (True, False)
+    """
+    present = column.drop_nulls()
+    different = present.n_unique()
+    few = 0 < different <= _CODES and len(present) >= _ROWS_PER_CODE * different
+    return few and bool((present == present.round()).all())

@@ -16,7 +16,7 @@ import re
 import stat
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -27,9 +27,9 @@ from tsveil.core.errors import InputError, ParameterError, Problems, QuestionErr
 from tsveil.data.dataset import Dataset, Layout, Origin
 from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
 from tsveil.data.gaps import Missing, check_gap_options
-from tsveil.data.guess import Guess, guess
+from tsveil.data.guess import Guess, guess, row_numbers
 from tsveil.data.memory import reserve
-from tsveil.data.questions import ask
+from tsveil.data.questions import ask, like_times
 from tsveil.data.resample import split as split_series
 from tsveil.data.table import EXACT, MOST, as_numbers, inexact, tell, too_large
 from tsveil.data.trial import parsing_problem
@@ -151,15 +151,15 @@ def read(
     files = files_of(path)
     large = exceeds(files, bytes_of(memory)) and layout != "long"
     before = [_state(file) for file in files]
-    later = {
-        name: given[name] for name in ("time", "variable", "value", "missing", "resample", "split", "transpose")
-    } | {"times": times}
+    later = {name: given[name] for name in ("time", "variable", "value", "missing", "resample", "split")}
+    later |= {"times": times, "transpose": transpose or None, "several id": id if len(_names(id)) > 1 else None}
+    one_id = next(iter(_names(id)), None)
     data: Dataset | None = None
     if large or (chunks and layout != "long" and all(file.suffix == ".parquet" for file in files)):
         try:
             data = _in_files(
-                path, files, later, id=id, person=person, blocks=blocks, confidential=confidential, separator=separator, decimal=decimal, layout=layout,
-                leave_out=leave_out, numbers=numbers, independent_rows=independent_rows,
+                path, files, later, id=one_id, person=person, blocks=blocks, confidential=confidential, separator=separator, decimal=decimal, layout=layout,
+                leave_out=leave_out, numbers=numbers, independent_rows=independent_rows, transpose=transpose,
             )  # fmt: skip
         except QuestionError:
             raise
@@ -392,70 +392,78 @@ def _looked_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
     place = Path(path)
     problems = Problems(f"{place.name} cannot be read")
     blocks = roles["blocks"]
-    if blocks and (roles["layout"] == "long" or roles["time"] or roles["variable"] or roles["value"]):
+    turned = bool(roles["transpose"])
+    if blocks and (roles["layout"] == "long" or (roles["time"] and not turned) or roles["variable"] or roles["value"]):
         problems.add("blocks= is for the wide layout; time=, variable= and value= are for the long one")
         problems.raise_if_any()
     source = _all_opened(files_of(path), roles["separator"], roles["decimal"], own, problems)
-    if roles["transpose"]:
-        source = _transposed(source, roles["time"], problems)
+    kept = {name: _names(roles[name]) for name in ("person", "confidential", "value", "leave_out", "numbers")}
+    if turned:
+        source = _transposed(source, roles["time"], kept.pop("leave_out"), problems)
     ids = _names(roles["id"])
     if len(ids) > 1:
-        source = _with_one_id(source, ids, problems)
+        source = _with_one_id(source, ids, {*kept["person"], *kept["confidential"]}, problems)
     judged = columns_of(blocks, source.frame.columns) if blocks else ()
     found = guess(
         source.frame,
         layout="wide" if blocks else roles["layout"],
         id="+".join(ids) or None,
-        time=None if roles["transpose"] else roles["time"],
+        time=None if turned else roles["time"],
         variable=roles["variable"],
         independent_rows=bool(roles["independent_rows"]) or own,
         transpose=False if own else roles["transpose"],
         judged=judged,
-        **{name: _names(roles[name]) for name in ("person", "confidential", "value", "leave_out", "numbers")},
+        **kept,
     )
     if blocks and not ids and found.id in judged:
         found = replace(found, id=None)
-    answers = {
-        name: roles[name]
-        for name in ("leave_out", "numbers", "independent_rows", "transpose")
-        if roles[name] or roles[name] is False
-    }
-    return Look(place, source, found, blocks or None, {k: v for k, v in answers.items() if v or k == "transpose"})
+    answers = {name: roles[name] for name in ("leave_out", "numbers", "independent_rows") if roles[name]}
+    answers |= {} if roles["transpose"] is None else {"transpose": turned}
+    answers |= {"time": roles["time"]} if turned and roles["time"] else {}
+    answers |= {"id": ids} if len(ids) > 1 else {}
+    return Look(place, source, found, blocks or None, answers)
 
 
 def _names(given: str | Sequence[str] | None) -> list[str]:
     return [given] if isinstance(given, str) else list(given or ())
 
 
-def _transposed(source: FileTable, time: str | None, problems: Problems) -> FileTable:
-    """A table with a row per time and a column per person, turned: a row per person, with the times as columns."""
-    frame = source.frame
-    names = [time] if time is not None else frame.columns[:1]
-    if names[0] not in frame.columns:
-        problems.add(f"there is no column {names[0]!r} with the times")
+def _check_columns(frame: pl.DataFrame, names: Sequence[str], problems: Problems) -> None:
+    if strange := [name for name in names if name not in frame.columns]:
+        problems.add(f"there is no column {some(strange)}")
         problems.hint(f"columns available: {some(frame.columns, 20)}")
         problems.raise_if_any()
-    labels = frame[names[0]].cast(pl.String)
+
+
+def _transposed(source: FileTable, time: str | None, leave_out: Sequence[str], problems: Problems) -> FileTable:
+    """A table with a row per time and a column per person, turned: a row per person, with the times as columns."""
+    _check_columns(source.frame, [*leave_out, *([time] if time else [])], problems)
+    frame = source.frame.drop(leave_out)
+    frame = frame.drop([name for name in row_numbers(frame) if name != time])
+    time = frame.columns[0] if time is None else time
+    labels, persons = frame[time].cast(pl.String), frame.drop(time)
     if labels.null_count() or labels.n_unique() < len(labels):
-        problems.add(f"the table cannot be turned: the times in column {names[0]!r} are missing or repeat")
-        problems.raise_if_any()
-    if odd := [name for name, kind in frame.drop(names).schema.items() if not kind.is_numeric()]:
+        problems.add(f"the table cannot be turned: the times in column {time!r} are missing or repeat")
+    elif like_times(labels):
+        problems.add(
+            f"the table cannot be turned: {labels[0]!r} in column {time!r} does not say which is the day and which the month"
+        )
+        problems.hint("options: write dates as 2016-04-12")
+    if odd := [name for name, kind in persons.schema.items() if not kind.is_numeric()]:
         problems.add(f"the table cannot be turned: column {some(odd)} holds no numbers")
-        problems.raise_if_any()
-    turned = frame.drop(names).transpose(include_header=True, header_name="id", column_names=labels.to_list())
+        problems.hint("options: " + ", ".join(f"leave_out={name!r}" for name in odd[:MOST]))
+    problems.raise_if_any()
+    turned = persons.transpose(include_header=True, header_name="id", column_names=labels.to_list())
     return FileTable(turned, source.format, source.separator, source.decimal)
 
 
-def _with_one_id(source: FileTable, ids: Sequence[str], problems: Problems) -> FileTable:
-    """Several identifiers made one, whose name and values are theirs with a plus sign between them."""
-    if strange := [name for name in ids if name not in source.frame.columns]:
-        problems.add(f"there is no column {some(strange)}")
-        problems.hint(f"columns available: {some(source.frame.columns, 20)}")
-        problems.raise_if_any()
+def _with_one_id(source: FileTable, ids: Sequence[str], kept: Collection[str], problems: Problems) -> FileTable:
+    """Several identifiers made one, whose name and values are theirs with a plus sign between them; those with a role of their own stay."""
+    _check_columns(source.frame, ids, problems)
     texts = source.texts(list(ids)) if source.texts else source.frame.select(pl.col(ids).cast(pl.String))
     name = "+".join(ids)
     one = texts.select(pl.concat_str(ids, separator="+").alias(name)).to_series()
-    frame = source.frame.drop(ids).insert_column(0, one)
+    frame = source.frame.drop([column for column in ids if column not in kept]).insert_column(0, one)
 
     def written(wanted: list[str]) -> pl.DataFrame:
         others = [column for column in wanted if column != name]

@@ -22,7 +22,7 @@ from tsveil.core.errors import InputError, Problems, some
 from tsveil.core.types import Array
 from tsveil.data.dataset import Block, Dataset, Layout, Origin
 from tsveil.data.frames import BlockSpec, dataset_from_wide
-from tsveil.data.guess import guess
+from tsveil.data.guess import guess, like_persons, shared
 from tsveil.data.questions import ask
 from tsveil.data.read import FileTable, columns_of, opened_table
 from tsveil.data.trial import Piece, parsing_problems
@@ -273,6 +273,7 @@ def source_of(
     leave_out: str | Sequence[str] = (),
     numbers: str | Sequence[str] = (),
     independent_rows: bool = False,
+    transpose: bool | None = None,
     separator: str | None = None,
     decimal: str | None = None,
     layout: Literal["wide"] | None = None,
@@ -303,11 +304,25 @@ def source_of(
         _try([(str(filled), (), 0, HEAD)], problems)
     head = frames[filled].head(HEAD) if frames else pl.scan_parquet(filled, glob=False).head(HEAD).collect()
     answers = {
-        "leave_out": [leave_out] if isinstance(leave_out, str) else list(leave_out),
-        "numbers": [numbers] if isinstance(numbers, str) else list(numbers),
+        "leave_out": _listed(leave_out),
+        "numbers": _listed(numbers),
         "independent_rows": independent_rows,
+        "transpose": transpose,
     }
     data = _roles(filled, head, id, blocks, confidential, person, shape, "wide" if blocks else layout, answers)
+    guessed = [data.id] if id is None and data.id is not None else []
+    if not data.person:
+        # What repeats in another file, or after the first records, repeats all the same.
+        known = {*_listed(leave_out), *data.confidential, *data.columns, id}
+        named = list(dict.fromkeys([*guessed, *(c for c in like_persons(schemas[filled]) if c not in known)]))
+        if parquet and named:
+            _try([(str(file), named, 0, count) for file, count in zip(files, rows, strict=True)], problems)
+        tables = [frames[file].lazy() if frames else pl.scan_parquet(file, glob=False) for file in files]
+        names = pl.concat([table.select(named) for table in tables], how="vertical_relaxed").collect()
+        if not independent_rows:
+            ask(name, shared(names, named))
+        elif guessed and names[guessed[0]].is_duplicated().any():
+            guessed = []
     for column in data.columns:
         kind = schemas[filled][column]
         if not kind.is_numeric():
@@ -317,7 +332,7 @@ def source_of(
         files=tuple(str(file.absolute()) for file in files),
         rows=tuple(rows),
         blocks=tuple(BlockRole.of(block) for block in data.blocks),
-        id=data.id,
+        id=next(iter(guessed), id),
         confidential=data.confidential,
         person=data.person,
         dropped=data.dropped,
@@ -356,14 +371,17 @@ def _check_schemas(schemas: Mapping[Path, Mapping[str, pl.DataType]], problems: 
                 )
 
 
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
 def _roles(
     file: Path, head: pl.DataFrame, id: str | None, blocks: Mapping[str, BlockSpec] | None,
     confidential: str | Sequence[str], person: str | Sequence[str], layout: Layout, wide: Literal["wide"] | None,
     answers: Mapping[str, Any],
 ) -> Dataset:  # fmt: skip
     """The first records, with their roles."""
-    carried = [confidential] if isinstance(confidential, str) else list(confidential)
-    owner = [person] if isinstance(person, str) else list(person)
+    carried, owner = _listed(confidential), _listed(person)
     judged = columns_of(blocks, head.columns) if blocks else ()
     found = guess(head, layout=wide, id=id, person=owner, confidential=carried, judged=judged, **answers)
     ask(file.name, found.questions)
