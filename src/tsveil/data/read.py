@@ -31,7 +31,7 @@ from tsveil.data.guess import Guess, guess, row_numbers
 from tsveil.data.memory import reserve
 from tsveil.data.questions import ask, like_times
 from tsveil.data.resample import split as split_series
-from tsveil.data.table import EXACT, MOST, as_numbers, inexact, tell, too_large
+from tsveil.data.table import EXACT, MOST, as_numbers, check_names, inexact, tell, too_large
 from tsveil.data.trial import parsing_problem
 
 #: in this order: a tab, semicolon or bar that cuts every line alike is never an accident, a comma may be decimal
@@ -645,7 +645,10 @@ def _opened(path: Path, separator: str | None, decimal: str | None, own: bool, p
                 f"{problems.subject}: {wrong}\n  options: fetch or write the file again, or save the table as CSV (UTF-8)"
             )
         try:
-            _check_width(len(pl.read_parquet_schema(io.BytesIO(data))), problems)
+            columns = list(pl.read_parquet_schema(io.BytesIO(data)))
+            _check_width(len(columns), problems)
+            check_names(columns, problems)
+            problems.raise_if_any()
             return FileTable(pl.read_parquet(io.BytesIO(data)), "parquet")
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # no trial was possible
             raise InputError(f"{problems.subject}: it is not a complete Parquet file ({_first_line(error)})") from error
@@ -749,8 +752,17 @@ def _csv(data: bytes, separator: str | None, decimal: str | None, problems: Prob
         problems.hint("the first line must hold the names of the columns, each a different one")
         problems.raise_if_any()
 
-    def parsed(**options: Any) -> pl.DataFrame:
-        return pl.read_csv(io.BytesIO(data), separator=separator, **options)
+    check_names(header, problems)
+    problems.raise_if_any()
+    names: dict[str, str] = {}
+    if any('"' in name for name in header):  # polars leaves them doubled in names
+        raw = pl.read_csv(io.BytesIO(data), separator=separator, n_rows=0, infer_schema=False).columns
+        names = dict(zip(raw, header, strict=False))
+    written = {name: as_it_is for as_it_is, name in names.items()}
+
+    def parsed(columns: Sequence[str] | None = None, **options: Any) -> pl.DataFrame:
+        given: dict[str, Any] = {} if columns is None else {"columns": [written.get(name, name) for name in columns]}
+        return pl.read_csv(io.BytesIO(data), separator=separator, **given, **options).rename(names, strict=False)
 
     # Beside decimal commas a point groups thousands, and polars would take 1.234 for a number a thousand times too small.
     if decimal == "." or data.find(b".", data.find(b"\n")) < 0:

@@ -25,6 +25,7 @@ from tsveil.data.frames import BlockSpec, dataset_from_wide
 from tsveil.data.guess import guess, like_persons, shared
 from tsveil.data.questions import ask
 from tsveil.data.read import FileTable, columns_of, opened_table
+from tsveil.data.table import check_names
 from tsveil.data.trial import Piece, parsing_problems
 
 #: records that are looked at to find out what a column is
@@ -358,6 +359,7 @@ def _try(pieces: Sequence[Piece], problems: Problems) -> None:
 def _check_schemas(schemas: Mapping[Path, Mapping[str, pl.DataType]], problems: Problems) -> None:
     """All files have the same columns."""
     first = next(iter(schemas))
+    check_names(schemas[first], problems)
     for file, schema in schemas.items():
         if lacking := [name for name in schemas[first] if name not in schema]:
             problems.add(f"{file.name} lacks the column {some(lacking)}, which {first.name} has")

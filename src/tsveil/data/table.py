@@ -109,6 +109,13 @@ class Numbers:
         return self.values[:, at]
 
 
+def check_names(names: Iterable[str], problems: Problems) -> None:
+    """Refuse names that polars takes for patterns of names, before they stand for several columns in the middle of the work."""
+    if strange := [name for name in names if name == "*" or (name.startswith("^") and name.endswith("$"))]:
+        problems.add(f"column {some(strange)}: a name like this stands for several columns")
+        problems.hint("options: rename it in the file")
+
+
 class Table:
     """A frame without its empty rows, and what is wrong with it."""
 
@@ -120,6 +127,8 @@ class Table:
         self.notes: tuple[str, ...] = ()
         self._roles: dict[str, str] = {}
         self._names = frozenset(self.frame.columns)
+        check_names(self.frame.columns, self.problems)
+        self.problems.raise_if_any()
         self._skip_empty_rows()
         if not self.frame.width:
             self.problems.add("there are no columns")
