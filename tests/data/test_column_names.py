@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -64,12 +65,13 @@ def test_a_pattern_is_refused_before_the_work(tmp_path: Path, column: str, role:
     path = table(tmp_path / "in.csv", column, role)
     frame = pl.read_csv(path)
     frame.write_parquet(tmp_path / "in.parquet")
-    for way in (
+    ways: list[Callable[[], object]] = [
         lambda: tv.read(path, **given),  # type: ignore[arg-type]
         lambda: tv.read(tmp_path / "in.parquet", **given),  # type: ignore[arg-type]
         lambda: tv.read(tmp_path / "in.parquet", memory=1, **given),  # type: ignore[arg-type]
         lambda: tv.Dataset.from_frame(frame, **given),  # type: ignore[arg-type]
-    ):
+    ]
+    for way in ways:
         with pytest.raises(InputError, match="a name like this stands for several columns"):
             way()
 
