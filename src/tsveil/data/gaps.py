@@ -6,6 +6,7 @@ brought to one length, whatever times it has.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -118,6 +119,20 @@ def resampled_block(block: Block, m: int, *, alone: bool) -> Block:
     labels = tuple(str(point) for point in range(1, m + 1))
     columns = labels if alone else tuple(f"{block.name}.{label}" for label in labels)
     return Block(block.name, columns, np.arange(1, m + 1, dtype=np.float64), labels)
+
+
+def in_public(note: str) -> str:
+    """A note of a data set as anybody may read it: what was done, without how many records and points it concerned.
+
+    Examples
+    --------
+    >>> in_public("12 missing values in 3 of 30 records were filled by linear interpolation in time")
+    'Missing values were filled by linear interpolation in time.'
+    >>> in_public("every series was resampled by linear interpolation to 24 points (before: 20 to 31)")
+    'Every series was resampled by linear interpolation to 24 points.'
+    """
+    said = re.sub(r"^\d+ (of \d+ )?| in \d+ of \d+ records| \(before: .*\)$", "", note)
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def resample_notes(series: Sequence[Ragged], m: int, missing: Missing) -> list[str]:

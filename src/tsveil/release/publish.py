@@ -39,6 +39,7 @@ from tsveil.core.errors import GuaranteeError, OutputError, ParameterError
 from tsveil.core.types import Indices
 from tsveil.data.dataset import person_numbers
 from tsveil.data.formulas import harmless_dataset, harmless_frame, with_names_of
+from tsveil.data.gaps import in_public
 from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.data.pieces import contents
 from tsveil.data.published import read_like, roles_of
@@ -578,9 +579,11 @@ def readme(shown: ProtectedRecords, verdict: Verdict, pieces: Written) -> str:
     columns += "".join(f"- `{name}`: carried unchanged\n" for name in shown.contents.source.confidential)
     if pieces.neutralised:
         columns += "\nTexts that a spreadsheet would run as formulas have an apostrophe in front.\n"
+    if prepared := "".join(f"- {in_public(note)}\n" for note in shown.original.notes):
+        prepared = f"## Before protection\n\n{prepared}\n"
     holds = f"`{pieces.file}` holds {shown.released} records"
     return (
-        f"# {title}\n\n{holds}{about}\n{unverified}\n"
+        f"# {title}\n\n{holds}{about}\n{unverified}\n{prepared}"
         f"## Method\n\n{method.name} ({settings}): {method.summary}.\n\nReference: {method.reference}.\n\n"
         f"## Guarantee\n\n{guarantee.words} {guarantee.limits}\n\nVerification of this file: {verdict.status}.\n\n"
         f"## Columns\n\n{columns}\nMade with tsveil.\n"

@@ -7,6 +7,7 @@ from markupsafe import Markup
 from tsveil.core.errors import some
 from tsveil.core.params import Parameters
 from tsveil.core.technique import named
+from tsveil.data.gaps import in_public
 from tsveil.report.counts import LISTED
 from tsveil.report.pages import section
 from tsveil.report.subject import Subject
@@ -24,8 +25,8 @@ def recipients(subject: Subject) -> Markup | None:
 def columns(subject: Subject) -> Markup:
     """The roles of all columns and what happened to them."""
     notes = subject.release.original.notes
-    if subject.public and notes:
-        notes = ("The data were prepared before they were protected; their publisher knows how.",)
+    if subject.public:
+        notes = tuple(map(in_public, notes))
     return section("columns", roles=roles(subject), notes=notes)
 
 
