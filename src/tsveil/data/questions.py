@@ -161,5 +161,6 @@ def may_be_codes(column: pl.Series) -> bool:
     """
     present = column.drop_nulls()
     different = present.n_unique()
-    few = 0 < different <= _CODES and len(present) >= _ROWS_PER_CODE * different
+    # One value alone, written with decimals, is a measurement that does not change.
+    few = int(present.dtype.is_float()) < different <= _CODES and len(present) >= _ROWS_PER_CODE * different
     return few and bool((present == present.round()).all())
