@@ -12,6 +12,7 @@ import pytest
 
 import tsveil as tv
 from tsveil.core.errors import InputError
+from tsveil.data import files as opening
 from tsveil.data import read as reading
 from tsveil.plan import plan as planning
 
@@ -27,7 +28,7 @@ def test_a_file_that_changes_while_it_is_read(
     path.write_bytes(gzip.compress(OLD) if packed else OLD)
     os.utime(path, (1_000_000, 1_000_000))
     assert tv.read(path).n == 100
-    unpacked = reading._unpacked
+    unpacked = opening._unpacked
 
     def meanwhile(file: Any, size: int, problems: Any) -> bytes:
         data = unpacked(file, size, problems)
@@ -35,7 +36,7 @@ def test_a_file_that_changes_while_it_is_read(
         path.write_bytes({"longer": new + new, "same length": new, "shorter": new[:50]}[change])
         return data
 
-    monkeypatch.setattr(reading, "_unpacked", meanwhile)
+    monkeypatch.setattr(opening, "_unpacked", meanwhile)
     with pytest.raises(InputError, match=r"meters.csv cannot be read: the file changed while it was read\n  options: "):
         tv.read(path)
     monkeypatch.undo()
@@ -56,7 +57,7 @@ def test_the_hash_in_a_report_is_that_of_the_file_that_was_read(
         output=planning.Output(folder="out"),
         evaluate=planning.Evaluation(models=["ses"]),
     )
-    hashed = reading.digest_of
+    hashed = opening.digest_of
 
     def meanwhile(files: Sequence[Path]) -> str:
         (place,) = files
@@ -84,8 +85,8 @@ def test_pipes_and_devices_are_refused_without_waiting(tmp_path: Path) -> None:
 def test_a_packed_file_without_lines_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "LONGEST_LINE", 5_000_000)
-    monkeypatch.setattr(reading, "_CHUNK", 1_000_000)
+    monkeypatch.setattr(opening, "LONGEST_LINE", 5_000_000)
+    monkeypatch.setattr(opening, "_CHUNK", 1_000_000)
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"id,1,2\n" + bytes(50_000_000)))
     reads = []

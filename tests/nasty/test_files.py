@@ -10,7 +10,8 @@ import pytest
 
 import tsveil as tv
 from tsveil.core.errors import InputError
-from tsveil.data.read import LONGEST_LINE, MOST_COLUMNS
+from tsveil.data.file_table import MOST_COLUMNS
+from tsveil.data.files import LONGEST_LINE
 
 BOM = b"\xef\xbb\xbf"
 PLAIN = b"id,1,2,3\na,1,2,3\nb,2,3,4\n"
@@ -140,8 +141,8 @@ def test_a_line_of_two_gigabytes(tmp_path: Path, start: bytes) -> None:
 
 def test_a_long_line_far_down_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert LONGEST_LINE == 100_000_000
-    monkeypatch.setattr("tsveil.data.read.LONGEST_LINE", 1000)
-    monkeypatch.setattr("tsveil.data.read._CHUNK", 64)
+    monkeypatch.setattr("tsveil.data.files.LONGEST_LINE", 1000)
+    monkeypatch.setattr("tsveil.data.files._CHUNK", 64)
     row = b"h,1,2,3\n"
     good = written(tmp_path, b"id,a,b,c\n" + b"".join(b"%d" % i + row for i in range(400)))
     assert tv.read(good, numbers=["a", "b", "c"]).n == 400

@@ -25,8 +25,10 @@ from tsveil.attack.candidates import marks, numbered
 from tsveil.core.errors import InputError, some
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset, as_seen, person_numbers
+from tsveil.data.file_table import FileTable
+from tsveil.data.files import contents_of, files_of
 from tsveil.data.intervals import IntervalTable
-from tsveil.data.read import FileTable, Look, contents_of, files_of, looked_at
+from tsveil.data.read import Look, looked_at
 from tsveil.guarantee.base import Promise, Status, Verdict
 from tsveil.measure.scorecard import Scorecard
 

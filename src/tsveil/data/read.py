@@ -1,61 +1,35 @@
 """Files to `Dataset`: CSV (plain or gzip) and Parquet, wide and long.
 
-A CSV file is parsed by polars with types inferred from its first rows. When a later row does not fit, all cells are read as
-text, so that a message can quote what stands there. Identifiers, times, words and confidential columns are kept as they are
-written: 007 stays 007. What the caller does not say is detected (separator, decimal comma) or guessed (`guess`).
+Files are opened by `files`. Identifiers, times, words and confidential columns are kept as they are written: 007 stays 007. What the caller does not say is detected
+(separator, decimal comma: `csv_text`) or guessed (roles: `guess`), and what may mean several things is asked (`questions`).
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
-import hashlib
-import io
 import os
 import re
-import stat
-import zlib
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 import polars as pl
 
 from tsveil.core.errors import InputError, ParameterError, Problems, QuestionError, some
+from tsveil.data.csv_text import SEPARATORS
 from tsveil.data.dataset import Dataset, Layout, Origin
+from tsveil.data.file_table import FileTable
+from tsveil.data.files import all_opened, digest_of, files_of, refuse_changed
 from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
 from tsveil.data.gaps import Missing, check_gap_options
 from tsveil.data.guess import Guess, guess, row_numbers
-from tsveil.data.memory import reserve
 from tsveil.data.questions import ask, like_times
 from tsveil.data.resample import split as split_series
-from tsveil.data.table import EXACT, MOST, as_numbers, check_names, inexact, tell, too_large
-from tsveil.data.trial import parsing_problem
+from tsveil.data.table import MOST
 
-#: in this order: a tab, semicolon or bar that cuts every line alike is never an accident, a comma may be decimal
-_SEPARATORS = ("\t", ";", "|", ",")
-_WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
-_WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-#: rows whose types are inferred; lines, and bytes of them, that are looked at to find the separator
-_SAMPLE = 1000
-_LINES = 200
-_BYTES = 1_000_000
-#: no table has a line of more bytes: a million columns with twenty digits each make a fifth of it
-LONGEST_LINE = 100_000_000
-#: a wide table may have this many columns: a year of readings every five minutes has 105,120
-MOST_COLUMNS = 200_000
-_CHUNK = 1 << 24
-#: a table takes about this many times the size of its file while it is read; the parser's threads want address space beside it
-_ROOM = 4
-_THREADS = 700_000_000
 #: the memory that work on a data set may take unless the caller says otherwise, and about how many times the size of the data it takes
 MEMORY = "4GB"
 _WORKING = 6
-#: what is looked for in a folder
-_KINDS = {"parquet": (".parquet",), "csv": (".csv", ".csv.gz", ".tsv", ".txt")}
 #: the options that say what stands where in a file
 _ROLES = (
     "layout", "id", "person", "blocks", "confidential", "time", "variable", "value", "separator", "decimal",
@@ -190,24 +164,6 @@ def _state(file: Path) -> os.stat_result | None:
         return None
 
 
-def digest_of(files: Sequence[Path]) -> str:
-    """The hash of a file; of several, that of the list of their hashes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "empty.csv"
-    >>> path.touch()
-    >>> digest_of([path])[:8], digest_of([path, path])[:8]
-    ('e3b0c442', 'af60ab5b')
-    """
-    found = []
-    for path in files:
-        with path.open("rb") as file:
-            found.append(hashlib.file_digest(file, "sha256").hexdigest())
-    return found[0] if len(found) == 1 else hashlib.sha256("\n".join(found).encode()).hexdigest()
-
-
 def _in_files(path: str | Path, files: Sequence[Path], later: Mapping[str, Any], **roles: Any) -> Dataset:
     """A data set whose records stay in their files; what would change records needs all of them in memory."""
     from tsveil.data.source import FileDataset, source_of
@@ -218,29 +174,6 @@ def _in_files(path: str | Path, files: Sequence[Path], later: Mapping[str, Any],
             "  options: prepare the files first, or allow more memory"
         )
     return FileDataset.of(source_of(files, Path(path).name, **roles))
-
-
-def files_of(path: str | Path) -> list[Path]:
-    """The files that a path stands for: itself, those of a folder, or those that fit a pattern, in the order of their names.
-
-    In a folder, hidden files and folders and those that begin with an underscore are passed over.
-    """
-    place = Path(path)
-    if place.is_dir():
-        every = [file for file in sorted(place.rglob("*")) if file.is_file()]
-        found = [f for f in every if not any(part.startswith((".", "_")) for part in f.relative_to(place).parts)]
-        kinds = {kind: [f for f in found if f.name.endswith(endings)] for kind, endings in _KINDS.items()}
-        if all(kinds.values()):
-            raise InputError(f"{place.name} cannot be used: the folder holds both Parquet and CSV files")
-        if not any(kinds.values()):
-            raise InputError(f"{place.name} cannot be used: the folder holds no file that ends with .parquet or .csv")
-        return kinds["parquet"] or kinds["csv"]
-    if not place.exists() and any(sign in place.name for sign in "*?["):
-        matching = sorted(file for file in place.parent.glob(place.name) if file.is_file())
-        if not matching:
-            raise InputError(f"there is no file {path}")
-        return matching
-    return [place]
 
 
 def bytes_of(memory: int | str) -> int:
@@ -373,7 +306,7 @@ def _check_options(layout: str | None, separator: str | None, decimal: str | Non
     wrong = []
     if layout not in (None, "wide", "long"):
         wrong.append(f"The 'layout' parameter of read must be 'wide' or 'long', or left out. Got {layout!r}.")
-    if separator is not None and separator not in (*_SEPARATORS, "tab"):
+    if separator is not None and separator not in (*SEPARATORS, "tab"):
         wrong.append(
             f"The 'separator' parameter of read must be ',', ';', '|' or 'tab', or left out. Got {separator!r}."
         )
@@ -396,7 +329,7 @@ def _looked_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
     if blocks and (roles["layout"] == "long" or (roles["time"] and not turned) or roles["variable"] or roles["value"]):
         problems.add("blocks= is for the wide layout; time=, variable= and value= are for the long one")
         problems.raise_if_any()
-    source = _all_opened(files_of(path), roles["separator"], roles["decimal"], own, problems)
+    source = all_opened(files_of(path), roles["separator"], roles["decimal"], own, problems)
     kept = {name: _names(roles[name]) for name in ("person", "confidential", "value", "leave_out", "numbers")}
     if turned:
         source = _transposed(source, roles["time"], kept.pop("leave_out"), problems)
@@ -536,356 +469,3 @@ def columns_of(blocks: Mapping[str, BlockSpec], available: Sequence[str]) -> set
             columns = spec.get("columns", ()) if isinstance(spec, Mapping) else spec
             found.update([columns] if isinstance(columns, str) else columns)
     return found
-
-
-# -- opening ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class FileTable:
-    """The table of a file, or of several with the same columns."""
-
-    frame: pl.DataFrame
-    format: Literal["csv", "parquet"]
-    separator: str = ","
-    decimal: str = "."
-    #: some columns as they are written in the file; None when the frame has them so
-    texts: Callable[[list[str]], pl.DataFrame] | None = None
-
-    def as_written(self, id: str | None, confidential: Sequence[str], *words: str | None) -> pl.DataFrame:
-        """The frame with the columns that are not protected kept as text where a number would look different."""
-        kept = [name for name in (id, *words) if name is not None]
-        types = self.frame.schema
-        names = [name for name in dict.fromkeys([*kept, *confidential]) if types.get(name, pl.String) != pl.String]
-        if self.texts is None or not names:
-            return self.frame
-        texts = self.texts(names)
-        changed = [texts[name] for name in names if not self._same(texts[name], self.frame[name], name in kept)]
-        return self.frame.with_columns(changed)
-
-    def check_whole_numbers(self, columns: Sequence[str], problems: Problems) -> None:
-        """Among numbers with decimals, a whole number of too many digits would be changed without a word."""
-        large = [
-            name
-            for name in columns
-            if name in self.frame.columns
-            and self.frame.schema[name].is_float()
-            and (self.frame[name].abs() >= EXACT).any()
-        ]
-        if self.texts is not None and large:
-            examples = [(row + 1, text.name, text[row]) for text in self.texts(large) for row in inexact(text)]
-            told = [f"row {row}, column {name!r}: {too_large(number)}" for row, name, number in examples[:MOST]]
-            tell(problems, told, len(examples), "numbers beyond 2^53")
-            problems.raise_if_any()
-
-    def _same(self, text: pl.Series, typed: pl.Series, exactly: bool) -> bool:
-        """Whether a typed column stands for its text: 7 does not for 007, and in names 1.5 does not for 1.50."""
-        if (typed.is_null() != text.is_null()).any():
-            return False  # a word for nothing, such as NA
-        if typed.dtype.is_float() and (not exactly or self.decimal == ","):
-            return not text.str.contains(r"^\s*[+-]?0\d").any()
-        return bool((typed.cast(pl.String) == text).all())
-
-
-def opened_table(path: Path, separator: str | None, decimal: str | None) -> FileTable:
-    """The table of one file."""
-    return _opened(path, separator, decimal, False, Problems(f"{path.name} cannot be read"))
-
-
-def contents_of(path: Path) -> bytes:
-    """The text of one CSV file as it is parsed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "meters.csv"
-    >>> _ = path.write_bytes(b"\\xef\\xbb\\xbfmeter,1\\r\\na,2\\r\\n")
-    >>> contents_of(path)
-    b'meter,1\\r\\na,2\\r\\n'
-    """
-    problems = Problems(f"{path.name} cannot be read")
-    return _as_utf8(_bytes(path, problems), problems)
-
-
-def _all_opened(
-    files: Sequence[Path], separator: str | None, decimal: str | None, own: bool, problems: Problems
-) -> FileTable:
-    """The tables of all files, one below the other."""
-    if len(files) == 1:
-        return _opened(files[0], separator, decimal, own, problems)
-    tables = [_opened(file, separator, decimal, own, Problems(f"{file.name} cannot be read")) for file in files]
-    first = tables[0]
-    for file, table in zip(files, tables, strict=True):
-        if lacking := [name for name in first.frame.columns if name not in table.frame.columns]:
-            problems.add(f"{file.name} lacks the column {some(lacking)}, which {files[0].name} has")
-        if strange := [name for name in table.frame.columns if name not in first.frame.columns]:
-            problems.add(f"{file.name} has the column {some(strange)}, which {files[0].name} lacks")
-    problems.raise_if_any()
-    names = first.frame.columns
-    try:
-        frame = pl.concat([table.frame.select(names) for table in tables], how="vertical_relaxed")
-    except pl.exceptions.PolarsError as error:
-        problems.add(f"the files have columns of different types: {_first_line(error)}")
-        problems.raise_if_any()
-        raise AssertionError from error
-
-    def texts(wanted: list[str]) -> pl.DataFrame:
-        return pl.concat(
-            [t.frame.select(pl.col(wanted).cast(pl.String)) if t.texts is None else t.texts(wanted) for t in tables]
-        )
-
-    return FileTable(frame, first.format, first.separator, first.decimal, texts if first.texts else None)
-
-
-def _opened(path: Path, separator: str | None, decimal: str | None, own: bool, problems: Problems) -> FileTable:
-    data = _bytes(path, problems)
-    if data[:4] == b"PAR1":
-        if not own and (wrong := parsing_problem(data)):
-            raise InputError(
-                f"{problems.subject}: {wrong}\n  options: fetch or write the file again, or save the table as CSV (UTF-8)"
-            )
-        try:
-            columns = list(pl.read_parquet_schema(io.BytesIO(data)))
-            _check_width(len(columns), problems)
-            check_names(columns, problems)
-            problems.raise_if_any()
-            return FileTable(pl.read_parquet(io.BytesIO(data)), "parquet")
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # no trial was possible
-            raise InputError(f"{problems.subject}: it is not a complete Parquet file ({_first_line(error)})") from error
-    if data[:4] == b"PK\x03\x04":
-        problems.add("it is a zip archive or an Excel workbook")
-        problems.hint("options: save the table as CSV (UTF-8) or Parquet")
-        problems.raise_if_any()
-    return _csv(data, "\t" if separator == "tab" else separator, decimal, problems)
-
-
-def _bytes(path: Path, problems: Problems) -> bytes:
-    """The whole file, unpacked; read once, and refused if it changed meanwhile: half old and half new is neither."""
-    try:
-        # Without waiting: a pipe that nobody writes to would otherwise be opened for ever.
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
-            before = os.fstat(file.fileno())
-            if not stat.S_ISREG(before.st_mode):
-                raise InputError(
-                    f"{path} is a folder; one CSV or Parquet file is needed"
-                    if stat.S_ISDIR(before.st_mode)
-                    else f"{problems.subject}: it is a pipe or a device\n  options: save the table to a file first"
-                )
-            data = _unpacked(file, before.st_size, problems)
-            after = os.fstat(file.fileno())
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}") from error
-    except IsADirectoryError as error:
-        raise InputError(f"{path} is a folder; one CSV or Parquet file is needed") from error
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{problems.subject}: the compressed file is damaged ({error})") from error
-    except MemoryError as error:
-        raise InputError(
-            f"{problems.subject}: there is not enough memory for it\n  options: a larger machine or memory limit, or a part of the file"
-        ) from error
-    except InputError:
-        raise
-    except (OSError, ValueError) as error:
-        raise InputError(f"{problems.subject}: {getattr(error, 'strerror', None) or error}") from error
-    refuse_changed(problems.subject, before, after)
-    if not data or data.isspace():
-        raise InputError(f"{problems.subject}: the file is empty")
-    return data
-
-
-def refuse_changed(subject: str, before: os.stat_result, after: os.stat_result) -> None:
-    """Raise InputError if a file is not the one it was."""
-    known = ("st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
-    if any(getattr(before, what) != getattr(after, what) for what in known):
-        raise InputError(
-            f"{subject}: the file changed while it was read\n  options: wait until whatever writes it is done, or read a copy"
-        )
-
-
-def _unpacked(file: BinaryIO, size: int, problems: Problems) -> bytes:
-    """What a file holds. A line that no table has is refused before it fills the memory."""
-    start = file.read(4)
-    file.seek(0)
-    if start[:2] == b"\x1f\x8b":
-        with gzip.GzipFile(fileobj=file) as packed:
-            chunks = list(_checked(iter(lambda: packed.read(_CHUNK), b""), problems))
-        reserve(_ROOM * sum(map(len, chunks)) + _THREADS)
-        return b"".join(chunks)
-    if size > LONGEST_LINE and start != b"PAR1":
-        for _ in _checked(iter(lambda: file.read(_CHUNK), b""), problems):
-            pass
-        file.seek(0)
-    reserve(_ROOM * size + _THREADS)
-    return file.read()
-
-
-def _checked(chunks: Iterator[bytes], problems: Problems) -> Iterator[bytes]:
-    """The chunks of a text, with an error as soon as a line is longer than any table's."""
-    length = 0
-    for number, chunk in enumerate(chunks):
-        parquet = number == 0 and chunk[:4] == b"PAR1"
-        ends = [place for end in (b"\n", b"\r") if (place := chunk.find(end)) >= 0]
-        if length + min(ends, default=len(chunk)) > LONGEST_LINE and not parquet:
-            raise InputError(
-                f"{problems.subject}: it has a line of more than {LONGEST_LINE // 1_000_000} MB, so it is no table\n"
-                "  options: a file with a line per record, the cells separated by commas, semicolons, bars or tabs"
-            )
-        length = len(chunk) - 1 - max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) if ends else length + len(chunk)
-        yield chunk
-        if parquet:
-            yield from chunks
-
-
-def _csv(data: bytes, separator: str | None, decimal: str | None, problems: Problems) -> FileTable:
-    data = _as_utf8(data, problems)
-    if not data or data.isspace():
-        raise InputError(f"{problems.subject}: the file is empty")
-    lines = list(_first_lines(data))
-    separator = separator or _separator(lines)
-    rows = _cells(lines, separator)
-    header = rows[0]
-    _check_width(len(header), problems)
-    decimal = decimal or _decimal(rows[1:], separator)
-    twice = [name for name, count in Counter(header).items() if count > 1]
-    if twice:
-        problems.add(f"column named more than once: {some(twice)}")
-        problems.hint("the first line must hold the names of the columns, each a different one")
-        problems.raise_if_any()
-
-    check_names(header, problems)
-    problems.raise_if_any()
-    names: dict[str, str] = {}
-    if any('"' in name for name in header):  # polars leaves them doubled in names
-        raw = pl.read_csv(io.BytesIO(data), separator=separator, n_rows=0, infer_schema=False).columns
-        names = dict(zip(raw, header, strict=False))
-    written = {name: as_it_is for as_it_is, name in names.items()}
-
-    def parsed(columns: Sequence[str] | None = None, **options: Any) -> pl.DataFrame:
-        given: dict[str, Any] = {} if columns is None else {"columns": [written.get(name, name) for name in columns]}
-        return pl.read_csv(io.BytesIO(data), separator=separator, **given, **options).rename(names, strict=False)
-
-    # Beside decimal commas a point groups thousands, and polars would take 1.234 for a number a thousand times too small.
-    if decimal == "." or data.find(b".", data.find(b"\n")) < 0:
-        try:
-            frame = parsed(infer_schema_length=_SAMPLE, decimal_comma=decimal == ",")
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            pass  # a cell far down does not fit; as text every cell fits
-        else:
-            return FileTable(frame, "csv", separator, decimal, lambda names: parsed(columns=names, infer_schema=False))
-    try:
-        texts = parsed(infer_schema=False)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        _tell_uneven(data, separator, len(header), problems)
-        problems.raise_if_any()
-        raise InputError(f"{problems.subject}: it is not well-formed CSV ({_first_line(error)})") from error
-    frame = texts.select(_typed(texts[name], decimal) for name in texts.columns)
-    return FileTable(frame, "csv", separator, decimal, lambda names: texts.select(names))
-
-
-def _check_width(columns: int, problems: Problems) -> None:
-    """A table of very many columns takes minutes to look at; its points belong into rows."""
-    if columns > MOST_COLUMNS:
-        raise InputError(
-            f"{problems.subject}: it has {columns} columns, and {MOST_COLUMNS} are the most\n"
-            "  options: the long layout, with a row per record and time"
-        )
-
-
-def _typed(text: pl.Series, decimal: str) -> pl.Series:
-    """A column of text as numbers, if all of it is."""
-    if text.null_count() == len(text):
-        return text
-    plain = text if decimal == "." else text.str.replace(",", ".", literal=True)
-    if decimal == "." or not text.str.contains(".", literal=True).any():
-        for kind in (pl.Int64, pl.Float64):
-            numbers = plain.cast(kind, strict=False)
-            if numbers.null_count() == text.null_count():
-                return numbers
-    numbers, wrong = as_numbers(text, decimal)
-    return text if wrong.any() else numbers
-
-
-def _as_utf8(data: bytes, problems: Problems) -> bytes:
-    """The text without a byte-order mark and with line ends that polars knows."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        problems.add("the text is encoded as UTF-16, not as UTF-8")
-        problems.hint("options: save the file as 'CSV UTF-8', or convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW")
-        problems.raise_if_any()
-    if not data.isascii():
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            problems.add(
-                f"the text is not encoded as UTF-8 (line {line} of the file has the byte {data[error.start]:#x})"
-            )
-            problems.hint(
-                "options: save the file as 'CSV UTF-8', or convert it: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"
-            )
-            problems.raise_if_any()
-    data = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
-    if b"\n" not in data and b"\r" in data:
-        return data.replace(b"\r", b"\n")
-    return data
-
-
-def _first_lines(data: bytes) -> Iterator[str]:
-    """The first lines: two at least, if there are so many."""
-    start = 0
-    for number in range(_LINES):
-        if number > 1 and start > _BYTES:
-            return
-        end = data.find(b"\n", start)
-        yield data[start : end if end >= 0 else len(data)].decode("utf-8").rstrip("\r")
-        start = end + 1
-        if end < 0 or start == len(data):
-            return
-
-
-def _cells(lines: Sequence[str], separator: str) -> list[list[str]]:
-    """The cells of some lines; a line break inside a quoted cell joins two of them."""
-    try:
-        return [row for row in csv.reader(lines, delimiter=separator) if row] or [[""]]
-    except csv.Error:  # a cell of more than 100,000 characters
-        return [line.split(separator) for line in lines]
-
-
-def _separator(lines: Sequence[str]) -> str:
-    """The separator that cuts all lines into the same number of cells; else the one that cuts the first line most."""
-    for separator in _SEPARATORS:
-        widths = {len(row) for row in _cells(lines, separator)}
-        if len(widths) == 1 and widths.pop() > 1:
-            return separator
-    return max(reversed(_SEPARATORS), key=lines[0].count)
-
-
-def _decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
-    """A decimal comma, when the cells show it and nothing speaks against it."""
-    cells = [cell.strip() for row in rows for cell in row]
-    commas = [cell for cell in cells if _WITH_COMMA.fullmatch(cell)]
-    if separator == "," or not commas or any(_WITH_POINT.fullmatch(cell) for cell in cells):
-        return "."
-    # 1,234 may be a thousand; files cut by semicolons come from places where it is not.
-    return "," if separator == ";" or not all(_THOUSANDS.fullmatch(cell) for cell in commas) else "."
-
-
-def _tell_uneven(data: bytes, separator: str, width: int, problems: Problems) -> None:
-    """Rows with more or fewer cells than there are columns."""
-    examples, count = [], 0
-    try:
-        reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), delimiter=separator)
-        for row, cells in enumerate(reader):
-            if cells and len(cells) != width:
-                count += 1
-                if count <= MOST:
-                    examples.append(f"row {row} has {len(cells)} cells, but there are {width} columns")
-    except csv.Error:
-        pass  # what was found so far is told
-    tell(problems, examples, count, "rows with too many or too few cells")
-    if count:
-        problems.hint("rows are counted from 1 after the column names")
-        problems.hint(f"the cells are separated by {separator!r}; if that is wrong, give separator=")
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n")[0]

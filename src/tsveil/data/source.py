@@ -21,10 +21,12 @@ import polars as pl
 from tsveil.core.errors import InputError, Problems, some
 from tsveil.core.types import Array
 from tsveil.data.dataset import Block, Dataset, Layout, Origin
+from tsveil.data.file_table import FileTable
+from tsveil.data.files import opened_table
 from tsveil.data.frames import BlockSpec, dataset_from_wide
 from tsveil.data.guess import guess, like_persons, shared
 from tsveil.data.questions import ask
-from tsveil.data.read import FileTable, columns_of, opened_table
+from tsveil.data.read import columns_of
 from tsveil.data.table import check_names
 from tsveil.data.trial import Piece, parsing_problems
 

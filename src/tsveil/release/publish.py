@@ -38,12 +38,12 @@ from tsveil.core import progress
 from tsveil.core.errors import GuaranteeError, OutputError, ParameterError
 from tsveil.core.types import Indices
 from tsveil.data.dataset import person_numbers
+from tsveil.data.files import digest_of
 from tsveil.data.formulas import harmless_dataset, harmless_frame, with_names_of
 from tsveil.data.gaps import in_public
 from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.data.pieces import contents
 from tsveil.data.published import read_like, roles_of
-from tsveil.data.read import digest_of
 from tsveil.data.records import Records, in_published_order, published_layout
 from tsveil.data.store import Memory, opened
 from tsveil.data.write import complete_folder, write_frame, write_table

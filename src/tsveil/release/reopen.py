@@ -27,9 +27,9 @@ from tsveil.core.errors import InputError, some
 from tsveil.core.registry import METHODS, PROMISES
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
+from tsveil.data.files import digest_of
 from tsveil.data.intervals import read_intervals
 from tsveil.data.published import read_like
-from tsveil.data.read import digest_of
 from tsveil.data.records import made_of
 from tsveil.guarantee.base import Promise
 from tsveil.release.publish import MARKER, read_id_map

@@ -1,0 +1,75 @@
+"""The table of a file, with its cells as they are written: 007 stays 007, and a number that would change by reading is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from tsveil.core.errors import InputError, Problems
+from tsveil.data.table import EXACT, MOST, inexact, tell, too_large
+
+#: a wide table may have this many columns: a year of readings every five minutes has 105,120
+MOST_COLUMNS = 200_000
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """The table of a file, or of several with the same columns."""
+
+    frame: pl.DataFrame
+    format: Literal["csv", "parquet"]
+    separator: str = ","
+    decimal: str = "."
+    #: some columns as they are written in the file; None when the frame has them so
+    texts: Callable[[list[str]], pl.DataFrame] | None = None
+
+    def as_written(self, id: str | None, confidential: Sequence[str], *words: str | None) -> pl.DataFrame:
+        """The frame with the columns that are not protected kept as text where a number would look different."""
+        kept = [name for name in (id, *words) if name is not None]
+        types = self.frame.schema
+        names = [name for name in dict.fromkeys([*kept, *confidential]) if types.get(name, pl.String) != pl.String]
+        if self.texts is None or not names:
+            return self.frame
+        texts = self.texts(names)
+        changed = [texts[name] for name in names if not self._same(texts[name], self.frame[name], name in kept)]
+        return self.frame.with_columns(changed)
+
+    def check_whole_numbers(self, columns: Sequence[str], problems: Problems) -> None:
+        """Among numbers with decimals, a whole number of too many digits would be changed without a word."""
+        large = [
+            name
+            for name in columns
+            if name in self.frame.columns
+            and self.frame.schema[name].is_float()
+            and (self.frame[name].abs() >= EXACT).any()
+        ]
+        if self.texts is not None and large:
+            examples = [(row + 1, text.name, text[row]) for text in self.texts(large) for row in inexact(text)]
+            told = [f"row {row}, column {name!r}: {too_large(number)}" for row, name, number in examples[:MOST]]
+            tell(problems, told, len(examples), "numbers beyond 2^53")
+            problems.raise_if_any()
+
+    def _same(self, text: pl.Series, typed: pl.Series, exactly: bool) -> bool:
+        """Whether a typed column stands for its text: 7 does not for 007, and in names 1.5 does not for 1.50."""
+        if (typed.is_null() != text.is_null()).any():
+            return False  # a word for nothing, such as NA
+        if typed.dtype.is_float() and (not exactly or self.decimal == ","):
+            return not text.str.contains(r"^\s*[+-]?0\d").any()
+        return bool((typed.cast(pl.String) == text).all())
+
+
+def check_width(columns: int, problems: Problems) -> None:
+    """A table of very many columns takes minutes to look at; its points belong into rows."""
+    if columns > MOST_COLUMNS:
+        raise InputError(
+            f"{problems.subject}: it has {columns} columns, and {MOST_COLUMNS} are the most\n"
+            "  options: the long layout, with a row per record and time"
+        )
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of the parser says first; the rest speaks of its own options."""
+    return str(error).strip().split("\n")[0]
