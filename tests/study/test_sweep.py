@@ -147,8 +147,7 @@ def test_several_blocks_are_tried_jointly_and_one_by_one_refined_and_not() -> No
         ways = {(one["grouping"], one["refine"]) for one in tried if one["k"] == k}
         assert ways == {(grouping, refine) for grouping in ("per-block", "joint") for refine in ("none", "swap")}
     for name in ("v-mdav", "p-sensitive"):
-        ways = {one.settings["grouping"] for one in chosen(people()) if one.method == name}
-        assert ways == {"per-block", "joint"}
+        assert {one.settings["grouping"] for one in chosen(people(), name)} == {"per-block", "joint"}
     assert {one.settings["grouping"] for one in chosen(curves(), ["mdav", "nlk"])} == {"per-block"}
 
 
