@@ -12,9 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import tsveil as tv
+from tsveil.assess.limits import Intruder
 from tsveil.cli import main
-from tsveil.plan.plan import Plan
-from tsveil.plan.sweep import SweepPlan
+from tsveil.plan.plan import Input, Output, Plan
+from tsveil.plan.sweep import StudyFolder, SweepPlan, Tried, plan_of, run_sweep
 
 
 @pytest.fixture
@@ -142,3 +143,115 @@ def test_a_study_from_python_has_no_input_for_a_plan(here: Path) -> None:
     )
     assert not (here / "p.toml").exists()
     assert "needs a limit" in tsveil("recommend", "s", code=2)
+
+
+# -- the risk of a study is the risk of the verdict --------------------------------------------------------------------
+
+METHODS_OF = {
+    "series": ["mdav", "nlk", "kp", "k-envelopes", "noise", "rank-swap"],
+    "blocks": ["mdav", "projected", "optimal-univariate", "mic1d", "v-mdav", "rank-swap", "noise"],
+    "persons": ["mdav"],
+}
+
+
+def table_of(kind: str) -> pl.DataFrame:
+    rng = np.random.default_rng(11)
+    if kind == "series":
+        x = (rng.normal(size=(60, 14)).cumsum(axis=1) + 20).round(2)
+        return pl.DataFrame({"who": [f"p{i}" for i in range(60)], **{str(t): x[:, t] for t in range(14)}})
+    values = {name: rng.gamma(2.0, 10.0, size=60).round(2) for name in ("a", "b", "c", "d")}
+    named = {"who": [f"p{i // 3}" for i in range(60)]} if kind == "persons" else {}
+    return pl.DataFrame(named | values | {"ill": rng.choice(["yes", "no", "unknown"], size=60)})
+
+
+INPUTS: dict[str, dict[str, Any]] = {
+    "series": {"id": "who"},
+    "blocks": {"blocks": {"x": ["a", "b"], "y": ["c", "d"]}, "confidential": ["ill"]},
+    "persons": {"person": ["who"], "blocks": {"x": ["a", "b", "c", "d"]}, "confidential": ["ill"]},
+}
+
+
+@pytest.mark.parametrize("kind", METHODS_OF)
+@pytest.mark.parametrize("knows", ["part", "person", "file"])
+def test_a_study_has_the_risk_that_a_run_of_its_plan_writes(tmp_path: Path, kind: str, knows: Any) -> None:
+    table_of(kind).write_csv(tmp_path / "m.csv")
+    made = SweepPlan(
+        input=Input(path="m.csv", **INPUTS[kind]),
+        sweep=Tried(methods=METHODS_OF[kind]),
+        output=StudyFolder(folder="study"),
+        intruder=Intruder(knows=knows, knows_carried=["ill"] if kind == "blocks" else []),
+    )
+    made.sweep.grid = {name: {} for name in made.sweep.methods}
+    study = run_sweep(made, base=tmp_path)
+    for row in study.table.to_dicts():
+        assert row["problem"] is None, row["problem"]
+        plan = plan_of(study, row, None, input=made.input, output=Output(folder=row["method"]))
+        outcome = tv.run(plan, base=tmp_path)
+        written = json.loads((outcome.folder / "private" / "assessment.json").read_text())
+        risk = written["risk"]
+        assert (risk["rate"], risk["high"], risk["attack"]) == (row["risk"], row["high"], row["attack"])
+        assert risk["intruder"] == row["intruder"] == knows
+        assert written["ladder"] == json.loads(row["ladder"])
+        assert written["verdict"] in ("holds", "warns")
+
+
+def test_another_intruder_needs_no_other_sweep(here: Path) -> None:
+    tsveil("sweep", "raw/m.csv", "--out", "s", "--methods", "noise,mdav", "--intruder", "person", "--seed", "5")
+    weak = tv.Study.load("s")
+    assert set(weak.table["intruder"]) == {"person"}
+    strong = json.loads(tsveil("recommend", "s", "--max-loss", "100", "--intruder", "file", "--json"))
+    assert strong["best"]["intruder"] == "file"
+    assert tv.Study.load("s").against("file").recommend(max_loss=100).best == strong["best"]
+    before = {path: path.stat().st_mtime_ns for path in (here / "s" / "results").iterdir()}
+    tsveil("sweep", "raw/m.csv", "--out", "s", "--methods", "noise,mdav", "--intruder", "file")
+    assert {path: path.stat().st_mtime_ns for path in (here / "s" / "results").iterdir()} == before
+    assert tv.Study.load("s").table.equals(weak.against("file").table)
+    shown = tsveil("recommend", "s", "--max-risk", "100", "--intruder", "part")
+    assert "against an intruder who knows some values of a person" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(("k", "limit", "written"), [(5, "50", "1/5"), (5, "20", "1/5"), (4, "24.5", 24.5)])
+def test_the_plan_of_the_winner_accepts_the_stricter_of_limit_and_promise(
+    here: Path, k: int, limit: str, written: Any
+) -> None:
+    (here / "sweep.toml").write_text(
+        f'[input]\npath = "raw/m.csv"\n[sweep]\nmethods = ["mdav"]\n[sweep.grid.mdav]\nk = [{k}]\n[output]\nfolder = "s"\n'
+    )
+    tsveil("sweep", "sweep.toml")
+    tsveil("recommend", "s", "--max-risk", limit, "--plan", "win.toml")
+    plan = Plan.load("win.toml")
+    assert plan.limits.accepted_risk == written
+    found = json.loads(tsveil("run", "win.toml", "--json"))["assessment"]
+    assert found["verdict"] == "holds"
+    assert found["risk"]["rate"] == tv.Study.load("s").table["risk"][0]
+
+
+def test_without_a_bound_the_plan_has_the_limit_that_was_asked_for(here: Path) -> None:
+    tsveil("sweep", "raw/m.csv", "--out", "s", "--methods", "noise", "--seed", "5")
+    tsveil("recommend", "s", "--max-risk", "99.5", "--plan", "win.toml")
+    assert Plan.load("win.toml").limits.accepted_risk == 99.5
+    checks = {c["name"]: c for c in json.loads(tsveil("run", "win.toml", "--json"))["assessment"]["checks"]}
+    assert checks["accepted-risk"]["status"] == "holds"
+
+
+def test_an_intruder_who_knows_no_carried_column_is_refused_before_the_work(here: Path) -> None:
+    (here / "sweep.toml").write_text(PLAN + '[intruder]\nknows_carried = ["town"]\n')
+    assert "knows_carried names 'town', which is no carried column" in tsveil("sweep", "sweep.toml", code=2)
+
+
+def test_a_study_with_the_risk_of_an_earlier_version_is_not_mixed_with_new_rows(here: Path) -> None:
+    words = ("sweep", "raw/m.csv", "--out", "s", "--methods", "mdav", "--seed", "5")
+    tsveil(*words)
+    new = tv.Study.load("s").table.drop("seconds")
+    # As version 0.1 left it: no intruder, no ladder, another risk.
+    about = json.loads((here / "s" / "study.json").read_text())
+    del about["intruder"]
+    (here / "s" / "study.json").write_text(json.dumps(about))
+    gone = ("high", "intruder", "bound", "stopped", "ladder")
+    for path in (here / "s" / "results").iterdir():
+        row = {name: value for name, value in json.loads(path.read_text()).items() if name not in gone}
+        path.write_text(json.dumps(row | {"risk": 1.0}))
+    pl.read_parquet("s/study.parquet").drop(gone).with_columns(risk=1.0).write_parquet("s/study.parquet")
+    assert "an earlier version, whose risk was a mean" in tsveil("recommend", "s", "--max-risk", "20", code=2)
+    tsveil(*words)
+    assert tv.Study.load("s").table.drop("seconds").equals(new)

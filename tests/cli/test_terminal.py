@@ -124,14 +124,14 @@ def words(text: str) -> list[list[str]]:
 def test_configurations_of_a_study(wide: None, capsys: pytest.CaptureFixture[str]) -> None:
     terminal.study_table(
         [
-            {"label": "MDAV k=5", "risk": 12.345, "loss": 3.0, "guarantee": "5-anonymity"},
-            {"label": "noise", "risk": 99.96, "loss": 0.04, "guarantee": ""},
+            {"label": "MDAV k=5", "risk": 12.345, "attack": "replay", "loss": 3.0, "guarantee": "5-anonymity"},
+            {"label": "noise", "risk": 99.96, "attack": "values", "loss": 0.04, "guarantee": ""},
         ]
     )
     assert words(capsys.readouterr().out) == [
-        ["configuration", "risk", "loss", "promise"],
-        ["MDAV k=5", "12.3 %", "3.0 %", "5-anonymity"],
-        ["noise", "100.0 %", "0.0 %"],
+        ["configuration", "risk", "attack", "loss", "promise"],
+        ["MDAV k=5", "12.3 %", "replay", "3.0 %", "5-anonymity"],
+        ["noise", "100.0 %", "values", "0.0 %"],
     ]
 
 
@@ -178,7 +178,10 @@ def test_sentences_are_shown_only_where_they_fit(
     assert sentence.split(".")[0] not in shown["80"]
     assert sentence.split(".")[0][:40] in shown["200"]
     name, rate = card.best_attack
-    assert f"Strongest attack: {card.options.get('strongest', card.meanings[name][0])}, {rate:.2f} %" in shown["80"]
+    assert (
+        f"Best on average over what is known: {card.options.get('strongest', card.meanings[name][0])}, {rate:.2f} %"
+        in shown["80"]
+    )
 
 
 def test_the_card_of_envelopes(series: tv.Dataset, wide: None, capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,7 +191,7 @@ def test_the_card_of_envelopes(series: tv.Dataset, wide: None, capsys: pytest.Ca
     for name, value in card.to_dict().items():
         assert f"{value:,.2f} {card.meanings[name].unit}".rstrip() in shown
         assert card.meanings[name].title in shown
-    assert "Strongest attack" not in shown
+    assert "Best on average" not in shown
 
 
 def test_cells_and_counts_of_reproduced_tables(capsys: pytest.CaptureFixture[str], wide: None) -> None:

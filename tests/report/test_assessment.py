@@ -30,7 +30,7 @@ from tsveil.protect.kp import KP
 from tsveil.report.context import QUESTIONS, Context, starting_section
 from tsveil.report.counts import Crowd, DisclosedColumn, disclosed_columns, scopes
 from tsveil.report.disclosure import residual
-from tsveil.report.linkage import Linkage
+from tsveil.report.linkage import Risk
 from tsveil.report.release import report
 
 if TYPE_CHECKING:
@@ -177,13 +177,13 @@ def test_carried_columns_part_groups_further(rows: list[tuple[int, str | None, i
 
 def test_the_residual_risk_is_one_sentence_and_knows_its_limit() -> None:
     holds, broken = Verdict(Status.HOLDS, "g"), Verdict(Status.VIOLATED, "g", "w")
-    ways = [Linkage("linkage by values", 20.0, "m")]
-    within = residual(holds, ways, 50, "some", 20.0, public=False)
-    above = residual(broken, ways, 50, "some", 19.9, public=False)
+    risk = Risk("some values", "20.0 %", "replay", "2.0 %", 20.0)
+    within = residual(holds, risk, "some", 20.0, public=False)
+    above = residual(broken, risk, "some", 19.9, public=False)
     assert "is within the limit of 20 %" in within
     assert "is ABOVE the limit of 19.9 %" in above
     assert "NOT VERIFIED" in above
-    assert "limit" not in residual(holds, ways, 50, "some", 20.0, public=True)
+    assert "limit" not in residual(holds, risk, "some", 20.0, public=True)
     for sentence in (within, above):
         assert sentence.endswith(".")
         assert ". " not in sentence
@@ -277,7 +277,7 @@ def test_attribute_disclosure_is_counted_for_the_owner() -> None:
     assert "attribute_disclosure.csv" not in texts[True]
 
 
-def test_a_rate_over_several_series_tells_how_far_it_goes() -> None:
+def test_the_risk_is_that_of_who_knows_everything_and_not_a_mean() -> None:
     rng = np.random.default_rng(2)
     data = Dataset.from_arrays({name: rng.gamma(2, 1, (N, 8)).cumsum(axis=1) for name in ("load", "gas", "heat")})
     release = tv.MDAV(k=4).protect(data)
@@ -285,7 +285,9 @@ def test_a_rate_over_several_series_tells_how_far_it_goes() -> None:
     name, rate = card.best_attack
     text = seen(report(release, card, release.verify(), public=True)).replace("\N{NO-BREAK SPACE}", " ")
     assert max(card.by_known[name]) > rate + 1
-    assert text.count(f"{rate:.1f} % (up to {max(card.by_known[name]):.1f} %, depending on how much is known)") == 2
+    known = max(rates[-1] for rates in card.by_known.values())
+    assert text.count(f"finds {known:.1f} % of the persons") == 3
+    assert f"finds {rate:.1f} %" not in text
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -297,4 +299,4 @@ def test_every_method_has_a_report(name: str) -> None:
         text = seen(report(release, card, verdict, public=public))
         assert f"Method {name} :" in text
         assert f"In the terms of ISO/IEC 20889: {METHODS[name].techniques[0]} (a " in text
-        assert "finds that person&#39;s record in " in text
+        assert "of the persons with the strongest attack" in text

@@ -118,7 +118,7 @@ def test_pictures_for_papers(study: tv.Study, tmp_path: Path) -> None:
         "risk, %",
         "loss, %",
         "mdav",
-        "Risk is the share of records",
+        "Risk is the share of persons",
     ):
         assert words in svg
     png = study.map(tmp_path / "map.png").read_bytes()

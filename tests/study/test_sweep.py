@@ -14,10 +14,12 @@ import polars as pl
 import pytest
 
 import tsveil as tv
-from tsveil.assess.summary import measured
-from tsveil.core.registry import METHODS
+from tsveil.assess.limits import Intruder
+from tsveil.assess.summary import summed_up
+from tsveil.core.registry import ATTACKS, METHODS
 from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part, Protected, ValueMethod
+from tsveil.release.publish import judged
 from tsveil.study import grids
 from tsveil.study import sweep as sweeping
 from tsveil.study.grids import chosen, default_grid
@@ -56,9 +58,10 @@ def test_rows_are_what_protect_and_evaluate_give() -> None:
     row = table.row(0, named=True)
     assert row["label"] == "mdav k=3"
     assert json.loads(row["settings"]) == tv.MDAV(k=3).settings()
-    assert row["risk"] == max(card["EULD"], card["STSLD"])
-    assert row["loss"] == card["IL"]
-    assert json.loads(row["figures"]) == card.to_dict()
+    classes = {values.tobytes() for values in release.data.values}
+    assert (row["risk"], row["attack"], row["intruder"]) == (100 * len(classes) / data.n, "replay", "file")
+    assert row["loss"] == pytest.approx(card["IL"], rel=1e-12)
+    assert json.loads(row["figures"]) == pytest.approx(card.to_dict(), rel=1e-12)
     assert row["verdict"] == "holds"
     assert row["guarantee"] == release.guarantee.short
     assert row["problem"] is None
@@ -66,24 +69,36 @@ def test_rows_are_what_protect_and_evaluate_give() -> None:
 
 def test_attributes_are_measured_by_their_probabilistic_loss_and_the_attacks_that_fit() -> None:
     data = people()
-    row = tv.sweep(data, "optimal-univariate", {"optimal-univariate": {"k": [3]}}).table.row(0, named=True)
+    method = {"optimal-univariate": {"k": [3]}}
+    row = tv.sweep(data, "optimal-univariate", method, intruder=Intruder(knows="person")).table.row(0, named=True)
     card = tv.evaluate(data, tv.OptimalUnivariate(k=3).protect(data))
-    assert row["loss"] == card["PIL"]
-    assert (row["attack"], row["risk"]) == card.best_attack
+    assert row["loss"] == pytest.approx(card["PIL"], rel=1e-12)
+    # Everything of a person is known: not the mean over how much is.
+    assert row["risk"] == pytest.approx(max(rates[-1] for rates in card.by_known.values()))
+    assert row["risk"] > card.best_attack[1]
+    assert row["attack"] in ATTACKS
     assert "ARLD" in json.loads(row["figures"])
 
 
-def test_envelopes_are_measured_by_their_midlines_and_suppressed_records_are_lost_but_safe() -> None:
+def test_envelopes_are_measured_by_their_midlines_and_suppressed_records_are_lost() -> None:
     # One rising series among falling ones is suppressed.
     falling = np.linspace(9, 1, 12) + np.random.default_rng(2).uniform(size=(20, 1))
     data = tv.Dataset.from_arrays({"load": np.vstack([falling, np.linspace(1, 9, 12)])})
     release = tv.KP(k=4, P=2).protect(data)
     gone, n = len(release.suppressed), data.n
     assert 0 < gone < n
-    found = measured(data, release, {})
+    judgement = judged(release, release.verify())
+    found = summed_up(release, *judgement, {})
     published = data.take(release.rows)
     card = tv.evaluate(published, published.with_values((release.lo + release.hi) / 2), models="fitting")
     assert found.loss == pytest.approx((card["IL"] * (n - gone) + 100 * gone) / n)
+    # Suppressed records are no targets.
+    rows = {
+        (lo.tobytes(), hi.tobytes(), word)
+        for lo, hi, word in zip(release.lo, release.hi, release.words or (), strict=True)
+    }
+    assert (found.risk, found.attack) == (100 * len(rows) / (n - gone), "replay")
+    assert judgement[1].suppressed == gone
     rates = {
         "EULD": card["EULD"] * (n - gone) / n,
         "STSLD": card["STSLD"] * (n - gone) / n,
@@ -91,8 +106,7 @@ def test_envelopes_are_measured_by_their_midlines_and_suppressed_records_are_los
         "breach_values_mean": release.evaluate()["breach_values_mean"],
         "breach_pattern_mean": release.evaluate()["breach_pattern_mean"],
     }
-    assert found.risk == pytest.approx(max(rates.values()))
-    assert rates[found.attack] == pytest.approx(found.risk)
+    assert {name: found.figures[name] for name in rates} == pytest.approx(rates)
 
 
 def test_a_table_without_records_is_a_problem_not_a_choice() -> None:
@@ -112,7 +126,8 @@ def test_every_method_is_tried_and_every_problem_is_told(data: tv.Dataset) -> No
             assert 0 <= row["risk"] <= 100
             assert 0 <= row["loss"] <= 100
             assert row["verdict"] in ("holds", "none-claimed")
-            assert row["attack"] in json.loads(row["figures"])
+            assert row["attack"] in {one["attack"] for one in json.loads(row["ladder"])}
+            assert row["intruder"] == "file"
         else:
             assert not row["problem"].startswith("unexpected")
             assert row["risk"] is row["loss"] is None
@@ -124,6 +139,16 @@ def test_the_default_grid_has_about_sixty_configurations() -> None:
     assert 40 <= len(chosen(data)) <= 80
     labels = [configuration.label for configuration in chosen(data)]
     assert len(set(labels)) == len(labels)
+
+
+def test_several_blocks_are_tried_jointly_and_one_by_one_refined_and_not() -> None:
+    tried = [configuration.settings for configuration in chosen(people()) if configuration.method == "mdav"]
+    for k in (3, 5, 10, 20):
+        ways = {(one["grouping"], one["refine"]) for one in tried if one["k"] == k}
+        assert ways == {(grouping, refine) for grouping in ("per-block", "joint") for refine in ("none", "swap")}
+    for name in ("v-mdav", "p-sensitive"):
+        assert {one.settings["grouping"] for one in chosen(people(), name)} == {"per-block", "joint"}
+    assert {one.settings["grouping"] for one in chosen(curves(), ["mdav", "nlk"])} == {"per-block"}
 
 
 def test_a_method_without_a_grid_is_tried_with_its_defaults(monkeypatch: pytest.MonkeyPatch) -> None:

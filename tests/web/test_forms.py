@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tsveil.core.errors import InputError, OutputError
+from tsveil.data import questions
+from tsveil.data.questions import coded, turned, whose
 from tsveil.web import forms
 from tsveil.web.pages import _between, whole_percent
 from tsveil.web.serve import serve
@@ -225,3 +229,55 @@ def test_only_studies_of_our_own_are_found_again(tmp_path: Path) -> None:
     assert again.data(again.all()[0]) is None
     assert again.get("fedcba9876543210") is None
     again.close()
+
+
+# -- questions --------------------------------------------------------------------------------------------------------
+
+LOOK: dict[str, Any] = {"columns": COLUMNS}
+
+
+def test_answers_become_options_of_reading() -> None:
+    frame = pl.DataFrame({"who": ["a", "a", "b b"], "x": [1.0, 2.0, 3.0]})
+    look = LOOK | {"questions": forms.asked([whose(frame, "who", None), turned("x", ["who", "x"])])}
+    long, persons, independent = (
+        forms.answered({"answer_0": [str(at)], "answer_1": ["1"]}, look, {"missing": "drop"}) for at in range(3)
+    )
+    # The question could not name the column of times: then it is guessed.
+    assert long == {"missing": "drop", "layout": "long", "id": "who", "transpose": False}
+    assert persons == {"missing": "drop", "person": ["who"], "transpose": False}
+    assert independent == {"missing": "drop", "independent_rows": True, "transpose": False}
+    for wrong in (
+        {},
+        {"answer_0": ["1"]},
+        {"answer_0": ["3"], "answer_1": ["0"]},
+        {"answer_0": ["x"], "answer_1": ["0"]},
+    ):
+        with pytest.raises(InputError, match="every question needs an answer"):
+            forms.answered(wrong, look, {})
+
+
+def test_each_code_has_an_answer_of_its_own() -> None:
+    look = LOOK | {"questions": forms.asked([coded(["sex", "no. of 'rooms'", "town"])])}
+    names = [subject["name"] for subject in look["questions"][0]["subjects"]]
+    assert names[0] == "sex"
+    found = forms.answered({f"answer_{at}": [str(at)] for at in range(3)}, look, {"confidential": ["tariff"]})
+    assert found == {"confidential": ["tariff", "sex"], "leave_out": [names[1]], "numbers": ["town"]}
+
+
+def test_every_option_that_a_question_names_is_known() -> None:
+    """A new answer in tsveil.data.questions must not stop the page."""
+    options = {f"--{word}" for word in re.findall(r"--([a-z][a-z-]+)", Path(questions.__file__).read_text())}
+    assert options <= set(forms.TYPED)
+
+
+def test_persons_and_what_the_rows_are_come_back_as_they_were_shown() -> None:
+    form = wide(
+        **blocks(("x", "attributes", "pay", "tax")), person=["who", "town", ""], rows=["records"], numbers=["pay"]
+    )
+    found = forms.roles(form | {"id": [""]}, COLUMNS)
+    assert (found["person"], found["transpose"], found["numbers"]) == (["who", "town"], False, ["pay"])
+    assert forms.rows_as(found) == "records"
+    assert forms.rows_as({"independent_rows": True}) == "independent"
+    assert forms.rows_as({}) == ""
+    with pytest.raises(InputError, match="person: there is no column 'nobody'"):
+        forms.roles(wide(person=["nobody"]), COLUMNS)

@@ -63,6 +63,74 @@ def test_a_file_with_problems_cannot_be_confirmed_until_they_are_settled(client:
     assert "11 records" in page
 
 
+PERSONS = b"customer_id,a,b,sex,level\n" + b"".join(
+    b"c%d,%d.5,%d.25,%d,%d\n" % (i // 3, i * i % 17, i * 7 % 23, i % 2, i % 4) for i in range(60)
+)
+
+
+def test_a_file_that_may_mean_several_things_is_asked_about_on_the_page(client: Client) -> None:
+    study = client.upload("visits.csv", PERSONS).url.path.split("/")[2]
+    page = client.ready(f"/s/{study}/load").text
+    assert "One question first" in page
+    assert "several rows for the same" in page
+    assert "problems found" not in page
+    assert "These roles are right" not in page
+    assert client.post(f"/s/{study}/look", {}).status_code == 400  # nothing was chosen
+    client.post(f"/s/{study}/look", {"answer_0": "1"})  # several records of one customer
+    page = client.ready(f"/s/{study}/load").text
+    assert "may be codes" in page
+    assert "<legend>sex</legend>" in page
+    client.post(f"/s/{study}/look", {"answer_0": "0", "answer_1": "2"})  # published unchanged; a quantity
+    page = client.ready(f"/s/{study}/load").text
+    assert "20 persons with 3.0 records each" in page
+    assert "These roles are right" in page
+    assert re.search(r'name="person"[^>]* value="customer_id"', page)
+    assert re.search(r'name="confidential" value="sex" checked', page)
+    # The answers are part of the roles, and another look keeps them.
+    roles: dict[str, str | list[str]] = {
+        "layout": "wide", "person": ["customer_id", ""], "confidential": "sex", "numbers": "level", "block_name": "x",
+        "block_kind": "attributes", "block_from": "a", "block_to": "b",
+    }  # fmt: skip
+    client.post(f"/s/{study}/look", roles)
+    assert "20 persons with 3.0 records each" in client.ready(f"/s/{study}/load").text
+    client.post(f"/s/{study}/confirm")
+    client.ready(f"/s/{study}/risk")
+    methods = client.get(f"/s/{study}/methods").text
+    assert 'value="mdav"' in methods
+    assert "12 methods that do not fit these data" in methods
+    assert "counts records, and here several records may belong to one person" in methods
+
+
+def test_a_choice_above_the_limit_is_made_only_if_somebody_says_so(client: Client) -> None:
+    study = client.upload("visits.csv", PERSONS.replace(b"customer_id", b"visit")).url.path.split("/")[2]
+    roles: dict[str, str | list[str]] = {
+        "layout": "wide", "rows": "independent", "block_name": "x", "block_kind": "attributes", "block_from": "a", "block_to": "b",
+    }  # fmt: skip
+    client.ready(f"/s/{study}/load")
+    client.post(f"/s/{study}/look", roles)
+    client.ready(f"/s/{study}/load")
+    client.post(f"/s/{study}/confirm")
+    client.ready(f"/s/{study}/risk")
+    client.post(f"/s/{study}/sweep", {"method": "mdav", "mdav.k": "5,3", "max_risk": "21"})
+    client.ready(f"/s/{study}/run")
+    page = client.ready(f"/s/{study}/compare").text
+    assert "Chosen: mdav k=5" in page
+    plan = client.get(f"/s/{study}/files/plan").text
+    assert 'accepted_risk = "1/5"' in plan  # the promise is stricter than the limit
+    assert "above your limit" in page
+    key = re.findall(r'value="([0-9a-f]{24})" aria-label="Choose mdav k=3"', page)[0]
+    asked = client.post(f"/s/{study}/pick", {"key": key}).text
+    assert "mdav k=3 is above your limit" in asked
+    assert "Chosen: mdav k=5" in asked
+    client.post(f"/s/{study}/pick", {"key": key, "allow": "accepted-risk"})
+    page = client.ready(f"/s/{study}/compare").text
+    assert "Chosen: mdav k=3" in page
+    assert "FAILS" in page
+    download = client.get(f"/s/{study}/download").text
+    assert "It was written although it did not pass. Allowed by name: accepted-risk." in download
+    assert "accepted_risk = 21.0" in client.get(f"/s/{study}/files/plan").text
+
+
 def test_steps_that_were_not_reached_lead_back(client: Client) -> None:
     study, job = uploaded(client)
     told(client, job)

@@ -188,9 +188,9 @@ class Assessment:
 
 
 def strongest(ladder: Sequence[Attempt], intruder: Intruder) -> Attempt:
-    """The attack that finds most, of those for which the intruder knows enough; the earlier of equals."""
+    """The attack that finds most, of those for which the intruder knows enough; the earlier of equals. Where none needs so little, all count: a risk is never understated."""
     reached = [one for one in ladder if intruder.reaches(one.rung)]
-    return max(reached, key=lambda one: one.high)
+    return max(reached or ladder, key=lambda one: one.high)
 
 
 # -- the checks -------------------------------------------------------------------------------------------------------

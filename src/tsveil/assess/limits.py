@@ -13,10 +13,13 @@ attribute_disclosure = 0       # persons whose carried value their class may dis
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 from typing import Literal
 
 import msgspec
+
+from tsveil.core.errors import ParameterError
 
 #: what an intruder knows, from the weakest to the strongest
 Knows = Literal["part", "person", "share", "file"]
@@ -98,3 +101,10 @@ class Intruder(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
         (True, False)
         """
         return rung in RUNGS and RUNGS.index(rung) <= RUNGS.index(self.knows)
+
+    def check(self, carried: Collection[str]) -> None:
+        """Refuse an intruder who knows columns that are not carried."""
+        if strange := [name for name in self.knows_carried if name not in carried]:
+            raise ParameterError(
+                f"[intruder] knows_carried names {strange[0]!r}, which is no carried column\n  carried columns: {', '.join(carried) or 'none'}"
+            )

@@ -69,6 +69,9 @@ READING: dict[str, Callable[[Any], Any]] = {
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+intruder_option = click.option(
+    "--intruder", type=click.Choice(RUNGS), help="What the intruder knows; the plan says it by default."
+)
 method_option = click.option("--method", "name", default=starting(), show_default=True, help="See `tsveil methods`.")
 truth_option = click.option(
     "--truth", metavar="FILE", help="Links ids: CSV with the columns original, released; or the word id for equal ids."
@@ -104,20 +107,8 @@ def writing_options(command: Command) -> Command:
     command = click.option(
         "--allow", multiple=True, metavar="CHECK", help="Write the release although this check did not pass."
     )(command)
-    command = click.option(
-        "--intruder",
-        type=click.Choice(RUNGS),
-        help="What the intruder of the verdict knows; the plan says it by default.",
-    )(command)
+    command = intruder_option(command)
     return overwrite_option("an earlier release in that folder")(command)
-
-
-def intruder(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a run, with the intruder as `tsveil.run` takes it."""
-    from tsveil.assess.limits import Intruder
-
-    knows = options.pop("intruder")
-    return options | ({"intruder": Intruder(knows=knows)} if knows else {})
 
 
 def reading(options: dict[str, Any]) -> dict[str, Any]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tsveil.cli import arguments, terminal
 from tsveil.core.errors import InputError
+
+if TYPE_CHECKING:
+    from tsveil.assess.limits import Knows
 
 
 @click.command()
@@ -17,13 +20,18 @@ from tsveil.core.errors import InputError
 @click.option("-o", "--out", type=arguments.PATH, help="With FILE: the folder of the study.")
 @click.option("--methods", default="all", show_default=True, metavar="NAME,NAME", help="With FILE: the methods to try.")
 @click.option("--seed", type=int, help="With FILE, for tests only: a seed is a secret.")
+@arguments.intruder_option
 @arguments.reading_options
 @arguments.json_option
-def sweep(plan: Path, out: Path | None, methods: str, seed: int | None, as_json: bool, **options: Any) -> None:
+def sweep(
+    plan: Path, out: Path | None, methods: str, seed: int | None, intruder: Knows | None, as_json: bool, **options: Any
+) -> None:
     """Try many methods and parameters.
 
     They are tried on FILE, or as PLAN (.toml) says; after a stop the same command continues. The folder gets the table (study.parquet), the risk-utility map with a recommendation (study.html), and the plan (sweep.toml).
     """
+    import msgspec
+
     from tsveil.plan.plan import Input
     from tsveil.plan.sweep import StudyFolder, SweepPlan, Tried, run_sweep
 
@@ -43,6 +51,7 @@ def sweep(plan: Path, out: Path | None, methods: str, seed: int | None, as_json:
             seed=seed,
         )
         base = Path()
+    made.intruder = msgspec.structs.replace(made.intruder, knows=intruder or made.intruder.knows)
     folder = base / made.output.folder
     try:
         with terminal.progress_shown(not as_json):
@@ -50,11 +59,11 @@ def sweep(plan: Path, out: Path | None, methods: str, seed: int | None, as_json:
     except KeyboardInterrupt:
         terminal.stopped(f"what was finished is kept in {folder}: run the same command again to continue")
         sys.exit(130)
-    front = study.pareto().select("label", "risk", "loss", "guarantee", "verdict").to_dicts()
+    front = study.pareto().select("label", "risk", "attack", "loss", "guarantee", "verdict").to_dicts()
     failed = study.table.filter(study.table["problem"].is_not_null()).select("label", "problem").to_dicts()
     if as_json:
-        found = {"folder": str(folder), "configurations": len(study.table), "front": front, "failed": failed}
-        terminal.document(found)
+        found = {"folder": str(folder), "configurations": len(study.table), "intruder": study.intruder.knows}
+        terminal.document(found | {"front": front, "failed": failed})
     else:
         terminal.show_study(study, folder, front, failed)
 
@@ -63,21 +72,23 @@ def sweep(plan: Path, out: Path | None, methods: str, seed: int | None, as_json:
 @click.argument("folder", type=arguments.PATH)
 @click.option("--max-risk", type=float, metavar="PERCENT", help="The least loss with at most this risk.")
 @click.option("--max-loss", type=float, metavar="PERCENT", help="The least risk with at most this loss.")
+@arguments.intruder_option
 @click.option("--plan", "out", type=arguments.PATH, metavar="FILE", help="Write the plan of the winner.")
 @arguments.overwrite_option("an existing plan")
 @arguments.json_option
 def recommend(
-    folder: Path, max_risk: float | None, max_loss: float | None, out: Path | None, overwrite: bool, as_json: bool
-) -> None:
+    folder: Path, max_risk: float | None, max_loss: float | None, intruder: Knows | None, out: Path | None,
+    overwrite: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Recommend what to publish after a sweep.
 
-    FOLDER is what `tsveil sweep` wrote. The exit code is 1 if nothing fits.
+    FOLDER is what `tsveil sweep` wrote. The risk is that of the verdict, for the intruder of the sweep or another one. The exit code is 1 if nothing fits.
     """
     from tsveil.data.write import write_text
     from tsveil.plan.sweep import winners_plan
     from tsveil.study.study import Study
 
-    study = Study.load(folder)
+    study = Study.load(folder).against(intruder)
     found = study.recommend(max_risk=max_risk, max_loss=max_loss)
     written = out if found.best is not None else None
     if written is not None:

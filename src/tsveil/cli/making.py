@@ -104,7 +104,7 @@ def run(plan: Path, as_json: bool, **options: Any) -> None:
     from tsveil.plan.run import run as run_plan
 
     with terminal.progress_shown(not as_json):
-        outcome = run_plan(plan, **arguments.intruder(options))
+        outcome = run_plan(plan, **options)
     terminal.show_outcome(outcome, as_json=as_json)
 
 
@@ -142,7 +142,7 @@ def protect(
         seed=seed,
     )
     with terminal.progress_shown(not as_json):
-        outcome = run_plan(made, **arguments.intruder(options))
+        outcome = run_plan(made, **options)
     terminal.show_outcome(outcome, as_json=as_json)
 
 

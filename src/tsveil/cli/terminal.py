@@ -280,7 +280,7 @@ def _console() -> Console:
 def show_study(study: Study, folder: Path, front: list[dict[str, Any]], failed: list[dict[str, Any]]) -> None:
     """The Pareto front of a sweep, and the configurations that could not be run."""
     line(f"{study!r}\n")
-    line("The Pareto front, from the least risk to the most:")
+    line(f"{study.definitions[0]}\nThe Pareto front, from the least risk to the most:")
     study_table(front)
     for row in failed:
         click.secho(f"\nnot run: {row['label']}: ", fg="yellow", nl=False)
@@ -292,9 +292,10 @@ def show_study(study: Study, folder: Path, front: list[dict[str, Any]], failed: 
 
 def study_table(rows: list[dict[str, Any]]) -> None:
     """Configurations of a study with their risk and loss."""
-    table = _table("configuration", ">risk", ">loss", "promise")
+    table = _table("configuration", ">risk", "attack", ">loss", "promise")
     for row in rows:
-        table.add_row(f"[bold]{row['label']}[/]", f"{row['risk']:.1f} %", f"{row['loss']:.1f} %", row["guarantee"])
+        risk, loss = f"{row['risk']:.1f} %", f"{row['loss']:.1f} %"
+        table.add_row(f"[bold]{row['label']}[/]", risk, row["attack"], loss, row["guarantee"])
     _console().print(table)
 
 
@@ -331,7 +332,9 @@ def show_card(card: Scorecard) -> None:
     console.print(table)
     if card.by_known:
         name, rate = card.best_attack
-        console.print(f"Strongest attack: {card.options.get('strongest', card.meanings[name].title)}, {rate:.2f} %")
+        console.print(
+            f"Best on average over what is known: {card.options.get('strongest', card.meanings[name].title)}, {rate:.2f} %"
+        )
         limits = {name: value for name, value in card.options.items() if value != "all records"}
         for note in notes(limits):
             console.print(f"  {note}", style="yellow", highlight=False)

@@ -1,7 +1,7 @@
 """Two releases of the same data side by side: what each promises, loses and leaks, and what the curves look like.
 
 Both are measured anew against the original data with the same options: figures that were stored when the releases were made may
-have been measured in different ways and would not be comparable.
+have been measured in different ways and would not be comparable. The risk is that of an intruder who has the originals of everybody.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tsveil.assess.summary import kind_of, measured
+from tsveil.assess.summary import kind_of, summed_up
 from tsveil.core.errors import InputError
 from tsveil.data.dataset import Dataset
 from tsveil.plan.plan import Plan
+from tsveil.release.publish import judged
 from tsveil.release.release import Release
 from tsveil.release.reopen import release_facts, reopened
 from tsveil.report.comparison import Comparison, Side
@@ -41,11 +42,13 @@ def compare(
             "  options: name the original data (original=..., --original), if both were made from them"
         )
     names = _names(a, b)
-    sides = [
-        Side(name, release, release.verify(), measured(first, release, evaluate or {}))
-        for name, release in zip(names, releases, strict=True)
-    ]
+    sides = [_side(name, release, evaluate or {}) for name, release in zip(names, releases, strict=True)]
     return Comparison(sides[0], sides[1], kind_of(first), title)
+
+
+def _side(name: str, release: Release, options: Mapping[str, Any]) -> Side:
+    verdict = release.verify()
+    return Side(name, release, verdict, summed_up(release, *judged(release, verdict, options), options))
 
 
 def original_of(folder: str | Path) -> Dataset:

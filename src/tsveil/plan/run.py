@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from tsveil.assess.limits import Intruder, Limits
+from tsveil.assess.limits import Knows, Limits
 from tsveil.core import progress
 from tsveil.core.randomness import fresh_seed
 from tsveil.core.registry import METHODS, recommended, starting
@@ -41,7 +41,7 @@ def run(
     allow: Collection[str] = (),
     strict: bool = False,
     allow_unverified: bool = False,
-    intruder: Intruder | None = None,
+    intruder: Knows | None = None,
     engine: Any = None,
     scheduler: str | None = None,
     master: str | None = None,
@@ -50,7 +50,7 @@ def run(
 
     `plan` is a `Plan` or the path of a plan file; relative paths in it count from `base`, by default the plan file's folder or the
     current one. A plan file writes inside its own folder, unless `anywhere`. A release whose verdict is FAILS or NOT DECIDED is not written unless `allow` names the checks that stop it; `strict` treats warnings
-    like failures; an `intruder` takes the place of the plan's. `source` is where the input lies now, when that is not where `plan.input` says. An `engine` ("local", "dask", "spark", a Dask
+    like failures; `intruder` says what the intruder knows, in place of the plan. `source` is where the input lies now, when that is not where `plan.input` says. An `engine` ("local", "dask", "spark", a Dask
     client or a Spark session), with the address of a running `scheduler` or `master`, takes the place of the plan's; with one the work is done
     in chunks, and without one the size of the data decides.
 
@@ -96,7 +96,7 @@ def run(
             strict=strict,
             allow_unverified=allow_unverified,
             limits=plan.limits,
-            intruder=intruder or plan.intruder,
+            intruder=msgspec.structs.replace(plan.intruder, knows=intruder or plan.intruder.knows),
             formulas=plan.output.formulas,
             measures=plan.evaluate.options(),
             title=plan.output.title,

@@ -8,6 +8,9 @@
     [sweep.grid.mdav]
     k = [3, 5, 10]
 
+    [intruder]
+    knows = "file"                     # whom the risk is about
+
     [output]
     folder = "study"
 
@@ -17,15 +20,20 @@ A folder of a study made so holds its plan (`sweep.toml`), from which the sweep 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
 
+from tsveil.assess.limits import Intruder, Limits
 from tsveil.core import progress
 from tsveil.core.errors import OutputError, PlanError
+from tsveil.core.registry import METHODS
 from tsveil.data.write import write_text
 from tsveil.plan.plan import Evaluation, Input, Output, Plan, TomlPlan
+from tsveil.protect.intervals import IntervalMethod
 from tsveil.study.choice import Recommendation
 from tsveil.study.store import locked
 from tsveil.study.study import Study
@@ -74,6 +82,8 @@ class SweepPlan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_onl
     output: StudyFolder
     sweep: Tried = msgspec.field(default_factory=Tried)
     evaluate: Evaluation = msgspec.field(default_factory=Evaluation)
+    #: whom the risk is about
+    intruder: Intruder = msgspec.field(default_factory=Intruder)
     #: a secret; leave it out and it is drawn from the operating system
     seed: int | None = None
 
@@ -91,12 +101,15 @@ def run_sweep(plan: SweepPlan, *, base: str | Path = ".") -> Study:
     options = plan.evaluate.options()
     with progress.step("Reading"):
         data = plan.input.read(base)
-    study = sweep(data, plan.sweep.methods, plan.sweep.grid, options, folder=folder, seed=plan.seed)
+    study = sweep(
+        data, plan.sweep.methods, plan.sweep.grid, options, intruder=plan.intruder, folder=folder, seed=plan.seed
+    )
     own = SweepPlan(
         input=_moved(plan.input, base, folder),
         output=StudyFolder(folder=".", title=plan.output.title),
         sweep=plan.sweep,
         evaluate=plan.evaluate,
+        intruder=plan.intruder,
     )
     page = study.report(title=plan.output.title)
     with locked(folder):
@@ -118,17 +131,52 @@ def winners_plan(folder: str | Path, found: Recommendation, out: str | Path) -> 
             f"{folder} does not say which file was swept: {PLAN} is missing\n  options: `tsveil sweep` makes a study with it"
         )
     swept = SweepPlan.load(folder / PLAN)
-    settings = {name: value for name, value in msgspec.json.decode(found.best["settings"]).items() if value is not None}
-    study = Study.load(folder)
-    plan = Plan(
+    plan = plan_of(
+        Study.load(folder).against(found.best["intruder"]),
+        found.best,
+        found.max_risk,
         input=_moved(swept.input, folder, out.parent),
-        method={"name": found.best["method"], **settings},
         output=Output(folder=f"{out.name.split('.')[0]}-release"),
         evaluate=swept.evaluate,
-        seed=study.seed_of(found.best["key"]),
     )
     reason = found.reason.replace(". ", ".\n")
     return plan.to_toml({"method": reason, "seed": "The seed of the study; it is a secret."}) + "\n"
+
+
+def plan_of(
+    study: Study,
+    row: Mapping[str, Any],
+    max_risk: float | None,
+    *,
+    input: Input,
+    output: Output,
+    evaluate: Evaluation | None = None,
+) -> Plan:
+    """The plan that makes the release of a configuration again, judged against the intruder of the study.
+
+    The accepted risk is the stricter of the limit that was asked for and the bound of the promise, which does not speak of carried columns that the intruder
+    knows; so a run comes to the verdict that the study showed.
+    """
+    settings = {name: value for name, value in msgspec.json.decode(row["settings"]).items() if value is not None}
+    limits = Limits(accepted_risk=max_risk)
+    if (
+        row["bound"]
+        and not study.intruder.knows_carried
+        and (limits.share is None or Fraction(row["bound"]) <= limits.share)
+    ):
+        limits = Limits(accepted_risk=row["bound"])
+    evaluate = evaluate or Evaluation()
+    if issubclass(METHODS[row["method"]], IntervalMethod):
+        evaluate = Evaluation(targets=evaluate.targets)  # the other options are for values
+    return Plan(
+        input=input,
+        method={"name": row["method"], **settings},
+        output=output,
+        evaluate=evaluate,
+        intruder=study.intruder,
+        limits=limits,
+        seed=study.seed_of(row["key"]),
+    )
 
 
 def _moved(place: Input, before: Path, after: Path) -> Input:

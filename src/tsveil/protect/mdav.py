@@ -153,13 +153,11 @@ class MDAV(Microaggregation):
 
     @classmethod
     def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
-        """Sizes, refined and not; shapes for series, whole records for several blocks."""
+        """Sizes, refined and not; shapes for series."""
         grids: list[dict[str, list[Any]]] = [{"k": [3, 5, 7, 10, 15, 20, 30], "refine": ["none", "swap"]}]
         for name, distance in DISTANCES.items():
             if distance.in_sweeps and all(block.is_series and len(block) >= distance.fewest for block in data.blocks):
                 grids.append({"k": list(SIZES), "distance": [name]})
-        if len(data.blocks) > 1:
-            grids.append({"k": list(SIZES), "grouping": ["joint"]})
         return grids
 
     @classmethod

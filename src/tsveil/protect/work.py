@@ -161,9 +161,9 @@ def look(task: Task) -> Result:
 def survey_of(data: Dataset) -> Survey:
     """What is known of data in memory before anything is scaled."""
     low, high = data.values.min(axis=0), data.values.max(axis=0)
-    return _with_carried(
-        Survey(data.n, data.blocks, low, high), {name: marks(data.others[name]) for name in data.confidential}
-    )
+    persons = int(data.persons.max()) + 1 if data.person else None
+    survey = Survey(data.n, data.blocks, low, high, person=data.person, persons=persons)
+    return _with_carried(survey, {name: marks(data.others[name]) for name in data.confidential})
 
 
 def _with_carried(survey: Survey, carried: Mapping[str, AnyArray]) -> Survey:

@@ -60,6 +60,8 @@ from tsveil.report.release import report
 
 #: what happens to texts that a spreadsheet would take for formulas
 Formulas = Literal["keep", "neutralise"]
+#: the options of measuring that envelopes know
+OF_ENVELOPES = ("targets", "features", "seed")
 #: the file by which a folder is known as a release
 MARKER = "private/release.json"
 
@@ -164,6 +166,26 @@ def fill(
     return Outcome(release, verdict, card, place, disclosed.counts, run, assessment)
 
 
+def judged(
+    release: ProtectedRecords,
+    verdict: Verdict,
+    measures: Mapping[str, Any] | None = None,
+    intruder: Intruder | None = None,
+) -> tuple[Scorecard, Assessment]:
+    """A release that is not written, measured and judged as if it were, without limits: a study has the figures that its winner gets when it is published.
+
+    `measures` may be meant for releases of many methods: envelopes leave out what is for values.
+    """
+    given = {name: value for name, value in (measures or {}).items() if not release.envelopes or name in OF_ENVELOPES}
+    pieces = _write(release, None, None, "keep")
+    card = _card(release, pieces, Verified(verdict), _options(release, given))
+    persons = None
+    if release.contents.source.person:
+        named = pl.concat([twin.select("person") for twin in _published_twins(release, pieces)])
+        persons = person_numbers(named, ["person"])
+    return card, _assessed(release, pieces, verdict, card, persons, (), Limits(), intruder or Intruder())
+
+
 def refuse(stopped_by: Sequence[Check], allowed: Collection[str]) -> None:
     """Stop a release that did not pass, unless somebody allowed it by name."""
     if stops := [check for check in stopped_by if check.name not in allowed]:
@@ -197,10 +219,7 @@ def _assessed(
 ) -> Assessment:
     """The verdict on what was written."""
     names = release.contents.source.confidential
-    if strange := [name for name in intruder.knows_carried if name not in names]:
-        raise ParameterError(
-            f"[intruder] knows_carried names {strange[0]!r}, which is no carried column\n  carried columns: {', '.join(names) or 'none'}"
-        )
+    intruder.check(names)
     of_row, _ = numbered(joined_marks(release.store, f"scope-{_protected_scope(pieces)}", len(pieces.sizes)))
     carried = [release.store.get_frame(f"confidential-{at}") for at in range(len(pieces.sizes))] if names else []
     records = np.concatenate([twin["record"].to_numpy() for twin in _published_twins(release, pieces)])
@@ -237,7 +256,7 @@ def _options(release: ProtectedRecords, given: Mapping[str, Any]) -> dict[str, A
     """The options of measuring; forecasts that series are too short for are left out, and the card says so."""
     if not release.envelopes:
         return {**({"models": "fitting"} if release.original.series else {}), **given}
-    if foreign := [name for name in given if name not in ("targets", "features", "seed")]:
+    if foreign := [name for name in given if name not in OF_ENVELOPES]:
         raise ParameterError(f"The {foreign[0]!r} parameter of evaluate is for releases of values, not of envelopes.")
     checked_targets(given.get("targets"))
     return dict(given)
@@ -271,12 +290,12 @@ class Written:
         return [0, *accumulate(self.sizes)][:-1]
 
 
-def _write(release: ProtectedRecords, place: Path, form: str | None, formulas: Formulas) -> Written:
-    """Write all pieces; a release in which everybody is suppressed is refused."""
+def _write(release: ProtectedRecords, place: Path | None, form: str | None, formulas: Formulas) -> Written:
+    """Write all pieces, or without a place only keep what is needed of them; a release in which everybody is suppressed is refused."""
     kept = release.contents
     form = form or kept.source.layout.format
     several = kept.files > 1
-    if several:
+    if several and place:
         (place / "published" / "data").mkdir()
     names = [f"data/part-{at:05d}.{form}" if several else f"data.{form}" for at in range(kept.files)]
     places: list[Task] = [
@@ -284,12 +303,14 @@ def _write(release: ProtectedRecords, place: Path, form: str | None, formulas: F
             "reader": "tsveil.release.publish:read_piece",
             "store": release.store.handle,
             "at": at,
-            "path": str(place / "published" / name),
+            "path": str(place / "published" / name) if place else "",
             "formulas": formulas,
         }
         for at, name in enumerate(names)
     ]
-    found = release.engine.map(write_piece, places, "Writing the published files")
+    found = release.engine.map(
+        write_piece, places, "Writing the published files" if place else "Gathering what is published"
+    )
     sizes = [int(one["records"]) for one in found]
     if not sum(sizes):
         raise OutputError(
@@ -300,7 +321,7 @@ def _write(release: ProtectedRecords, place: Path, form: str | None, formulas: F
 
 
 def write_piece(task: Task) -> Result:
-    """Write one published file, and keep what verifying, measuring and reporting need of its records."""
+    """Write one published file, if it has a path, and keep what verifying, measuring and reporting need of its records."""
     store, at, path = opened(task["store"]), int(task["at"]), Path(task["path"])
     shown, kept = in_published_order(store, at), contents(store)
     table = shown.published
@@ -309,14 +330,15 @@ def write_piece(task: Task) -> Result:
         frame = table.to_frame(whole=kept.whole)
         ready = harmless_frame(frame) if harmless else frame
         changed = not ready.equals(frame)
-        if table.n:
+        if table.n and task["path"]:
             write_frame(ready, path, kept.source.layout)
         EnvelopePiece.of(shown.original.values, table, shown.own, shown.numbers).save(store, at)
         names: dict[str, Any] = {}
     else:
         made = harmless_dataset(table) if harmless else table
         changed = made.layout != table.layout or made.columns != table.columns or not made.others.equals(table.others)
-        write_table(made, path.parent, path.stem, path.suffix[1:])
+        if task["path"]:
+            write_table(made, path.parent, path.stem, path.suffix[1:])
         columns = [place for block in _measured(shown) for place in _places(shown, block.name)]
         store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, columns].T))
         store.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows][:, columns].T))

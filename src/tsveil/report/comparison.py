@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tsveil.assess.limits import Intruder
 from tsveil.assess.protected import ProtectedRecords
-from tsveil.assess.summary import LOSS, RISK, Kind, Measured
+from tsveil.assess.summary import LOSS, Kind, Measured, risk_in_words
 from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.data.write import write_text
@@ -84,7 +85,7 @@ class Comparison:
     >>> data = tv.example("food-prices")
     >>> both = tv.compare(tv.MDAV(k=2).protect(data), tv.MDAV(k=4).protect(data))
     >>> print(both.summary)
-    B has less risk (25.0 % against 37.5 %), A less loss (19.6 % against 21.9 %): every gain has its price.
+    B has less risk (25.0 % against 50.0 %), A less loss (19.6 % against 21.9 %): every gain has its price.
     """
 
     a: Side
@@ -128,12 +129,12 @@ class Comparison:
                 "title": self.title or f"{self.a.name} and {self.b.name} compared",
                 "data": repr(data).removeprefix("Dataset: "),
                 "summary": self.summary,
-                "sides": [_side(self.a, self.kind), _side(self.b, self.kind)],
+                "sides": [_side(self.a), _side(self.b)],
                 "settings": _settings(self.a, self.b),
                 "parts": [(title, [_row(row) for row in rows if row["part"] == part]) for part, title in PARTS.items()],
                 "curves": list(_curves(self)) if self.kind == "series" else [],
                 "attributes": _attributes(self, data) if self.kind == "attributes" else [],
-                "definitions": (RISK, LOSS[self.kind]),
+                "definitions": (risk_in_words(Intruder()), LOSS[self.kind]),
             },
         )
 
@@ -146,7 +147,7 @@ class Comparison:
         return f"Comparison: {self.summary}"
 
 
-def _side(side: Side, kind: Kind) -> dict[str, Any]:
+def _side(side: Side) -> dict[str, Any]:
     release = side.release
     return {
         "name": side.name,
@@ -157,7 +158,7 @@ def _side(side: Side, kind: Kind) -> dict[str, Any]:
         "verdict": side.verdict,
         "risk": side.figures.risk,
         "loss": side.figures.loss,
-        "attack": meaning(side.figures.attack, kind)[0].removesuffix(", mean"),
+        "attack": side.figures.attack,
         "published": release.n,
     }
 

@@ -19,7 +19,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -28,7 +27,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.guarantee.base import Verdict
 from tsveil.report import figures
 from tsveil.report.counts import LISTED
-from tsveil.report.linkage import Linkage, guessing
+from tsveil.report.linkage import Risk, guessing
 from tsveil.report.measuring import described
 from tsveil.report.pages import as_sentence, percent, section
 from tsveil.report.subject import Subject
@@ -156,30 +155,25 @@ def inference(subject: Subject) -> Markup:
 
 def residual_risk(subject: Subject) -> Markup:
     """The residual risk in a sentence, with the figures that join risk and loss."""
-    sentence = residual(
-        subject.verdict, subject.linkages, subject.people, subject.inferred, subject.limit, public=subject.public
-    )
+    sentence = residual(subject.verdict, subject.risk, subject.inferred, subject.limit, public=subject.public)
     part = None if subject.release.envelopes else card_part(subject.card, "both")
     return section("residual_risk", residual=sentence, part=part)
 
 
-def residual(
-    verdict: Verdict, linkages: Sequence[Linkage], n: int, inferred: str, limit: float | None, *, public: bool
-) -> str:
+def residual(verdict: Verdict, risk: Risk | None, inferred: str, limit: float | None, *, public: bool) -> str:
     """The residual risk in one sentence; the limit that was set is for the owner only."""
-    if not linkages:
+    if risk is None:
         return "Nothing was published, so nothing remains at risk."
-    best = linkages[0]
     promise = "Although its guarantee is NOT VERIFIED" if verdict.blocks_release else "After protection"
     sentence = (
-        f"{promise}, an intruder who knows the true values of a person in the file finds that person's record in {best.words} of the cases "
-        f"with the best attack that was tried ({best.title}), against {guessing(n)} by guessing, and {inferred}"
+        f"{promise}, an intruder who knows {risk.knows} finds {risk.found} of the persons "
+        f"with the strongest attack that was tried ({risk.attack}), against {risk.guess} by guessing, and {inferred}"
     )
     if public:
         return f"{sentence}."
     if limit is None:
         return f"{sentence}; no limit for this risk was stated."
-    place = "within" if best.rate <= limit else "ABOVE"
+    place = "within" if risk.high <= limit * (1 + 1e-12) else "ABOVE"
     return f"{sentence}; the rate of the attack is {place} the limit of {limit:g} % that was accepted."
 
 

@@ -23,16 +23,28 @@ class Linkage:
     at_most: float | None = None
 
     @property
+    def all_known(self) -> float:
+        """The rate when everything is known."""
+        return self.rate if self.at_most is None else self.at_most
+
+    @property
     def bar(self) -> float:
         """The length of its bar."""
         return bar(self.rate)
 
-    @property
-    def words(self) -> str:
-        """The rate, and how far it goes when everything is known."""
-        if self.at_most is None or percent(self.at_most) == percent(self.rate):
-            return percent(self.rate)
-        return f"{percent(self.rate)} (up to {percent(self.at_most)}, depending on how much is known)"
+
+@dataclass(frozen=True)
+class Risk:
+    """What the strongest attack achieves, in words: that of the verdict where the release was judged."""
+
+    #: what the intruder knows
+    knows: str
+    #: the share of the persons that he finds
+    found: str
+    attack: str
+    guess: str
+    #: what is held against a limit, in percent
+    high: float
 
 
 def bar(value: float) -> float:
@@ -60,7 +72,7 @@ def linkages(card: Any, *, envelopes: bool) -> list[Linkage]:
                 f"{card.meanings[name].sentence}{' Any record of the person counts as right.' * bool(card.persons)}",
                 name,
                 highest=100 * float(card.scores[name][0].max()) if card.persons else None,
-                at_most=max(rates),
+                at_most=rates[-1],
             )
             for name, rates in card.by_known.items()
         ]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from tsveil.assess.assessment import Assessment, Attempt, Outcome
-from tsveil.assess.limits import IN_WORDS
+from tsveil.assess.assessment import Attempt, Outcome
 from tsveil.guarantee.base import Status
 from tsveil.report.counts import Crowd
-from tsveil.report.linkage import guessing
 from tsveil.report.pages import as_sentence, percent, section
 from tsveil.report.subject import Subject
 
@@ -69,13 +67,13 @@ def _interval(one: Attempt) -> str:
     return "all attacked" if one.low == one.high else f"{percent(one.low)} to {percent(one.high)}"
 
 
-def _found(assessment: Assessment) -> str:
-    """What the strongest intruder finds whom the release must withstand."""
-    risk = assessment.risk
-    return (
-        f"An intruder who knows {IN_WORDS[assessment.intruder.knows]} finds {percent(risk.rate)} of the persons with the strongest attack ({risk.attack}); "
-        f"guessing finds {percent(risk.guess)}."
-    )
+def _found(subject: Subject) -> list[str]:
+    """What the intruder finds whom the release must withstand, as a sentence; nothing where nothing was published."""
+    risk = subject.risk
+    if risk is None:
+        return []
+    words = f"An intruder who knows {risk.knows} finds {risk.found} of the persons with the strongest attack ({risk.attack}); guessing finds {risk.guess}."
+    return [words]
 
 
 def _of_values(subject: Subject) -> list[str]:
@@ -87,19 +85,15 @@ def _of_values(subject: Subject) -> list[str]:
         holding = [f"{len(series)} time series: {', '.join(series[:3])}{' and others' if len(series) > 3 else ''}"]
     holding += [f"{attributes:,} attributes"] if attributes else []
     protected = f"{release.records:,} records were protected, each with {' and '.join(holding)}."
-    if subject.assessment is not None:
-        protected += f" {_found(subject.assessment)}"
-    right = f"picks the right published record in {percent(card.best_attack[1])} of the cases"
     if series:
-        known = f", on average over 1 to {len(series)} known series" if len(series) > 1 else ""
         return [
             protected,
-            f"An intruder who knows the true curve of a record {right}{known}.",
+            *_found(subject),
             f"Published values differ from the original ones by {percent(card['IL2'])} on average, forecasts made from them by {percent(card['IL3'])}.",
         ]
     return [
         protected,
-        f"An intruder who knows true values of a record {right}, on average over the number of attributes known.",
+        *_found(subject),
         f"Published values differ from the original ones by {percent(card['IL1'])} on average, their means by {percent(card['IL2'])}.",
     ]
 
@@ -109,6 +103,7 @@ def _of_envelopes(subject: Subject) -> list[str]:
     what = "an envelope" if release.words is None else "an envelope and a pattern"
     sentences = [
         f"{release.released:,} time series of {len(release.block):,} points were published, each as {what} that it has in common with others.",
+        *_found(subject),
     ]
     ways = {way.title: way for way in subject.linkages}
     way = ways.get("linkage by values and pattern", ways.get("linkage by values"))
@@ -127,9 +122,7 @@ def key_figures(subject: Subject) -> Markup | None:
     release, card, verdict = subject.release, subject.card, subject.verdict
     if "score" not in card:
         return None
-    name, rate = card.best_attack
-    people = card.persons or release.records
-    right = rate * people / 100
+    risk = subject.risk
     # label, value, note and kind of each
     tiles = [("Records", f"{release.records:,}", _size(subject), "")]
     if tile := release.guarantee.tile:
@@ -137,19 +130,16 @@ def key_figures(subject: Subject) -> Markup | None:
             verdict.status, "NOT VERIFIED"
         )
         tiles.append((*tile, kept, "bad" if verdict.blocks_release else ""))
-    average = ", on average over the number of series known" if len(release.data.series) > 1 else ""
-    few = "fewer than 1" if 0 < right < 1 else f"{round(right):,}"
     tiles += [
         ("Information loss", percent(card["IL"]), "0 % is no loss", "loss"),
         ("Disclosure risk", percent(card["DR"]), "0 % is no leak", "risk"),
         ("Score", f"{card['score']:.1f}", "lower is better; raw data: 50", ""),
-        (
-            "Re-identified",
-            f"{few} of {people:,}{' persons' * bool(card.persons)}",
-            f"by the best attack, {card.meanings[name].title}{average}",
-            "risk",
-        ),
     ]
+    tiles += (
+        [("Risk", risk.found, f"of the persons are found by the strongest attack, {risk.attack}", "risk")]
+        if risk
+        else []
+    )
     return section("key_figures", tiles=tiles)
 
 
@@ -162,7 +152,7 @@ def _size(subject: Subject) -> str:
 
 
 def three_questions(subject: Subject) -> Markup:
-    """The questions of WP216 in a sentence each, answered from the crowds of all protected values and of everything published, and the best attack."""
+    """The questions of WP216 in a sentence each, answered from the crowds of all protected values and of everything published, and the strongest attack."""
     values, everything = subject.counts.protected, subject.counts.crowds[-1]
     if values.alone:
         single = f"{_alone(values)} have published values that no other record has."
@@ -171,13 +161,12 @@ def three_questions(subject: Subject) -> Markup:
     else:
         least = everything.smallest - 1
         single = f"No published record stands alone: each has all its entries in common with at least {least:,} other{'s' * (least > 1)}."
-    if subject.linkages:
-        best, guess = subject.linkages[0].words, guessing(subject.people)
-        link = f"The best attack ties {best} of the records to the right person; guessing would tie {guess}."
-        if subject.card.persons:
-            link = f"The best attack finds {best} of the persons; guessing would find {guess}."
-    else:
-        link = "Nothing was published that could be linked."
+    risk = subject.risk
+    link = (
+        f"The strongest attack finds {risk.found} of the persons; guessing would find {risk.guess}."
+        if risk
+        else "Nothing was published that could be linked."
+    )
     three = [
         ("Singling out", "Can a record be isolated?", single),
         ("Linkability", "Can a record be tied to a person?", link),

@@ -153,7 +153,7 @@ def _stairs(front: list[tuple[float, float]]) -> str:
 
 
 def described(row: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
-    """A row of a study's table with what people read: words for its attack and promise, and its figures with their titles."""
+    """A row of a study's table with what people read: words for its promise, and its figures with their titles."""
     figures: dict[str, float] = json.loads(row["figures"])
     known = [
         (name, *meaning(name, kind)[:2], figures[name]) for name in sorted(figures, key=place) if meaning(name, kind)[2]
@@ -161,11 +161,12 @@ def described(row: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     found = dict(row) | {
         "settings": {name: value for name, value in json.loads(row["settings"]).items() if value is not None},
         "figures": [(name, title, f"{value:,.1f} {unit}".rstrip()) for name, title, unit, value in known],
-        "refused": row["problem"] is None and row["verdict"] not in PUBLISHABLE,
-        "notes": [],
+        "refused": row["problem"] is None and (row["verdict"] not in PUBLISHABLE or row["stopped"] is not None),
+        "notes": (row["stopped"] or "").splitlines(),
     }
     if row["problem"] is None:
-        found["attack_title"] = meaning(row["attack"], kind)[0].removesuffix(", mean")
+        if row["high"] > row["risk"]:
+            found["notes"].append(f"Not everybody was attacked: the risk may be up to {percent(row['high'])}.")
         found["promise"] = _promise(row)
         if kind == "series" and figures.get("IL", 0.0) > 100:
             found["notes"].append(f"IL is {percent(figures['IL'])} and counts as 100.")

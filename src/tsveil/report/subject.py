@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import Any
 
 from tsveil.assess.assessment import Assessment
+from tsveil.assess.limits import IN_WORDS
 from tsveil.assess.protected import ProtectedRecords
 from tsveil.guarantee.base import Verdict
 from tsveil.report.context import Context
 from tsveil.report.counts import Counts, DisclosedColumn
-from tsveil.report.linkage import Linkage, linkages
+from tsveil.report.linkage import Linkage, Risk, guessing, linkages
 from tsveil.report.pages import percent
 
 
@@ -44,6 +45,18 @@ class Subject:
     def people(self) -> int:
         """How many can be found: the persons, where these may have several records, or the published records."""
         return self.card.persons or self.release.released
+
+    @property
+    def risk(self) -> Risk | None:
+        """The risk of the verdict; of a release that was not judged, the best linkage."""
+        if self.assessment is not None:
+            risk, knows = self.assessment.risk, IN_WORDS[self.assessment.intruder.knows]
+            return Risk(knows, percent(risk.rate), risk.attack, percent(risk.guess), risk.high)
+        if not self.linkages:
+            return None
+        best = max(self.linkages, key=lambda way: way.all_known)
+        knows, guess = "the true values of a person in the file", guessing(self.people)
+        return Risk(knows, percent(best.all_known), best.title, guess, best.all_known)
 
     @property
     def limit(self) -> float | None:

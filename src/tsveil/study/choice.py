@@ -2,8 +2,9 @@
 
 A configuration is on the **front** when no other has both at most its risk and at most its loss, one of them less. The
 recommendation is the least loss within a limit of risk, or the least risk within a limit of loss; equal ones are decided by
-the other figure, then by their place in the table. What could not be run, or whose guarantee is violated or undecided, is
-no choice: it could not be published.
+the other figure, then by their place in the table. What could not be run, whose guarantee is violated or undecided, or which another check of the
+verdict stops, is no choice: it could not be published. A limit of the risk is compared as the verdict does it: with the end of the interval where not
+everybody was attacked.
 """
 
 from __future__ import annotations
@@ -14,13 +15,19 @@ from typing import Any
 
 import polars as pl
 
+from tsveil.assess.limits import IN_WORDS
 from tsveil.core.errors import ParameterError
 from tsveil.guarantee.base import PUBLISHABLE, Status
+
+#: what a percentage may be off by rounding
+SAME = 1 + 1e-12
 
 
 def publishable(table: pl.DataFrame) -> pl.DataFrame:
     """The rows that may be chosen."""
-    return table.filter(pl.col("problem").is_null() & pl.col("verdict").is_in(PUBLISHABLE))
+    return table.filter(
+        pl.col("problem").is_null() & pl.col("stopped").is_null() & pl.col("verdict").is_in(PUBLISHABLE)
+    )
 
 
 def on_front(points: Sequence[tuple[float, float]]) -> list[bool]:
@@ -60,6 +67,8 @@ class Recommendation:
     nearest: dict[str, Any] | None
     #: the reason in words
     reason: str
+    #: the limit of the risk that was asked for
+    max_risk: float | None = None
 
     def __str__(self) -> str:
         return self.reason
@@ -79,33 +88,40 @@ def recommended(table: pl.DataFrame, max_risk: float | None, max_loss: float | N
     # With a limit of the risk the loss is what is left to choose by, also when both are limited.
     first, second = ("loss", "risk") if "risk" in given else ("risk", "loss")
     choices = publishable(table).with_row_index("place").to_dicts()
-    fitting = [row for row in choices if all(row[name] <= limit for name, limit in given.items())]
+    fitting = [row for row in choices if all(_most(row, name) <= limit * SAME for name, limit in given.items())]
     fitting.sort(key=lambda row: (row[first], row[second], row["place"]))
     within = " and ".join(f"a {name} of at most {limit:g} %" for name, limit in given.items())
+    within += (
+        f" against an intruder who knows {IN_WORDS[choices[0]['intruder']]}" if "risk" in given and choices else ""
+    )
     left_out = len(table) - len(choices)
     others = f" ({left_out} more could not be run or published.)" if left_out else ""
     for row in choices:
         del row["place"]
     if not choices:
+        stops = table.filter(pl.col("stopped").is_not_null()).select("label", "stopped").rows()
+        why = f" {stops[0][0]} is stopped by {stops[0][1]}" if stops else ""
         return Recommendation(
-            None, None, None, f"Nothing can be recommended: no configuration can be published.{others}"
+            None, None, None, f"Nothing can be recommended: no configuration can be published.{why}{others}"
         )
     if not fitting:
         nearest = min(choices, key=lambda row: _distance(row, given))
-        missed = " and ".join(f"a {n} of {nearest[n]:.1f} %" for n in given if nearest[n] > given[n])
+        missed = " and ".join(
+            f"a {name} of {_most(nearest, name):.1f} %" for name in given if _most(nearest, name) > given[name]
+        )
         other = f", at a {first} of {nearest[first]:.1f} %" if first not in given else ""
         reason = f"None of {len(choices)} configurations has {within}. Nearest comes {nearest['label']} with {missed}{other}.{others}"
         return Recommendation(None, None, nearest, reason)
     best, runner_up = fitting[0], fitting[1] if len(fitting) > 1 else None
     reason = (
         f"{best['label']} has the least {first} ({best[first]:.1f} %) of the {len(fitting)} of {len(choices)} configurations with {within}: "
-        f"its best attack finds {best['risk']:.1f} % of the records, and {_promise(best)}."
+        f"the strongest attack ({best['attack']}) finds {best['risk']:.1f} % of the persons, and {_promise(best)}."
     )
     if runner_up is None:
         reason += " No other one fits."
     else:
         reason += f" Next comes {runner_up['label']} with a loss of {runner_up['loss']:.1f} % and a risk of {runner_up['risk']:.1f} %."
-    return Recommendation(best, runner_up, None, reason + others)
+    return Recommendation(best, runner_up, None, reason + others, max_risk)
 
 
 def _promise(row: dict[str, Any]) -> str:
@@ -114,6 +130,11 @@ def _promise(row: dict[str, Any]) -> str:
     return f"its promise was verified ({row['guarantee']})"
 
 
+def _most(row: dict[str, Any], name: str) -> float:
+    """What is held against a limit: of the risk the end of its interval."""
+    return float(row["high" if name == "risk" else name])
+
+
 def _distance(row: dict[str, Any], limits: dict[str, float]) -> tuple[float, float]:
     """How far a row is beyond the limits, then how large its figures are."""
-    return max(row[name] - limit for name, limit in limits.items()), row["risk"] + row["loss"]
+    return max(_most(row, name) - limit for name, limit in limits.items()), row["risk"] + row["loss"]

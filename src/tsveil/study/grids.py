@@ -85,13 +85,16 @@ def default_grid(name: str, data: Dataset) -> list[dict[str, list[Any]]]:
     kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
     if not kinds <= METHODS[name].takes:
         return [{}]
-    fitting = []
+    # Records that are alike in each block are unique in all of them: several blocks are also tried as one.
+    ways = next((p.choices for p in METHODS[name].parameters() if p.name == "grouping"), ())
+    jointly: dict[str, list[Any]] = {"grouping": list(ways)} if len(data.blocks) > 1 and "joint" in ways else {}
+    fitting: list[dict[str, list[Any]]] = []
     for grid in METHODS[name].grid(data):
-        # Groups of all records are no choice, and series cannot be known at more points than they have.
-        most = {"k": data.n - 1, "buckets": data.n, "l": min(map(len, data.blocks))}
+        # Groups of all persons are no choice, and series cannot be known at more points than they have.
+        most = {"k": int(data.persons.max()), "buckets": data.n, "l": min(map(len, data.blocks))}
         kept = {p: [v for v in values if p not in most or v <= most[p]] for p, values in grid.items()}
         if all(kept.values()):
-            fitting.append(kept)
+            fitting.append(jointly | kept)
     return fitting or [{}]
 
 

@@ -32,13 +32,18 @@ SCHEMA: dict[str, Any] = {
     "settings": pl.String,
     "label": pl.String,
     "risk": pl.Float64,
+    "high": pl.Float64,
     "loss": pl.Float64,
     "attack": pl.String,
+    "intruder": pl.String,
     "verdict": pl.String,
     "guarantee": pl.String,
+    "bound": pl.String,
+    "stopped": pl.String,
     "seconds": pl.Float64,
     "problem": pl.String,
     "figures": pl.String,
+    "ladder": pl.String,
 }
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from tsveil.assess.summary import LOSS, RISK
+from tsveil.assess.assessment import Attempt, strongest
+from tsveil.assess.limits import Intruder, Knows
+from tsveil.assess.summary import LOSS, risk_in_words
 from tsveil.core.errors import InputError
 from tsveil.core.randomness import derived_seed
 from tsveil.study import store
@@ -32,17 +34,20 @@ class Study:
     mdav k=4
     """
 
-    #: a row per configuration: key, method, settings (JSON), label, risk, loss, attack, verdict, guarantee, seconds, problem,
-    #: figures (JSON), pareto
+    #: a row per configuration: key, method, settings (JSON), label, risk (the rate of the strongest attack), high (the end of its interval, if not everybody was
+    #: attacked), loss, attack, intruder, verdict, guarantee, bound (of the risk, by the promise), stopped (by which checks), seconds, problem, figures (JSON),
+    #: ladder (JSON: what all attacks find), pareto
     table: pl.DataFrame
-    #: what was swept and how it was measured: data, kind, records, evaluate, version, seed (a secret), asked
+    #: what was swept and how it was measured: data, kind, records, evaluate, intruder, version, seed (a secret), asked
     about: Mapping[str, Any]
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> Study:
         """From finished configurations; the order of the table is that of the registry and of the parameters."""
         ordered = sorted(rows, key=lambda row: Configuration(row["method"], json.loads(row["settings"])).order)
-        return cls(with_front(pl.DataFrame(ordered, schema=store.SCHEMA)), dict(about))
+        intruder = Intruder(**about["intruder"])
+        judged = [{**row, **_found_by(intruder, row["ladder"])} for row in ordered]
+        return cls(with_front(pl.DataFrame(judged, schema=store.SCHEMA)), dict(about))
 
     @classmethod
     def load(cls, folder: str | Path) -> Study:
@@ -52,6 +57,11 @@ class Study:
         if about is None:
             raise InputError(
                 f"there is no study in {folder}: study.json is missing\n  options: `tsveil sweep` makes one"
+            )
+        if "intruder" not in about:
+            raise InputError(
+                f"{folder} holds a study of an earlier version, whose risk was a mean over what is known\n"
+                "  options: the same sweep again; it computes everything anew"
             )
         path = folder / "study.parquet"
         if not path.is_file():
@@ -72,14 +82,26 @@ class Study:
     @property
     def definitions(self) -> tuple[str, str]:
         """What risk and loss are, in words."""
-        return RISK, LOSS[self.about["kind"]]
+        return risk_in_words(self.intruder), LOSS[self.about["kind"]]
+
+    @property
+    def intruder(self) -> Intruder:
+        """Whom the risk is about."""
+        return Intruder(**self.about["intruder"])
+
+    def against(self, knows: Knows | None) -> Study:
+        """The study for an intruder who knows less or more."""
+        if knows is None or knows == self.intruder.knows:
+            return self
+        about = {**self.about, "intruder": {**self.about["intruder"], "knows": knows}}
+        return Study.of(self.table.drop("pareto").to_dicts(), about)
 
     def pareto(self) -> pl.DataFrame:
         """The front: what no other configuration beats in both risk and loss, from the least risk to the most."""
         return self.table.filter("pareto").sort("risk", "loss", maintain_order=True)
 
     def recommend(self, max_risk: float | None = None, max_loss: float | None = None) -> Recommendation:
-        """The least loss within a limit of risk, or the least risk within a limit of loss, in percent.
+        """The least loss within a limit of risk, or the least risk within a limit of loss, in percent; for another intruder see `against`.
 
         With both limits: the least loss within both.
         """
@@ -119,3 +141,11 @@ class Study:
         ]
         parts += [f"{failed} could not be run"] if failed else []
         return "Study: " + ", ".join(parts)
+
+
+def _found_by(intruder: Intruder, ladder: str | None) -> dict[str, Any]:
+    """What the strongest attack of an intruder finds, as columns of the table."""
+    if ladder is None:
+        return {}
+    risk = strongest([Attempt(**attempt) for attempt in json.loads(ladder)], intruder)
+    return {"risk": risk.rate, "high": risk.high, "attack": risk.attack, "intruder": intruder.knows}

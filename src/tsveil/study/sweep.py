@@ -14,17 +14,20 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from tsveil import __version__
-from tsveil.assess.summary import kind_of, measured
+from tsveil.assess.limits import Intruder
+from tsveil.assess.summary import kind_of, summed_up
 from tsveil.core import progress
 from tsveil.core.errors import OutputError, ParameterError, TsveilError
 from tsveil.core.randomness import fresh_seed
 from tsveil.data.dataset import Dataset
 from tsveil.engine.local import cores, on_one_core
 from tsveil.measure.evaluate import evaluate as measure
+from tsveil.release.publish import judged
 from tsveil.study import store
 from tsveil.study.grids import Configuration, Grid, chosen
 from tsveil.study.study import Study
@@ -42,6 +45,7 @@ def sweep(
     grid: Mapping[str, Grid] | None = None,
     evaluate: Mapping[str, Any] | None = None,
     *,
+    intruder: Intruder | None = None,
     folder: str | Path | None = None,
     seed: int | None = None,
     workers: int | None = None,
@@ -52,7 +56,7 @@ def sweep(
 
     `methods` are names of the registry, or "all". `grid` maps a method to its parameters' values, {"mdav": {"k": [3, 5, 10]}}, or to a
     list of such grids; a method without one is tried with the values worth trying. `evaluate` has options of
-    `tsveil.evaluate`. A configuration that these data do not allow is a row with its problem in words.
+    `tsveil.evaluate`. The risk is that of the verdict against the `intruder` (`tsveil.assess.limits`), who has the originals of everybody unless told otherwise. A configuration that these data do not allow is a row with its problem in words.
 
     With a `folder` every finished configuration is stored at once and a rerun goes on where the last one stopped; further methods
     and parameters may be added by later sweeps of the same data. The folder holds the seed and is private. The seed is a secret
@@ -66,15 +70,17 @@ def sweep(
     >>> import tsveil as tv
     >>> study = tv.sweep(tv.example("food-prices"), ["mdav"], {"mdav": {"k": [2, 3]}})
     >>> study.table.select("label", "risk", "attack", "verdict").rows()
-    [('mdav k=2', 37.5, 'EULD', 'holds'), ('mdav k=3', 25.0, 'EULD', 'holds')]
+    [('mdav k=2', 50.0, 'replay', 'holds'), ('mdav k=3', 25.0, 'values', 'holds')]
     """
     options = _checked_options(data, dict(evaluate or {}))
+    intruder = intruder or Intruder()
+    intruder.check(data.confidential)
     configurations = chosen(data, methods, grid)
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ParameterError(f"The 'workers' parameter of sweep must be an integer of at least 1. Got {workers!r}.")
     place = None if folder is None else Path(folder)
     with store.locked(place) if place is not None else nullcontext():
-        about = _about(data, options, place, seed)
+        about = _about(data, options, intruder, place, seed)
         blank = Study.of([], about)
         keys = {_key(about, configuration): configuration for configuration in configurations}
         rows = {} if place is None else store.finished(place)
@@ -86,7 +92,7 @@ def sweep(
 
         def work(key: str) -> dict[str, Any]:
             with on_one_core():
-                row, final = tried(data, keys[key], blank.seed_of(key), options, key)
+                row, final = tried(data, keys[key], blank.seed_of(key), options, intruder, key)
             if place is not None and final:
                 store.keep(place, row)
             return row
@@ -105,7 +111,12 @@ def sweep(
 
 
 def tried(
-    data: Dataset, configuration: Configuration, seed: int, options: Mapping[str, Any], key: str = ""
+    data: Dataset,
+    configuration: Configuration,
+    seed: int,
+    options: Mapping[str, Any],
+    intruder: Intruder,
+    key: str = "",
 ) -> tuple[dict[str, Any], bool]:
     """The row of one configuration, and whether it would be the same at another time."""
     row: dict[str, Any] = dict.fromkeys(store.SCHEMA)
@@ -115,10 +126,14 @@ def tried(
     final = True
     try:
         release = configuration.made().protect(data, seed=seed)
-        row["guarantee"] = release.guarantee.short
-        row["verdict"] = str(release.verify().status)
-        found = measured(data, release, options)
-        row |= {"risk": found.risk, "loss": found.loss, "attack": found.attack, "figures": json.dumps(found.figures)}
+        promise, verdict = release.guarantee, release.verify()
+        row |= {"guarantee": promise.short, "verdict": str(verdict.status)}
+        row["bound"] = promise.bound if promise.intruder == "file" else None
+        card, assessment = judged(release, verdict, options, intruder)
+        found = summed_up(release, card, assessment, options)
+        row |= {"loss": found.loss, "figures": json.dumps(found.figures)}
+        row["ladder"] = json.dumps([asdict(attempt) for attempt in assessment.ladder])
+        row["stopped"] = "\n".join(f"{c.name}: {c.message}" for c in assessment.stopped_by(["promise"])) or None
     except TsveilError as error:
         row["problem"] = str(error)
     except Exception as error:
@@ -185,14 +200,17 @@ def _checked_options(data: Dataset, options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _about(data: Dataset, options: Mapping[str, Any], folder: Path | None, seed: int | None) -> dict[str, Any]:
-    """What the study is of; in a folder with a study it must be of the same."""
+def _about(
+    data: Dataset, options: Mapping[str, Any], intruder: Intruder, folder: Path | None, seed: int | None
+) -> dict[str, Any]:
+    """What the study is of; in a folder with a study it must be of the same, but that each sweep says what the intruder knows."""
     about = {
         "data": repr(data),
         "kind": kind_of(data),
         "records": data.n,
         "fingerprint": fingerprint(data),
         "evaluate": dict(options),
+        "intruder": {"knows": intruder.knows, "knows_carried": list(intruder.knows_carried)},
         "version": __version__,
     }
     before = None if folder is None else store.about_in(folder)
@@ -204,6 +222,8 @@ def _about(data: Dataset, options: Mapping[str, Any], folder: Path | None, seed:
         "version": "another version of tsveil",
     }
     differs = [words[name] for name in words if before.get(name) != about[name]]
+    carried = before.get("intruder", {}).get("knows_carried", [])
+    differs += ["an intruder who knows other carried columns"] if carried != intruder.knows_carried else []
     differs += ["another seed"] if seed is not None and str(seed) != before["seed"] else []
     if differs:
         raise OutputError(

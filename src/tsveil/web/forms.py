@@ -6,6 +6,7 @@ job checks everything again.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -15,6 +16,12 @@ from tsveil.web.studies import Limits
 
 Form = Mapping[str, Sequence[str]]
 
+#: what may be said of the rows of a file -> the options of reading
+ROWS: dict[str, dict[str, Any]] = {
+    "independent": {"independent_rows": True},
+    "times": {"transpose": True},
+    "records": {"transpose": False},
+}
 #: so many rows for blocks that are not there yet
 SPARE = 2
 #: columns that can be carried are offered one by one up to this many
@@ -72,6 +79,9 @@ def roles(form: Form, columns: Sequence[str]) -> dict[str, Any]:
 
     if name := first(form, "id"):
         found["id"] = column(name, "identifier")
+    for role in ("person", "leave_out", "numbers"):
+        found[role] = [column(name, role) for name in form.get(role, ()) if name]
+    found |= ROWS.get(first(form, "rows"), {})
     if found["layout"] == "long":
         for role in ("time", "variable"):
             if name := first(form, role):
@@ -94,7 +104,85 @@ def roles(form: Form, columns: Sequence[str]) -> dict[str, Any]:
             else:
                 problems.add(f"{name} must be a whole number. Got {text!r}.")
     problems.raise_if_any()
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in found.items() if value or value is False}
+
+
+def rows_as(options: Mapping[str, Any]) -> str:
+    """Which of the answers about rows the options give."""
+    return next((name for name, own in ROWS.items() if own.items() <= options.items()), "")
+
+
+def asked(questions: Sequence[Any]) -> list[dict[str, Any]]:
+    """The questions of reading as a form shows them: what was seen, and for each subject the answers as options of reading.
+
+    A question about several columns, each of which may have an answer of its own, has a subject for each of them.
+
+    Examples
+    --------
+    >>> from tsveil.data.questions import coded
+    >>> (found,) = asked([coded(["sex", "town"])])
+    >>> [subject["name"] for subject in found["subjects"]], found["subjects"][1]["answers"][0]
+    (['sex', 'town'], ('Publish them unchanged?', {'confidential': ['town']}))
+    """
+    found = []
+    for question in questions:
+        answers = [(meaning, _typed(options)) for meaning, options in question.answers]
+        columns = [[value for value in own.values() if isinstance(value, list)] for _, own in answers]
+        each = columns[0][0] if all(one == columns[0] and len(one) == 1 for one in columns) else []
+        if len(each) > 1:
+            subjects = [
+                {"name": name, "answers": [(meaning, {next(iter(own)): [name]}) for meaning, own in answers]}
+                for name in each
+            ]
+        else:
+            subjects = [{"name": "", "answers": answers}]
+        found.append({"seen": question.seen, "subjects": subjects})
+    return found
+
+
+#: how a question names an option of reading -> the option, and its value where none follows
+TYPED: dict[str, tuple[str, Any]] = {
+    "--layout": ("layout", ""),
+    "--id": ("id", ""),
+    "--time": ("time", ""),
+    "--person": ("person", []),
+    "--confidential": ("confidential", []),
+    "--leave-out": ("leave_out", []),
+    "--number": ("numbers", []),
+    "--independent-rows": ("independent_rows", True),
+    "--transpose": ("transpose", True),
+    "--no-transpose": ("transpose", False),
+}
+
+
+def _typed(text: str) -> dict[str, Any]:
+    """What would be typed, as options of reading."""
+    found: dict[str, Any] = {}
+    words = shlex.split(text)
+    while words:
+        name, value = TYPED[words.pop(0)]
+        if isinstance(value, bool):
+            found[name] = value
+        elif isinstance(value, list):
+            found[name] = [*found.get(name, []), words.pop(0)]
+        else:
+            found[name] = words.pop(0)
+    return found
+
+
+def answered(form: Form, look: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of reading with the answers that were chosen; columns of several answers are put together."""
+    found = dict(before)
+    subjects = [subject for question in look["questions"] for subject in question["subjects"]]
+    for number, subject in enumerate(subjects):
+        chosen = first(form, f"answer_{number}")
+        if not chosen.isdigit() or int(chosen) >= len(subject["answers"]):
+            raise InputError("every question needs an answer")
+        for name, value in subject["answers"][int(chosen)][1].items():
+            if name == "time" and value not in look["columns"]:
+                continue  # the question could not name it
+            found[name] = [*found.get(name, []), *value] if isinstance(value, list) else value
+    return found
 
 
 def _blocks(form: Form, columns: Sequence[str], problems: Problems) -> dict[str, Any]:

@@ -48,6 +48,9 @@ STEPS = {
 #: the options of reading that the form shows
 ROLES = (
     "id",
+    "person",
+    "leave_out",
+    "numbers",
     "blocks",
     "confidential",
     "time",
@@ -59,6 +62,8 @@ ROLES = (
     "resample",
     "split",
 )
+#: the check of the verdict that a release above the limit fails
+ACCEPTED = "accepted-risk"
 #: what a form may be long
 FORM = 2_000_000
 #: download -> its place in the folder of a release, its name for the browser, its type
@@ -86,7 +91,20 @@ def own_templates() -> Environment:
     pages.filters["listed"] = lambda values: ", ".join(
         "" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in values
     )
+    pages.filters["statement"] = statement
     return pages
+
+
+def statement(question: str) -> str:
+    """An answer that a question offers, to be chosen: without the "Or" that joins it to the others.
+
+    Examples
+    --------
+    >>> statement("Or leave them out?")
+    'Leave them out?'
+    """
+    text = question.removeprefix("Or ")
+    return text[0].upper() + text[1:]
 
 
 def whole_percent(value: float | None) -> str:
@@ -369,21 +387,26 @@ class App:
             inside = {
                 name for row in forms.block_rows(options, look["columns"]) for name in _between(row, look["columns"])
             }
-            carriable = [name for name in look["columns"] if name not in inside and name != options.get("id")]
+            named = {*inside, options["id"], *(options["person"] or ())}
+            carriable = [name for name in look["columns"] if name not in named]
             shown |= {
                 "rows": forms.block_rows(options, look["columns"]),
                 "options": options,
+                "rows_as": forms.rows_as(options),
                 "carriable": carriable[: forms.OFFERED],
             }
         return self._step(request, "load.html.j2", study, "load", self.jobs.latest(study.id, "look"), **shown)
 
     async def look_again(self, request: Request, form: forms.Form) -> Response:
-        """Step 1: other roles."""
+        """Step 1: other roles, or answers to questions."""
         study = self._study(request)
         look = self.studies.found(study, "look.json")
         if look is None:
             raise HTTPException(404)
-        wanted = forms.roles(form, look["columns"])
+        if "layout" in form:
+            wanted = forms.roles(form, look["columns"])
+        else:
+            wanted = forms.answered(form, look, study.input)
         self._add("look", study, input=wanted)
         study.input, study.confirmed, study.methods, study.picked = wanted, False, {}, ""
         self._forget(study, "risk.json", "result.json", "sweep.toml", "sweep", "releases")
@@ -434,7 +457,7 @@ class App:
             raise HTTPException(404)
         chosen, limits = forms.methods(form, look["methods"]), forms.limits(form)
         title = forms.first(form, "title")[:200]
-        if title != study.title:
+        if (title, limits) != (study.title, study.limits):  # they stand in the plan and in the reports of a release
             self._forget(study, "releases")
         study.methods, study.limits, study.title, study.picked = chosen, limits, title, ""
         self._forget(study, "result.json")
@@ -460,17 +483,25 @@ class App:
             self.studies.save(study)
         outcome = self._outcome(study)
         job = self.jobs.latest(study.id, "release", "sweep") if study.picked and outcome is None else None
-        return self._step(request, "compare.html.j2", study, "compare", job, result=result, outcome=outcome)
+        asked = request.query_params.get("above")
+        above = next((row for row in result["rows"] if row["key"] == asked and row["above"]), None)
+        return self._step(
+            request, "compare.html.j2", study, "compare", job, result=result, outcome=outcome, above=above
+        )
 
     async def pick(self, request: Request, form: forms.Form) -> Response:
         """Step 5: this one."""
         study = self._study(request)
         result = self.studies.found(study, "result.json")
         key = forms.first(form, "key")
-        if result is None or key not in {row["key"] for row in result["rows"] if row["problem"] is None}:
+        rows = {row["key"]: row for row in result["rows"] if row["problem"] is None} if result else {}
+        if key not in rows:
             raise HTTPException(404)
+        above = rows[key]["above"]
+        if above and forms.first(form, "allow") != ACCEPTED:
+            return _see(f"/s/{study.id}/compare?above={key}")
         if not self._outcome_path(study, key).is_file():
-            self._add("release", study, key=key)
+            self._add("release", study, key=key, allow=[ACCEPTED] if above else [])
         study.picked = key
         self.studies.save(study)
         # Not "#picked": a page that loads itself again would not leave a place within itself.

@@ -22,6 +22,7 @@ from typing import IO, Any
 
 import msgspec
 
+from tsveil.assess.limits import IN_WORDS
 from tsveil.core import progress
 from tsveil.core.errors import InputError, TsveilError
 from tsveil.core.params import Parameter
@@ -31,15 +32,17 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.read import Look, looked_at
 from tsveil.data.write import write_text
 from tsveil.measure.uniqueness import singled_out
-from tsveil.plan.plan import Input, Output, Plan
+from tsveil.plan.plan import Input, Output
 from tsveil.plan.run import demo_plan, run
-from tsveil.plan.sweep import StudyFolder, SweepPlan, Tried
+from tsveil.plan.sweep import StudyFolder, SweepPlan, Tried, plan_of
 from tsveil.protect.base import linking_warnings
 from tsveil.protect.work import survey_of
 from tsveil.release.publish import Outcome
+from tsveil.study.choice import SAME
 from tsveil.study.grids import default_grid
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
+from tsveil.web.forms import asked
 
 #: rows, and columns from the left and from the right, of the preview
 ROWS, LEFT, RIGHT = 6, 7, 2
@@ -93,14 +96,15 @@ def look(task: dict[str, Any], place: Path, telling: Telling) -> None:
         options = msgspec.to_builtins(plan.input)
         options.pop("path")
     with progress.step("Looking at the file"):
-        asked = _input(task, options)
+        roles = _input(task, options)
         given = {name: value for name, value in options.items() if name not in ("block_size", "blocks_by")}
         seen = looked_at(source, **given)
     found = _seen(seen, options)
     try:
-        with progress.step("Reading all values"):
-            data = asked.read(Path())
-        found |= _ready(data)
+        if not found["questions"]:
+            with progress.step("Reading all values"):
+                data = roles.read(Path())
+            found |= _ready(data)
     except InputError as error:
         found["problems"] = [problem.replace(source.name, task["name"]) for problem in error.problems]
         found["hints"] = [line.strip() for line in str(error).splitlines() if line.strip().startswith("options:")]
@@ -128,6 +132,7 @@ def _seen(seen: Look, options: dict[str, Any]) -> dict[str, Any]:
         "layout": seen.guess.layout,
         "options": {**options, **seen.options()},
         "reasons": list(seen.guess.reasons),
+        "questions": asked(seen.guess.questions),
         "problems": [],
         "hints": [],
         "ready": False,
@@ -138,6 +143,7 @@ def _ready(data: Dataset) -> dict[str, Any]:
     return {
         "ready": True,
         "summary": repr(data).removeprefix("Dataset: "),
+        "persons": int(data.persons.max()) + 1 if data.person else 0,
         "notes": list(data.notes),
         "records": data.n,
         "dropped": list(data.dropped),
@@ -168,7 +174,9 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
         kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
         if not kinds <= kind.takes:
             raise InputError(f"it protects {' and '.join(sorted(kind.takes))}, not {' and '.join(sorted(kinds))}")
-        method.check_all(survey_of(data))
+        survey = survey_of(data)
+        method.check_persons(survey)
+        method.check_all(survey)
         promise = method.guarantee(data)
         found["promises"] = promise.claims
         found["guarantee"] = promise.words
@@ -240,9 +248,11 @@ def tried(task: dict[str, Any], place: Path, telling: Telling) -> None:
 
 def shown(study: Study, limits: dict[str, Any]) -> dict[str, Any]:
     """A study as the page shows it."""
-    advice = study.recommend(**_limits(limits))
+    advice, most = study.recommend(**_limits(limits)), limits["max_risk"]
     return {
-        "rows": study.table.to_dicts(),
+        "rows": [
+            row | {"above": most is not None and (row["high"] or 0.0) > most * SAME} for row in study.table.to_dicts()
+        ],
         "definitions": list(study.definitions),
         "complete": study.complete,
         "map": study.map_html(),
@@ -271,14 +281,15 @@ def _released(task: dict[str, Any], place: Path, study: Study, key: str) -> None
     shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(final, ignore_errors=True)
     partial.mkdir(parents=True)
-    plan = Plan(
+    # The seed and the limit of the sweep: the release has the figures that were looked at.
+    plan = plan_of(
+        study,
+        row,
+        task["limits"]["max_risk"],
         input=msgspec.convert({"path": task["path"], **task["input"]}, Input),
-        method={"name": row["method"], **{k: v for k, v in json.loads(row["settings"]).items() if v is not None}},
         output=Output(folder="release", title=task["title"], formulas="neutralise"),
-        # The seed with which the sweep measured it: the release has the figures that were looked at.
-        seed=study.seed_of(key),
     )
-    outcome = run(plan, base=partial, source=Path(task["data"]))
+    outcome = run(plan, base=partial, source=Path(task["data"]), allow=task.get("allow", ()))
     with progress.step("Drawing curves"):
         _keep(partial / "outcome.json", _outcome(outcome, row))
     _packed(outcome.folder / "published", partial / "release.zip")
@@ -287,15 +298,19 @@ def _released(task: dict[str, Any], place: Path, study: Study, key: str) -> None
 
 
 def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
-    release = outcome.release
+    release, assessment = outcome.release, outcome.assessment
+    assert assessment is not None
     return {
         "key": row["key"],
         "label": row["label"],
-        "risk": row["risk"],
+        "risk": assessment.risk.rate,
+        "attack": assessment.risk.attack,
+        "knows": IN_WORDS[assessment.intruder.knows],
         "loss": row["loss"],
         "verdict": str(outcome.verdict.status),
-        "judged": outcome.assessment.verdict.value if outcome.assessment else "",
-        "headline": outcome.assessment.headline if outcome.assessment else "",
+        "judged": assessment.verdict.value,
+        "headline": assessment.headline,
+        "allowed": list(assessment.allowed),
         "guarantee": release.guarantee.words,
         "limits": release.guarantee.limits,
         "short": release.guarantee.short,
