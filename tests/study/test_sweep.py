@@ -97,7 +97,8 @@ def test_envelopes_are_measured_by_their_midlines_and_suppressed_records_are_los
         (lo.tobytes(), hi.tobytes(), word)
         for lo, hi, word in zip(release.lo, release.hi, release.words or (), strict=True)
     }
-    assert (found.risk, found.attack) == (100 * len(rows) / (n - gone), "replay")
+    assert found.risk == 100 * len(rows) / (n - gone)
+    assert found.attack == "envelope-values"  # it finds as many here as whoever has the whole file, and comes first
     assert judgement[1].suppressed == gone
     rates = {
         "EULD": card["EULD"] * (n - gone) / n,

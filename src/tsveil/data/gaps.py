@@ -121,8 +121,15 @@ def resampled_block(block: Block, m: int, *, alone: bool) -> Block:
     return Block(block.name, columns, np.arange(1, m + 1, dtype=np.float64), labels)
 
 
+#: what notes say was done, as anybody may read it; how many records and points it concerned is left out
+_DONE = re.compile(
+    r"empty rows were skipped|(missing values).*( were (filled by linear interpolation in time|kept as gaps))|records were dropped because they have gaps"
+    r"|every series was resampled by linear interpolation to \d+ points|each series was split into \d+ consecutive series of equal length"
+)
+
+
 def in_public(note: str) -> str:
-    """A note of a data set as anybody may read it: what was done, without how many records and points it concerned.
+    """A note of a data set as anybody may read it; one that tsveil did not write may name records, and is not repeated.
 
     Examples
     --------
@@ -130,8 +137,13 @@ def in_public(note: str) -> str:
     'Missing values were filled by linear interpolation in time.'
     >>> in_public("every series was resampled by linear interpolation to 24 points (before: 20 to 31)")
     'Every series was resampled by linear interpolation to 24 points.'
+    >>> in_public("household 1007 was left out")
+    'The data were prepared before they were protected; their publisher knows how.'
     """
-    said = re.sub(r"^\d+ (of \d+ )?| in \d+ of \d+ records| \(before: .*\)$", "", note)
+    found = _DONE.search(note)
+    if found is None:
+        return "The data were prepared before they were protected; their publisher knows how."
+    said = f"{found[1]}{found[2]}" if found[1] else found[0]
     return f"{said[0].upper()}{said[1:]}."
 
 
