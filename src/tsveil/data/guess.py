@@ -126,7 +126,7 @@ def guess(
     wide layout: the names of 2 columns are times, so each row is a record with the series 'series' (2 points)
     identifier 'meter': its values are all different
     """
-    look = _Look(as_polars(frame))
+    look = _Look(as_polars(frame), numbers)
     carried = tuple(confidential)
     if unknown := [name for name in (*leave_out, *numbers) if name not in look.types]:
         raise InputError(f"there is no column {some(unknown)}\n  columns available: {some(look.types, 20)}")
@@ -218,10 +218,10 @@ def _owns(look: _Look, name: str, found: Guess) -> bool:
 
 
 class _Look:
-    """A frame, and what its columns hold."""
+    """A frame, and what its columns hold; somebody said of the `quantities` that they are no codes."""
 
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self.frame = frame
+    def __init__(self, frame: pl.DataFrame, quantities: Collection[str] = ()) -> None:
+        self.frame, self.quantities = frame, frozenset(quantities)
         self.types = dict(frame.schema)
         self.numeric = cache(self._numeric)
         self.numbers = cache(self._numbers)
@@ -307,6 +307,8 @@ def row_numbers(frame: pl.DataFrame) -> list[str]:
 
 def _no_quantity(look: _Look, name: str) -> bool:
     """Whether numbers are named like an identifier, a code or a part of a date."""
+    if name in look.quantities:
+        return False
     return look.whole(name) and (_like_id(name) or bool(_CODE.fullmatch(name)) or bool(_CALENDAR.fullmatch(name)))
 
 
@@ -403,7 +405,12 @@ def _wide_id(look: _Look, rest: Sequence[str], before_series: bool, reasons: lis
         if like_names or counted or (named and look.whole(name)):
             found.append((named, first, name))
     if not found:
-        repeated = [name for name in rest if (look.text(name) or look.whole(name)) and _like_id(name)]
+        repeated = [
+            name
+            for name in rest
+            if look.text(name) or look.whole(name)
+            if _like_id(name) and name not in look.quantities
+        ]
         why = f": {some(repeated)} is named like one, but its values repeat" if len(repeated) == 1 else ""
         reasons.append(f"no identifier{why}; records are numbered by row")
         return None
