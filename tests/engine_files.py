@@ -94,6 +94,7 @@ def protect_files(
         evaluate=Evaluation(targets=targets),
         run=Running() if engine is None else Running(memory=str(TINY), chunk=chunk),
         seed=seed,
+        secret="",
     )
     with small_work(method, part, file):
         return tv.run(plan, engine=engine, allow_unverified=allow_unverified)

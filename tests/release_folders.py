@@ -54,6 +54,7 @@ def released(
         output=Output(folder=out),
         run=Running(**running),
         seed=7,
+        secret="",
         **more,
     )
     return run(plan, base=base).folder

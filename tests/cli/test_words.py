@@ -164,6 +164,7 @@ def test_the_demo_ends_where_to_go_on(tmp_path: Path, monkeypatch: pytest.Monkey
         method={"name": "mdav", "k": 3},
         output=plan.output,
         seed=5,
+        secret="",
     )
     monkeypatch.setattr(running, "demo_plan", lambda: (raw.select(columns).head(12), small))
     shown = tsveil("demo", "--folder", tmp_path / "demo").output

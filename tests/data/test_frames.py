@@ -373,8 +373,12 @@ def test_several_series_are_resampled_each() -> None:
             {"missing": "fill"},
             "The 'missing' parameter must be one of 'refuse', 'drop', 'interpolate', 'keep'. Got 'fill'.",
         ),
-        ({"resample": 1}, "The 'resample' parameter must be an integer of at least 2, or left out. Got 1."),
-        ({"resample": 2.5}, "The 'resample' parameter must be an integer of at least 2, or left out. Got 2.5."),
+        ({"resample": 1}, "The 'resample' parameter must be an integer from 2 to 200000, or left out. Got 1."),
+        (
+            {"resample": 2_000_000_000},
+            "The 'resample' parameter must be an integer from 2 to 200000, or left out. Got 2000000000.",
+        ),
+        ({"resample": 2.5}, "The 'resample' parameter must be an integer from 2 to 200000, or left out. Got 2.5."),
         (
             {"resample": 5, "missing": "keep"},
             "The 'resample' parameter cannot go with missing='keep': there is nothing to interpolate in a gap.",

@@ -356,6 +356,7 @@ def test_csv_files_in_a_folder_or_by_a_pattern_are_like_one_file(
             output=Output(folder=name),
             run=Running(**running),
             seed=7,
+            secret="",
         )
         return tv.run(plan, base=tmp_path).folder
 

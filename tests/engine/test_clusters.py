@@ -24,6 +24,7 @@ from tsveil.engine.choose import chosen_engine
 
 PLAN = """
 seed = 7
+secret = ""
 [input]
 path = "in"
 confidential = ["town"]

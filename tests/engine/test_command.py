@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PLAN = """
 seed = 7
+secret = ""
 [input]
 path = "in"
 confidential = ["town"]

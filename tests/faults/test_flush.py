@@ -51,6 +51,7 @@ def in_chunks(folder: Path, version: int) -> None:
         evaluate=Evaluation(models=["ses"]),
         run=Running(memory="1", chunk=20),
         seed=version,
+        secret="",
     )
     run(plan, overwrite=True)
 

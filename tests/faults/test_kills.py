@@ -103,7 +103,7 @@ def test_run_killed_at_random_moments(arena: Arena, tmp_path: Path) -> None:
     versions: list[dict[str, object] | None] = []
     for version in (1, 2):
         (tmp_path / f"{version}.toml").write_text(
-            f'seed = {version}\n[input]\npath = "meters.csv"\n[method]\nname = "mdav"\nk = 3\n[output]\nfolder = "release"\n'
+            f'seed = {version}\nsecret = ""\n[input]\npath = "meters.csv"\n[method]\nname = "mdav"\nk = 3\n[output]\nfolder = "release"\n'
         )
         start = time.perf_counter()
         ended = arena.do("command", "run", tmp_path / f"{version}.toml", "--overwrite", folder=str(tmp_path))
@@ -128,6 +128,7 @@ def test_run_killed_at_random_moments(arena: Arena, tmp_path: Path) -> None:
 
 
 SWEEP = """seed = 5
+secret = ""
 [input]
 path = "meters.csv"
 [sweep]

@@ -16,6 +16,7 @@ from faults.arena import KILLS, Arena, contents, hidden
 
 PLAN = """
 seed = {seed}
+secret = ""
 [input]
 path = "meters.parquet"
 [method]

@@ -67,6 +67,7 @@ def chunks(folder: str, version: int) -> int:
         evaluate=tsveil.plan.plan.Evaluation(models=["ses"]),
         run=tsveil.plan.plan.Running(memory="1", chunk=20),
         seed=version,
+        secret="",
     )
     tsveil.plan.run.run(plan, overwrite=True)
     return 0

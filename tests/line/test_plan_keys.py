@@ -27,6 +27,7 @@ from tsveil.report.context import QUESTIONS
 #: what a plan says unless a case says otherwise
 USUAL: dict[str, Any] = {
     "seed": 7,
+    "secret": "",
     "input": {"path": "in.csv", "id": "id", "blocks": BLOCKS["series"], "confidential": ["town"]},
     "method": {"name": "mdav", "k": 4},
     "output": {"folder": "out"},
@@ -59,6 +60,7 @@ class Case(NamedTuple):
 DATA, GROUPS, FACTS = "published/data.csv", "private/groups.csv", "private/release.json"
 KEYS: dict[str, Case] = {
     "seed": Case(8, "private/id_map.csv"),
+    "secret": Case("words that nobody guesses", "private/id_map.csv"),
     "method": Case({"name": "mdav", "k": 5}, DATA),
     "input.path": Case("other.csv", DATA),
     "input.layout": Case("long", refused="time"),

@@ -60,6 +60,7 @@ def test_python_leaves_what_a_plan_leaves(meters: Path, tmp_path: Path, name: st
         method={"name": name, **settings},
         output=Output(folder="plan"),
         seed=7,
+        secret="",
     )
     expected = run(plan, base=tmp_path).folder
     data = tv.read(meters, confidential=["town"])
@@ -89,6 +90,7 @@ def test_data_that_stay_in_files_leave_the_same(meters: Path, tmp_path: Path) ->
         output=Output(folder="plan"),
         run=Running(memory="1", chunk=17),
         seed=7,
+        secret="",
     )
     expected = run(plan, base=tmp_path).folder
     data = tv.read(tmp_path / "meters.parquet", confidential=["town"], memory=1)

@@ -108,7 +108,25 @@ def writing_options(command: Command) -> Command:
         "--allow", multiple=True, metavar="CHECK", help="Write the release although this check did not pass."
     )(command)
     command = intruder_option(command)
+    command = click.option(
+        "--secret", type=PATH, callback=_secret, metavar="FILE", help="Repeat a release: its private/secret.txt."
+    )(command)
     return overwrite_option("an earlier release in that folder")(command)
+
+
+def _secret(context: click.Context, option: click.Parameter, path: Path | None) -> str | None:
+    """The secret that stands in a file."""
+    if path is None:
+        return None
+    try:
+        found = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"the secret cannot be read from {path}: {getattr(error, 'strerror', None) or error}"
+        ) from error
+    if not found:
+        raise InputError(f"there is no secret in {path}: the file is empty")
+    return found
 
 
 def reading(options: dict[str, Any]) -> dict[str, Any]:

@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 @click.option("-o", "--out", type=arguments.PATH, help="With FILE: the folder of the study.")
 @click.option("--methods", default="all", show_default=True, metavar="NAME,NAME", help="With FILE: the methods to try.")
 @click.option("--seed", type=int, help="With FILE, for tests only: a seed is a secret.")
+@click.option("--anywhere", is_flag=True, help="With PLAN: let it write outside its own folder.")
 @arguments.intruder_option
 @arguments.reading_options
 @arguments.json_option
 def sweep(
-    plan: Path, out: Path | None, methods: str, seed: int | None, intruder: Knows | None, as_json: bool, **options: Any
-) -> None:
+    plan: Path, out: Path | None, methods: str, seed: int | None, anywhere: bool, intruder: Knows | None, as_json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Try many methods and parameters.
 
     They are tried on FILE, or as PLAN (.toml) says; after a stop the same command continues. The folder gets the table (study.parquet), the risk-utility map with a recommendation (study.html), and the plan (sweep.toml).
     """
     import msgspec
 
-    from tsveil.plan.plan import Input
+    from tsveil.plan.plan import Input, refuse_outside
     from tsveil.plan.sweep import StudyFolder, SweepPlan, Tried, run_sweep
 
     given = arguments.reading(options)
@@ -40,6 +41,8 @@ def sweep(
         if given or out is not None or methods != "all" or seed is not None:
             raise InputError(f"{plan} is a plan: it says itself what is read, tried and written; leave the options out")
         made, base = SweepPlan.load(plan), plan.parent
+        if not anywhere:
+            refuse_outside(plan, base, made.output.folder)
     else:
         if out is None:
             raise InputError(f"say where the study of {plan} goes: --out FOLDER")

@@ -1,7 +1,8 @@
 """Where randomness comes from.
 
-One secret seed of 128 bits belongs to a release: given by the caller, or drawn from the operating system. Everything random
-in the release follows from it, so a run can be repeated by whoever holds private/, and by nobody else.
+One secret seed of 128 bits belongs to a release. Everything random in the release follows from it, so a run can be repeated by whoever holds private/, and by
+nobody else. A seed that a person chose is short, and would be found by trying: the seed of a release that a plan makes comes from the plan's seed, if it has one, and a secret
+drawn from the operating system (`release_seed`), which is kept in private/.
 
 What an intruder can see comes from SHAKE-256: unlike that of a statistical generator its output says nothing about the seed or about
 the rest of the stream. Row order and identifiers are published, and whoever knows some original values sees which of them were
@@ -22,6 +23,24 @@ from tsveil.core.types import AnyArray, Array, Indices
 def fresh_seed() -> int:
     """A seed of 128 bits from the operating system."""
     return secrets.randbits(128)
+
+
+def fresh_secret() -> str:
+    """A secret of 128 bits from the operating system, as text."""
+    return secrets.token_hex(16)
+
+
+def release_seed(seed: int | None, secret: str) -> int:
+    """The seed of a release, from the seed of its plan and a secret; without a secret it is the seed of the plan.
+
+    Examples
+    --------
+    >>> release_seed(7, "") == 7, release_seed(7, "a") == release_seed(7, "b"), release_seed(7, "a") == release_seed(8, "a")
+    (True, False, False)
+    """
+    if not secret:
+        return fresh_seed() if seed is None else seed
+    return int.from_bytes(hashlib.shake_256(f"tsveil/release/{secret}/{seed}".encode()).digest(16), "little")
 
 
 def derived_seed(seed: int, purpose: str) -> int:

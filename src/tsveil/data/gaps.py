@@ -22,13 +22,17 @@ from tsveil.data.resample import fill_gaps, resample
 Missing = Literal["refuse", "drop", "interpolate", "keep"]
 
 
+#: as many points as a wide table may have columns
+MOST_POINTS = 200_000
+
+
 def check_gap_options(missing: str, m: int | None) -> None:
     """Refuse what the parameters `missing` and `resample` cannot be."""
     wrong = []
     if missing not in get_args(Missing):
         wrong.append(f"The 'missing' parameter must be one of {some(get_args(Missing))}. Got {missing!r}.")
-    if m is not None and (isinstance(m, bool) or not isinstance(m, int) or m < 2):
-        wrong.append(f"The 'resample' parameter must be an integer of at least 2, or left out. Got {m!r}.")
+    if m is not None and (isinstance(m, bool) or not isinstance(m, int) or not 2 <= m <= MOST_POINTS):
+        wrong.append(f"The 'resample' parameter must be an integer from 2 to {MOST_POINTS}, or left out. Got {m!r}.")
     if m is not None and missing == "keep":
         wrong.append(
             "The 'resample' parameter cannot go with missing='keep': there is nothing to interpolate in a gap."

@@ -213,6 +213,8 @@ class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tru
     context: Context = msgspec.field(default_factory=Context)
     #: a secret; leave it out and it is drawn from the operating system
     seed: int | None = None
+    #: with the seed it decides everything random; left out it is drawn, and private/secret.txt has it; empty: the seed alone decides
+    secret: str | None = None
 
     def __post_init__(self) -> None:
         old = self.context.accepted_risk

@@ -14,7 +14,7 @@ import polars as pl
 
 from tsveil.assess.limits import Knows, Limits
 from tsveil.core import progress
-from tsveil.core.randomness import fresh_seed
+from tsveil.core.randomness import fresh_secret, release_seed
 from tsveil.core.registry import METHODS, recommended, starting
 from tsveil.data.dataset import Dataset
 from tsveil.data.examples import example_frame
@@ -38,6 +38,7 @@ def run(
     source: Path | None = None,
     overwrite: bool = False,
     anywhere: bool = False,
+    secret: str | None = None,
     allow: Collection[str] = (),
     strict: bool = False,
     allow_unverified: bool = False,
@@ -49,7 +50,7 @@ def run(
     """Do what a plan says: read, protect, publish, verify, attack, measure, assess and report.
 
     `plan` is a `Plan` or the path of a plan file; relative paths in it count from `base`, by default the plan file's folder or the
-    current one. A plan file writes inside its own folder, unless `anywhere`. A release whose verdict is FAILS or NOT DECIDED is not written unless `allow` names the checks that stop it; `strict` treats warnings
+    current one. A plan file writes inside its own folder, unless `anywhere`. A `secret` (that of private/secret.txt) repeats a release to the bit; without one a new one is drawn. A release whose verdict is FAILS or NOT DECIDED is not written unless `allow` names the checks that stop it; `strict` treats warnings
     like failures; `intruder` says what the intruder knows, in place of the plan. `source` is where the input lies now, when that is not where `plan.input` says. An `engine` ("local", "dask", "spark", a Dask
     client or a Spark session), with the address of a running `scheduler` or `master`, takes the place of the plan's; with one the work is done
     in chunks, and without one the size of the data decides.
@@ -83,7 +84,9 @@ def run(
         data = msgspec.structs.replace(plan.input, path=str((source or base / plan.input.path).absolute())).read(
             Path(), plan.run.memory, chunks=where["engine"] is not None
         )
-    seed = fresh_seed() if plan.seed is None else plan.seed
+    drawn = next((one for one in (secret, plan.secret) if one is not None), None)
+    drawn = fresh_secret() if drawn is None else drawn
+    seed = release_seed(plan.seed, drawn)
     with (
         complete_folder(folder, overwrite=overwrite, marker=MARKER) as partial,
         _protected(chosen, data, seed, partial / "spool", plan.run.chunk, where) as release,
@@ -103,7 +106,10 @@ def run(
             context=plan.context,
             source=Path(plan.input.path).name,
             digest=data.origin.digest if data.origin else "",
-            extra={"private/plan.toml": plan.to_toml() + "\n"},
+            extra={
+                "private/plan.toml": plan.to_toml() + "\n",
+                **({"private/secret.txt": f"{drawn}\n"} if drawn else {}),
+            },
             earlier=record.earlier(folder),
         )
     return replace(outcome, folder=folder)

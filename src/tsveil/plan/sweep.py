@@ -30,6 +30,7 @@ import msgspec
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.core import progress
 from tsveil.core.errors import OutputError, PlanError
+from tsveil.core.randomness import fresh_secret
 from tsveil.core.registry import METHODS
 from tsveil.data.write import write_text
 from tsveil.plan.plan import Evaluation, Input, Output, Plan, TomlPlan
@@ -86,6 +87,8 @@ class SweepPlan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_onl
     intruder: Intruder = msgspec.field(default_factory=Intruder)
     #: a secret; leave it out and it is drawn from the operating system
     seed: int | None = None
+    #: what makes a short seed a secret; left out it is drawn, and the folder keeps it; empty: the seed alone decides
+    secret: str | None = None
 
 
 def run_sweep(plan: SweepPlan, *, base: str | Path = ".") -> Study:
@@ -102,7 +105,14 @@ def run_sweep(plan: SweepPlan, *, base: str | Path = ".") -> Study:
     with progress.step("Reading"):
         data = plan.input.read(base)
     study = sweep(
-        data, plan.sweep.methods, plan.sweep.grid, options, intruder=plan.intruder, folder=folder, seed=plan.seed
+        data,
+        plan.sweep.methods,
+        plan.sweep.grid,
+        options,
+        intruder=plan.intruder,
+        folder=folder,
+        seed=plan.seed,
+        secret=fresh_secret() if plan.secret is None else plan.secret,
     )
     own = SweepPlan(
         input=_moved(plan.input, base, folder),
@@ -176,6 +186,7 @@ def plan_of(
         intruder=study.intruder,
         limits=limits,
         seed=study.seed_of(row["key"]),
+        secret=study.secret,
     )
 
 

@@ -14,7 +14,7 @@ from tsveil.assess.assessment import Attempt, strongest
 from tsveil.assess.limits import Intruder, Knows
 from tsveil.assess.summary import LOSS, risk_in_words
 from tsveil.core.errors import InputError
-from tsveil.core.randomness import derived_seed
+from tsveil.core.randomness import derived_seed, release_seed
 from tsveil.study import store
 from tsveil.study.choice import Recommendation, recommended, with_front
 from tsveil.study.grids import Configuration
@@ -132,6 +132,15 @@ class Study:
     def seed_of(self, key: str) -> int:
         """The seed with which a configuration was made; a secret, as the study's own is."""
         return derived_seed(int(self.about["seed"]), f"study/{key}")
+
+    @property
+    def secret(self) -> str:
+        """What makes a seed that a person chose a secret; empty where the seed stands for itself."""
+        return str(self.about.get("secret", ""))
+
+    def release_seed_of(self, key: str) -> int:
+        """The seed of the release of a configuration."""
+        return release_seed(self.seed_of(key), self.secret)
 
     def __repr__(self) -> str:
         failed = int(self.table["problem"].is_not_null().sum())

@@ -48,6 +48,7 @@ def sweep(
     intruder: Intruder | None = None,
     folder: str | Path | None = None,
     seed: int | None = None,
+    secret: str = "",
     workers: int | None = None,
     on_progress: OnProgress | None = None,
     stopped: Callable[[], bool] | None = None,
@@ -60,7 +61,7 @@ def sweep(
 
     With a `folder` every finished configuration is stored at once and a rerun goes on where the last one stopped; further methods
     and parameters may be added by later sweeps of the same data. The folder holds the seed and is private. The seed is a secret
-    and is drawn from the operating system when left out. `workers` is the number of threads, by default the number of cores.
+    and is drawn from the operating system when left out; a short one becomes one by a `secret` text, which the folder holds too. `workers` is the number of threads, by default the number of cores.
 
     `on_progress(done, total, label, seconds_left)` is called after each configuration; when `stopped()` is true, no further
     configuration is begun and the study has what was finished.
@@ -80,7 +81,7 @@ def sweep(
         raise ParameterError(f"The 'workers' parameter of sweep must be an integer of at least 1. Got {workers!r}.")
     place = None if folder is None else Path(folder)
     with store.locked(place) if place is not None else nullcontext():
-        about = _about(data, options, intruder, place, seed)
+        about = _about(data, options, intruder, place, seed, secret)
         blank = Study.of([], about)
         keys = {_key(about, configuration): configuration for configuration in configurations}
         rows = {} if place is None else store.finished(place)
@@ -92,7 +93,7 @@ def sweep(
 
         def work(key: str) -> dict[str, Any]:
             with on_one_core():
-                row, final = tried(data, keys[key], blank.seed_of(key), options, intruder, key)
+                row, final = tried(data, keys[key], blank.release_seed_of(key), options, intruder, key)
             if place is not None and final:
                 store.keep(place, row)
             return row
@@ -201,7 +202,12 @@ def _checked_options(data: Dataset, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _about(
-    data: Dataset, options: Mapping[str, Any], intruder: Intruder, folder: Path | None, seed: int | None
+    data: Dataset,
+    options: Mapping[str, Any],
+    intruder: Intruder,
+    folder: Path | None,
+    seed: int | None,
+    secret: str,
 ) -> dict[str, Any]:
     """What the study is of; in a folder with a study it must be of the same, but that each sweep says what the intruder knows."""
     about = {
@@ -215,7 +221,7 @@ def _about(
     }
     before = None if folder is None else store.about_in(folder)
     if before is None:
-        return about | {"seed": str(fresh_seed() if seed is None else seed)}
+        return about | {"seed": str(fresh_seed() if seed is None else seed), "secret": secret}
     words = {
         "fingerprint": "other data",
         "evaluate": "other options of evaluate",
@@ -230,7 +236,7 @@ def _about(
             f"{folder} holds a study of {' and '.join(differs)}; its figures cannot stand in one table with new ones\n"
             "  options: another folder"
         )
-    return about | {"seed": before["seed"]}
+    return about | {"seed": before["seed"], "secret": before.get("secret", "")}
 
 
 def _key(about: Mapping[str, Any], configuration: Configuration) -> str:
