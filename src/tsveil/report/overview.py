@@ -5,6 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from tsveil.assess.assessment import Attempt, Outcome
+from tsveil.assess.limits import IN_WORDS, Intruder
 from tsveil.guarantee.base import Status
 from tsveil.report.counts import Crowd
 from tsveil.report.pages import as_sentence, percent, section
@@ -54,8 +55,16 @@ def checks(subject: Subject) -> Markup | None:
         return None
     rows = [(check.name, check.status.words, _message(subject, check.name, check.message)) for check in found.checks]
     ladder = [(one.rung, one.attack, percent(one.rate), _interval(one), percent(one.guess)) for one in found.ladder]
+    rung = found.intruder.knows
     return section(
-        "checks", rows=rows, ladder=ladder, intruder=found.intruder.knows, allowed=found.allowed, public=subject.public
+        "checks",
+        rows=rows,
+        ladder=ladder,
+        rung=rung,
+        knows=IN_WORDS[rung],
+        declared=rung != Intruder().knows,
+        allowed=found.allowed,
+        public=subject.public,
     )
 
 
