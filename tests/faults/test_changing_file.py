@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import tsveil as tv
@@ -100,3 +102,25 @@ def test_a_packed_file_without_lines_is_refused_before_it_fills_the_memory(
     with pytest.raises(InputError, match="it has a line of more than 5 MB, so it is no table"):
         tv.read(path)
     assert len(reads) < 8  # of 50
+
+
+def test_a_small_file_that_becomes_a_large_one_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "half_of_memory", lambda: 1_000_000)
+    monkeypatch.setattr(opening, "_CHUNK", 100_000)
+    table = b"id,1,2\n" + b"".join(b"h%d,0,0\n" % at for at in range(300_000))
+    packed = gzip.compress(table)
+    told = r"it unpacks to more than 0.0 GB, half of the memory of this machine\n  options: unpack it"
+    # The length that a packed file says of itself is believed when it is large, and counted when it is small.
+    for name, content in {"honest": packed, "lying": packed[:-4] + b"\x10\x00\x00\x00"}.items():
+        (tmp_path / f"{name}.csv.gz").write_bytes(content)
+        with pytest.raises(InputError, match=told):
+            tv.read(tmp_path / f"{name}.csv.gz")
+    frame = pl.DataFrame({"id": np.arange(100_000)} | {str(t): np.zeros(100_000) for t in range(3)})
+    frame.write_parquet(tmp_path / "zeros.parquet")
+    assert (tmp_path / "zeros.parquet").stat().st_size < 500_000
+    with pytest.raises(InputError, match=told):
+        tv.read(tmp_path / "zeros.parquet")
+    (tmp_path / "small.csv.gz").write_bytes(gzip.compress(table[:100_000].rpartition(b"\n")[0] + b"\n"))
+    assert tv.read(tmp_path / "small.csv.gz", numbers=["1", "2"]).n > 1000

@@ -20,7 +20,7 @@ import polars as pl
 from tsveil.core.errors import InputError, Problems, some
 from tsveil.data.csv_text import as_utf8, table_of_csv
 from tsveil.data.file_table import FileTable, check_width, first_line
-from tsveil.data.memory import reserve
+from tsveil.data.memory import half_of_memory, reserve
 from tsveil.data.table import check_names
 from tsveil.data.trial import parsing_problem
 
@@ -134,6 +134,8 @@ def _opened(path: Path, separator: str | None, decimal: str | None, own: bool, p
             )
         try:
             columns = list(pl.read_parquet_schema(io.BytesIO(data)))
+            rows = int(pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item())
+            _check_unpacked(8 * rows * len(columns), problems)
             check_width(len(columns), problems)
             check_names(columns, problems)
             problems.raise_if_any()
@@ -195,8 +197,15 @@ def _unpacked(file: BinaryIO, size: int, problems: Problems) -> bytes:
     start = file.read(4)
     file.seek(0)
     if start[:2] == b"\x1f\x8b":
+        file.seek(-4, os.SEEK_END)
+        _check_unpacked(int.from_bytes(file.read(4), "little"), problems)  # what the file says of itself, modulo 2^32
+        file.seek(0)
+        chunks, length = list[bytes](), 0
         with gzip.GzipFile(fileobj=file) as packed:
-            chunks = list(_checked(iter(lambda: packed.read(_CHUNK), b""), problems))
+            for chunk in _checked(iter(lambda: packed.read(_CHUNK), b""), problems):
+                chunks.append(chunk)
+                length += len(chunk)
+                _check_unpacked(length, problems)
         reserve(_ROOM * sum(map(len, chunks)) + _THREADS)
         return b"".join(chunks)
     if size > LONGEST_LINE and start != b"PAR1":
@@ -205,6 +214,15 @@ def _unpacked(file: BinaryIO, size: int, problems: Problems) -> bytes:
         file.seek(0)
     reserve(_ROOM * size + _THREADS)
     return file.read()
+
+
+def _check_unpacked(size: int, problems: Problems) -> None:
+    """Refuse a small file that becomes a large one, before it fills the memory."""
+    if size > (limit := half_of_memory()):
+        raise InputError(
+            f"{problems.subject}: it unpacks to more than {limit / 1e9:.1f} GB, half of the memory of this machine\n"
+            "  options: unpack it, or cut it into several files; a folder of files is read in chunks"
+        )
 
 
 def _checked(chunks: Iterator[bytes], problems: Problems) -> Iterator[bytes]:

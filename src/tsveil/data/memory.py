@@ -10,6 +10,13 @@ import mmap
 import os
 
 
+def half_of_memory() -> int:
+    """Half of the bytes of memory that this machine has; what a small packed file may become at most."""
+    if os.name != "posix":
+        return 1 << 33
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
 def reserve(size: int) -> None:
     """Raise MemoryError now if so many bytes of memory cannot be had."""
     try:
