@@ -37,7 +37,7 @@ FRESH = re.compile(r"r[0-9a-f]{16}")
 #: what tsveil publishes beside the data, for their users
 PAGES = ("README.md", "report.html")
 #: the parts of a release
-PART = re.compile(r"part-(\d+)\.\w+")
+PART = re.compile(r"part-(\d+)\..+")
 #: what stands for a quotation mark around a cell, and is no part of any number
 QUOTED = "\x01"
 
@@ -205,11 +205,11 @@ def _as_written(look: Look, data: Dataset) -> Dataset | None:
     """The data with a number for each different cell of a column in place of its values; None where different cells are different values."""
     source, names = look.source, _protected(look, data)
     cells = source.texts(names) if source.texts else source.frame.select(names)
+    numbers = {name: source.frame[name].cast(pl.Float64) if kind.is_numeric() else None for name, kind in source.frame.select(names).schema.items()}  # fmt: skip
     codes = [
         pl.Series(name, person_numbers(cells.select(name), [name]).astype(np.float64))
-        for name in names
-        if not source.frame.schema[name].is_numeric()
-        or source.frame[name].cast(pl.Float64).n_unique() < cells[name].n_unique()
+        for name, own in numbers.items()
+        if own is None or (cells.schema[name] != pl.Float64 and own.n_unique() < cells[name].n_unique())
     ]
     if not codes:
         return None

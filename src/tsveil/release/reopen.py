@@ -35,8 +35,8 @@ from tsveil.guarantee.base import Promise
 from tsveil.release.publish import MARKER, read_id_map
 from tsveil.release.release import Release, release_of
 
-#: the checks that need the original data: what they found when the release was written counts
-WITH_ORIGINAL = ("accepted-risk",)
+#: the checks that need the original data or other releases: what they found when the release was written counts
+WITH_ORIGINAL = ("accepted-risk", "earlier-releases")
 
 
 def reopened(folder: str | Path, original: Dataset) -> Release:
