@@ -51,7 +51,7 @@ def test_it_is_listed_and_runs_everywhere(installed: dict[str, str], tmp_path: P
     scores = []
     for engine, chunk in ((None, ""), ("local", "[run]\nchunk = 25\n")):
         path = tmp_path / f"{engine}.toml"
-        path.write_text(f'seed = 3\n{plan}[output]\nfolder = "{engine}"\n{chunk}')
+        path.write_text(f'seed = 3\nsecret = ""\n{plan}[output]\nfolder = "{engine}"\n{chunk}')
         found = json.loads(run(installed, "run", path, "--json", *(("--engine", engine) if engine else ())))
         scores.append(found["scores"])
         assert "linkage by equal values" in Path(found["report"]).read_text(encoding="utf-8")

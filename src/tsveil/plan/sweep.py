@@ -128,6 +128,10 @@ def run_sweep(plan: SweepPlan, *, base: str | Path = ".") -> Study:
     return study
 
 
+#: why the plan of a study has a secret, which is drawn anew otherwise
+SECRET = "With the seed it repeats the release that was measured, to the bit. Keep it private."
+
+
 def winners_plan(folder: str | Path, found: Recommendation, out: str | Path) -> str:
     """The plan, as text, that makes the recommended release; it is to be written to `out`, from which its paths count.
 
@@ -150,7 +154,7 @@ def winners_plan(folder: str | Path, found: Recommendation, out: str | Path) -> 
         evaluate=swept.evaluate,
     )
     reason = found.reason.replace(". ", ".\n")
-    return plan.to_toml({"method": reason, "seed": "The seed of the study; it is a secret."}) + "\n"
+    return plan.to_toml({"method": reason, "seed": "The seed of the study; it is a secret.", "secret": SECRET}) + "\n"
 
 
 def plan_of(

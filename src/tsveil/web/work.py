@@ -34,7 +34,7 @@ from tsveil.data.write import write_text
 from tsveil.measure.uniqueness import singled_out
 from tsveil.plan.plan import Input, Output
 from tsveil.plan.run import demo_plan, run
-from tsveil.plan.sweep import StudyFolder, SweepPlan, Tried, plan_of
+from tsveil.plan.sweep import SECRET, StudyFolder, SweepPlan, Tried, plan_of
 from tsveil.protect.base import linking_warnings
 from tsveil.protect.work import survey_of
 from tsveil.release.publish import Outcome
@@ -331,6 +331,7 @@ def _curves(outcome: Outcome) -> list[dict[str, str]]:
 def _remarks(task: dict[str, Any]) -> dict[str, str]:
     beside = "" if task["source"] == "file" else f"\nPut this file beside {task['path']}."
     return {
+        "secret": SECRET,
         "seed": f"Repeats a release made in the web app: tsveil run PLAN{beside}\n"
         "The seed is a secret: whoever has it can undo the order of rows and random methods. Keep this file private.",
         "output.formulas": "Texts that a spreadsheet would run as formulas get an apostrophe in front.",
