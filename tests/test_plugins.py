@@ -142,6 +142,7 @@ print(json.dumps([pages, study.table["label"].to_list(), study.table["risk"].to_
 
 #: a method of the package with its promise, attacked and measured by those of the package
 PEOPLE = """seed = 3
+secret = ""
 [input]
 path = "people.csv"
 id = "person"
@@ -156,6 +157,7 @@ chunk = 25
 """
 #: groups formed by the distance of the package
 CURVES = """seed = 4
+secret = ""
 [input]
 path = "curves.csv"
 id = "meter"

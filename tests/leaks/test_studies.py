@@ -45,7 +45,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
     marked_frame().write_csv(planted)
     plan = planted.with_name("markedplan.toml")
     plan.write_text(PLAN.replace("FOLDER", str(study)))
-    ended = CliRunner().invoke(main, ["sweep", str(plan)])
+    ended = CliRunner().invoke(main, ["sweep", str(plan), "--anywhere"])
     assert ended.exit_code == 0, ended.output
     return planted, study, ended.output + ended.stderr
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import tsveil as tv
 from release_folders import BLOCKS, contents, table
 from tsveil.cli import main
+from tsveil.core.randomness import release_seed
 from tsveil.plan.plan import Input, Output, Plan, Running
 from tsveil.plan.run import run
 from tsveil.report.context import Context
@@ -35,9 +36,9 @@ def meters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def by_hand(method: Any, data: tv.Dataset, folder: Path, **more: Any) -> Path:
+def by_hand(method: Any, data: tv.Dataset, folder: Path, seed: int = 7, **more: Any) -> Path:
     """The lines of the README."""
-    release = method.protect(data, seed=7, **more)
+    release = method.protect(data, seed=seed, **more)
     assert release.verify().holds or not release.verify().blocks_release
     release.evaluate()
     written: Path = release.write(folder)
@@ -77,7 +78,10 @@ def test_python_leaves_what_the_command_leaves(meters: Path, tmp_path: Path) -> 
     )  # fmt: skip
     assert ended.exit_code == 0, ended.output
     data = tv.read(meters, confidential=["town"])
-    assert differing(out, by_hand(method, data, tmp_path / "python")) == []
+    # The command mixes a secret into the seed, which Python takes as it is.
+    secret = (out / "private" / "secret.txt").read_text().strip()
+    written = by_hand(method, data, tmp_path / "python", release_seed(7, secret))
+    assert differing(out, written) == ["private/secret.txt"]
 
 
 def test_data_that_stay_in_files_leave_the_same(meters: Path, tmp_path: Path) -> None:
@@ -102,7 +106,7 @@ def test_the_plan_that_python_leaves_makes_the_release_again(meters: Path, tmp_p
     data = tv.read(meters, confidential=["town"])
     folder = by_hand(METHODS["mdav"][0], data, tmp_path / "python")
     plan = Plan.load(folder / "private" / "plan.toml")
-    plan.seed, plan.output.folder = 7, str(tmp_path / "again")
+    plan.seed, plan.secret, plan.output.folder = 7, "", str(tmp_path / "again")
     assert differing(folder, run(plan).folder) == []
 
 
@@ -117,6 +121,7 @@ def test_options_of_writing_are_those_of_a_plan(meters: Path, tmp_path: Path) ->
         "evaluate": measures,
         "context": {"purpose": "research"},
         "seed": 7,
+        "secret": "",
     }
     expected = run(msgspec.convert(tables, Plan), base=tmp_path).folder
     release = tv.MDAV(k=5).protect(tv.read(meters, confidential=["town"]), seed=7)
