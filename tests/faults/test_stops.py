@@ -59,7 +59,7 @@ def test_a_run_that_is_asked_to_end_leaves_nothing_behind(
     assert contents(folder) == old
     plan.write_text(PLAN.format(seed=2, run=RUNS[how]))
     codes = set()
-    moments = sorted(random.Random(by).sample(range(2, whole.steps + 1), min(30 if KILLS else 5, whole.steps - 1)))
+    moments = sorted(random.Random(by).sample(range(2, whole.steps + 1), min(30 if KILLS else 3, whole.steps - 1)))
     for step in moments:
         ended = arena.do("command", "run", plan, "--overwrite", folder=str(tmp_path), at=step, by=by)
         codes.add(ended.code)
