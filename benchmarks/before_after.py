@@ -36,6 +36,8 @@ CALLS = 5
 #: rounds with large data, where scatter is small beside the work
 LARGE_ROUNDS = 3
 POINTS = 24
+#: the command line, also of checkouts without `python -m tsveil`
+PROGRAM = "from tsveil.cli import main; main(prog_name='tsveil')"
 #: records per input file
 ROWS = 500_000
 
@@ -118,7 +120,7 @@ def small(checkout: Path, work: Path, what: str) -> Used:
 
 
 def tsveil(checkout: Path, work: Path, *words: str) -> Used:
-    return child(checkout, ["-m", "tsveil", *words], work)[1]
+    return child(checkout, ["-c", PROGRAM, *words], work)[1]
 
 
 def write_walks(folder: Path, n: int) -> None:
