@@ -81,8 +81,8 @@ class Attempt:
     ) -> Attempt:  # fmt: skip
         """With its interval of 95 %: none if everybody was attacked, otherwise that of Wilson, which the bound of all linkages caps.
 
-        Of n persons so many were targets. Wilson's number of trials is the one with which a share would vary like the mean of their `scores`. These lie between 0 and 1,
-        so their variance is at most r (1 - r), which is taken where they are not given.
+        `targets` of the `n` persons were attacked, and `scores` are their chances of being found. The number of trials in Wilson's formula is r (1 - r) / (s^2/m (1 - m/n)): with that
+        many trials a share varies as much as the mean of these scores does. Without scores their largest possible variance, r (1 - r), is taken.
 
         Examples
         --------

@@ -194,7 +194,7 @@ def heaviest_pairs(table: _Table, weights: Mapping[int, Array], *, lowest: bool)
 
 
 def heaviest(table: AnyArray, count: int, weights: Array) -> tuple[Array, Indices, Mask]:
-    """The largest weight with the first so many columns known, how many released records have it, and by which patterns.
+    """The largest weight when the first `count` columns are known, the number of released records that have it, and their patterns.
 
     `table` has the number of released records with each pattern, a row for each original record.
     """

@@ -212,7 +212,7 @@ class Situation:
         return affordable(people, compared, self.settings.targets, least, self.files.n / people)
 
     def records(self, targets: int) -> int:
-        """How many records so many targets have, about."""
+        """About how many records this number of targets has."""
         return -(-targets * self.files.n // self.files.people)
 
     def from_columns(self, what: str) -> list[Any]:
@@ -340,12 +340,11 @@ class Attack(Declared, ABC):
         """The released records that fit some targets best, for each of `task["counts"]`, with the first of `task["columns"]` known."""
 
     def count(self, targets: Targets, task: Task) -> Result:
-        """What is counted when the targets are gone through for the first time."""
-        raise NotImplementedError
+        """What is counted when the targets are gone through for the first time; nothing, unless an attack needs two passes."""
+        return {}
 
     def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
-        """Put into the store what follows from the counts of all tasks."""
-        raise NotImplementedError
+        """Put into the store what follows from the counts of all tasks; nothing, unless an attack needs two passes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,5 +355,5 @@ class OnRequest(Attack):
     rung: ClassVar[Rung] = Rung.PERSON
 
     def link(self, targets: Targets, task: Task) -> Found:
-        """Never called: it is part of no score card."""
-        raise NotImplementedError
+        """Refused: it needs both files whole, and is part of no score card."""
+        raise TypeError(f"the attack {self.name} takes two whole files, not targets in pieces")

@@ -34,7 +34,7 @@ class Program(click.Group):
         return list(self.commands)
 
     def main(self, *words: Any, **options: Any) -> Any:
-        """Run the program; errors of reading and writing files are told where they happen, so what remains is the place where the answer is printed."""
+        """Run the program. Commands report errors of their own files, so an error that reaches this point comes from printing the answer."""
         try:
             return super().main(*words, **options)
         except OSError as error:

@@ -115,7 +115,7 @@ def as_utf8(data: bytes, problems: Problems) -> bytes:
 
 
 def _first_lines(data: bytes) -> Iterator[str]:
-    """The first lines: two at least, if there are so many."""
+    """The first lines of a text: at least two, unless it has only one."""
     start = 0
     for number in range(_LINES):
         if number > 1 and start > _BYTES:

@@ -243,7 +243,7 @@ def _left_out(store: Store, job: Job, method: Method, seed: int) -> int:
     if most is None or not job.source.person:
         return 0
     persons = np.asarray(store.get("persons"))
-    # Persons in their order, the records of each in a random one: the first so many of each are used.
+    # Persons in their order, and the records of each person in a random order: the first `most` of each person are used.
     order = np.lexsort((generator(sub_seed(seed, LEFT_OUT, 0)).random(job.n), persons))
     starts = np.searchsorted(persons[order], np.arange(int(persons.max()) + 1))
     used = np.empty(job.n, dtype=np.bool_)
