@@ -278,3 +278,19 @@ def grouped(x: Array, k: int, rng: np.random.Generator) -> Array:
             out[members, j] = low + (x[members, j] - low).mean()
             start += size
     return out
+
+
+def traded(a: Array, window: int, rng: np.random.Generator) -> Array:
+    """A file whose values traded places in pairs within so many ranks, column by column."""
+    b = a.copy()
+    for j in range(a.shape[1]):
+        order = np.argsort(a[:, j], kind="stable").tolist()
+        free = set(range(len(a)))
+        for rank in range(len(a)):
+            others = [other for other in range(rank + 1, min(rank + window + 1, len(a))) if other in free]
+            if rank in free and others:
+                other = int(rng.choice(others))
+                free -= {rank, other}
+                one, two = order[rank], order[other]
+                b[one, j], b[two, j] = a[two, j], a[one, j]
+    return b

@@ -114,10 +114,10 @@ def test_linkages_of_attributes(x: Array, y: Array, persons: Indices, own: Indic
         weight = weights(x[:, : at + 1], y[:, : at + 1], own)
         expected = rate(partial(heaviest, weight), persons, own)
         assert card.by_known["PLD"][at] == pytest.approx(expected, abs=1e-9)
-    part_scores, all_scores = card.scores["DLD"]
-    assert 100 * all_scores.mean() == pytest.approx(card.by_known["DLD"][-1])
-    assert 100 * part_scores.mean() == pytest.approx(card["DLD"])
-    assert card.targets["DLD"] == len(all_scores) == len(np.unique(persons[own >= 0]))
+    some, everything = (one for one in card.ladder if one.figure == "DLD")
+    assert 100 * everything.scores.mean() == pytest.approx(card.by_known["DLD"][-1])
+    assert 100 * some.scores.mean() == pytest.approx(card["DLD"])
+    assert some.targets == len(everything.scores) == len(np.unique(persons[own >= 0]))
 
 
 def heaviest(weight: Array, t: int) -> Indices:
@@ -153,7 +153,7 @@ def test_persons_are_sampled_with_all_their_records(x: Array, y: Array, persons:
     a, b, factor = on_one_scale(x, y)
     expected = rate(nearest(a, b, relative(factor)), numbers, own, chosen)
     assert card.by_known["DLD"][-1] == pytest.approx(expected, abs=1e-9)
-    assert set(card.targets.values()) == {asked}
+    assert {one.targets for one in card.ladder if one.rung in ("part", "person")} == {asked}
     if asked < len(there):
         assert f"a random sample of {asked} of {len(there)} persons" in card.options["targets"]
 
@@ -229,8 +229,9 @@ def test_pieces_and_engines_change_no_bit(engine: Engine, targets: int | None, t
         cards.append(measured(store, Schema(files.of_persons(store)), engine, targets=targets))
     assert cards[0].to_dict() == cards[1].to_dict()
     assert cards[0].by_known == cards[1].by_known
-    for figure, scores in cards[0].scores.items():
-        assert np.array_equal(scores, cards[1].scores[figure])
+    for one, other in zip(cards[0].ladder, cards[1].ladder, strict=True):
+        assert one[:5] == other[:5]
+        assert np.array_equal(one.scores, other.scores)
     assert cards[0].options["targets"] == cards[1].options["targets"]
 
 

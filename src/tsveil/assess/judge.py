@@ -29,7 +29,6 @@ from tsveil.assess.classes import Classes
 from tsveil.assess.disclosure import disclosing, fewest_alike, is_constant
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.attack.links import Links
-from tsveil.core.registry import ATTACKS
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import person_numbers
 from tsveil.guarantee.base import Promise, Verdict
@@ -119,13 +118,10 @@ def _ladder(found: Evidence, classes: Classes) -> list[Attempt]:
     """What each attack finds at each rung."""
     card, n = found.card, classes.persons
     guess, bound = 100 / n if n else 0.0, 100 * classes.bound
-    names = {kind.figure: name for name, kind in ATTACKS.items()}
-    ladder = []
-    for figure, rates in card.by_known.items():
-        name, targets = names.get(figure, figure), card.targets.get(figure, n)
-        part, person = card.scores[figure]
-        ladder.append(Attempt.of("part", name, card[figure], guess, targets, n, bound, part))
-        ladder.append(Attempt.of("person", name, rates[-1], guess, targets, n, bound, person))
+    ladder = [
+        Attempt.of(one.rung, one.attack, one.rate, guess, one.targets, one.targets if one.complete else n, bound, one.scores)
+        for one in card.ladder
+    ]  # fmt: skip
     for name, links in card.links.items():
         scores = _of_published(links)
         rate = 100 * float(scores.mean()) if len(scores) else 0.0
@@ -146,9 +142,7 @@ def _scores(found: Evidence, classes: Classes, risk: Attempt) -> Array:
         return classes.scores
     if risk.attack.startswith(ENVELOPE):
         return _of_published(found.card.links[risk.attack.removeprefix(ENVELOPE)])
-    figure = next((kind.figure for name, kind in ATTACKS.items() if name == risk.attack), risk.attack)
-    scores: Array = found.card.scores[figure][0 if risk.rung == "part" else 1]
-    return scores
+    return next(one.scores for one in found.card.ladder if (one.rung, one.attack) == (risk.rung, risk.attack))
 
 
 def _disclosed(found: Evidence) -> tuple[Mapping[str, int], Mapping[str, int]]:

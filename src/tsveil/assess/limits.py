@@ -24,6 +24,8 @@ from tsveil.core.errors import ParameterError
 #: what an intruder knows, from the weakest to the strongest
 Knows = Literal["part", "person", "share", "file"]
 RUNGS: tuple[Knows, ...] = ("part", "person", "share", "file")
+#: what any of them may know beside it
+ADDED = ("other-period", "releases")
 #: the same in words
 IN_WORDS: dict[str, str] = {
     "part": "some values of a person",
@@ -100,7 +102,7 @@ class Intruder(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
         >>> Intruder(knows="person").reaches("part"), Intruder(knows="person").reaches("file")
         (True, False)
         """
-        return rung in RUNGS and RUNGS.index(rung) <= RUNGS.index(self.knows)
+        return rung in ADDED or (rung in RUNGS and RUNGS.index(rung) <= RUNGS.index(self.knows))
 
     def check(self, carried: Collection[str]) -> None:
         """Refuse an intruder who knows columns that are not carried."""

@@ -12,6 +12,7 @@ from tsveil.attack.probabilistic import probabilistic
 from tsveil.attack.projected import projected
 from tsveil.attack.rank_swap import rank_swap
 from tsveil.attack.series import series
+from tsveil.attack.swap_chase import swap_chase
 
 __all__ = [
     "alignment",
@@ -23,4 +24,5 @@ __all__ = [
     "projected",
     "rank_swap",
     "series",
+    "swap_chase",
 ]

@@ -32,6 +32,7 @@ from tsveil.attack.pieces import Columns, Pieces, Side, Targets
 from tsveil.attack.sorted_column import Sorted
 from tsveil.attack.targets import affordable
 from tsveil.core.declared import Declared
+from tsveil.core.errors import InputError
 from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.store import Store
@@ -75,6 +76,14 @@ class Shape(NamedTuple):
         return all(len(block) == 1 for block in self.blocks)
 
 
+class HasSeries(Protocol):
+    """Data that may be time series."""
+
+    @property
+    def series(self) -> Any:
+        """Whether they are, or which of them."""
+
+
 class Trace:
     """Something that a method leaves behind in a release, whatever it is called."""
 
@@ -92,6 +101,18 @@ class RanksMostlyWithin(Trace):
 
     ranks: int
     wide: int
+
+
+@dataclass(frozen=True)
+class ValuesTraded(Trace):
+    """The values of each column trade places in pairs, within so many ranks (None: at any distance), and none changes."""
+
+    ranks: int | None = None
+
+
+@dataclass(frozen=True)
+class DrawnAtRandom(Trace):
+    """What becomes of a value is drawn at random, so running the method again gives another release."""
 
 
 @dataclass(frozen=True)
@@ -230,6 +251,28 @@ class Trial:
     way: str = ""
     #: the number of tasks; None: as the pieces of the original ask for
     tasks: int | None = None
+    #: the rungs of an attack on all that are known at once; the others are tried with more and more known of each person
+    rungs: tuple[Rung, ...] = ()
+
+
+class Finding(NamedTuple):
+    """What an attack found at one rung of the ladder."""
+
+    rung: Rung
+    #: its name and its figure
+    attack: str
+    figure: str
+    #: the share of the targets that were found, in percent
+    rate: float
+    #: the number of targets, which are persons where these may have several records, and the chance of finding each, in the order of the input
+    targets: int
+    scores: Array
+    #: whether the targets are all persons that the intruder knows, and no sample of them
+    complete: bool
+
+
+class DoesNotFitError(InputError):
+    """Raised when an attack that was asked for cannot run on two files."""
 
 
 class NotMeasuredError(Exception):
@@ -250,8 +293,8 @@ class Attack(Declared, ABC):
     figure: ClassVar[str]
     #: what the intruder knows
     rung: ClassVar[Rung] = Rung.PART
-    #: whether it links time series, or attributes
-    of_series: ClassVar[bool] = False
+    #: whether it links time series, or attributes; None: either
+    of_series: ClassVar[bool | None] = False
     #: what it looks for; None: it fits any release
     trace: ClassVar[type[Trace] | None] = None
     #: whether it is tried on releases of which nothing is known, or else only if it fits or is asked for
@@ -293,8 +336,13 @@ class Attack(Declared, ABC):
     def fit(cls, release: Shape, traces: Traces) -> Self | None:
         """The attack with the settings that fit a release whose method leaves these traces, or None if it does not fit."""
         if cls.trace is None or traces is None:
-            return cls.looking_for(None, release) if cls.usual and cls.of_series == release.series else None
+            return cls.looking_for(None, release) if cls.usual and cls.takes(release) else None
         return next((cls.looking_for(trace, release) for trace in traces if isinstance(trace, cls.trace)), None)
+
+    @classmethod
+    def takes(cls, data: HasSeries) -> bool:
+        """Whether it links what is released: time series or attributes."""
+        return cls.of_series is None or cls.of_series == bool(data.series)
 
     @classmethod
     def looking_for(cls, trace: Any, release: Shape) -> Self:

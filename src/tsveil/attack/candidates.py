@@ -20,7 +20,7 @@ import numpy as np
 from tsveil.attack.files import Ties
 from tsveil.attack.nearest import Near, Rows
 from tsveil.attack.pieces import Pieces, Targets
-from tsveil.core.types import AnyArray, Array, Indices
+from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data.store import Store
 
 #: values that are compared with at a time, if a single piece of the release has no more
@@ -129,6 +129,10 @@ class Found(NamedTuple):
     hit: AnyArray
     #: how many records are possible; those that fit best unless given
     possible: Indices | None = None
+    #: the chance of a right link, if it does not depend on how ties count
+    chance: Array | None = None
+    #: whether the intruder can be sure
+    certain: Mask | None = None
 
     @property
     def candidates(self) -> Indices:
@@ -136,7 +140,9 @@ class Found(NamedTuple):
         return self.tied if self.possible is None else self.possible
 
     def chances(self, targets: Targets, ties: Ties) -> Array:
-        """The chance of a right link: the share of the person's records in a tie, or the lowest one is taken."""
+        """The chance of a right link: as it is given, or the share of the person's records in a tie, or the lowest one is taken."""
+        if self.chance is not None:
+            return self.chance
         if ties == "first":
             files, store = targets.files, targets.store
             owner = np.full(max(files.n, files.m) + 1, -2)  # the last: no link

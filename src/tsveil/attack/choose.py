@@ -6,7 +6,7 @@ Examples
 >>> from tsveil.data.dataset import Block
 >>> release = Shape(200, [Block("person", ("age", "pay"))])
 >>> [attack.describe() for attack in fitting(release, tv.RankSwap(p=5))]
-['linkage by distance', 'linkage by probability', 'linkage by ranks, within 10']
+['linkage by distance', 'linkage by probability', 'linkage by ranks, within 10', 'linkage by swap chase, within 10', 'linkage one to one']
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tsveil.attack.base import Attack, LeavesTraces, Shape
+from tsveil.attack.base import Attack, DoesNotFitError, LeavesTraces, Shape
 from tsveil.attack.files import HasData, released_data
 from tsveil.attack.links import Links
 from tsveil.core.errors import ParameterError
@@ -50,13 +50,11 @@ def links_by_attack(
     >>> import tsveil as tv
     >>> data = tv.example("food-prices")
     >>> links_by_attack(data, tv.MDAV(k=2).protect(data))
-    {'values': Links: ..., 'shape': Links: ...}
+    {'values': Links: ..., 'shape': Links: ..., 'one-to-one': Links: ...}
     """
     options: dict[str, Any] = {"one_to_one": True} if one_to_one else {}
     options |= {} if blocking is None else {"blocking": blocking}
-    attacks: dict[str, type[Attack]] = {
-        name: attack for name, attack in ATTACKS.items() if attack.of_series == bool(original.series)
-    }
+    attacks: dict[str, type[Attack]] = {name: attack for name, attack in ATTACKS.items() if attack.takes(original)}
     if distance is not None:
         only = _by_distance(attacks, distance, only)
     if only is not None and only not in attacks:
@@ -72,7 +70,14 @@ def links_by_attack(
     given: dict[str, Any] = {"known": known, "truth": truth, **options}
     if distance is not None and attacks[wanted[0]].distance != distance:
         return {distance: attacks[wanted[0]]().links(original, protected, distance=distance, **given)}
-    return {name: attacks[name]().links(original, protected, **given) for name in wanted}
+    found: dict[str, Links] = {}
+    for name in wanted:
+        try:
+            found[name] = attacks[name]().links(original, protected, **given)
+        except DoesNotFitError:
+            if only is not None:
+                raise
+    return found
 
 
 def left_out(original: Dataset, known: Sequence[str] | None = None) -> dict[str, int]:
@@ -81,7 +86,7 @@ def left_out(original: Dataset, known: Sequence[str] | None = None) -> dict[str,
     return {
         name: attack.most
         for name, attack in ATTACKS.items()
-        if attack.usual and attack.of_series == bool(original.series) and count > (attack.most or count)
+        if attack.usual and attack.takes(original) and count > (attack.most or count)
     }
 
 

@@ -10,14 +10,17 @@ References
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from tsveil.attack.files import Ties
 from tsveil.attack.links import Links
-from tsveil.attack.nearest import distinct_rows, own_candidate
+from tsveil.attack.nearest import distinct_rows
 from tsveil.core import progress
 from tsveil.core.errors import InputError
 from tsveil.core.types import Array, Indices
@@ -30,46 +33,66 @@ def one_to_one(
     a: Array, b: Array, own: Indices, distances: Callable[[Array, Array], Array], ties: Ties, attack: str
 ) -> Links:
     """The links of two prepared files; `distances` gives the table of all distances between two such files."""
-    from scipy.optimize import linear_sum_assignment
-
     n, m = len(a), len(b)
     if max(n, m) > ASSIGNED:
         raise InputError(
             f"one-to-one assignment takes files of at most {ASSIGNED} records, these have {n} and {m}\n"
             "  options: leave out one_to_one, or attack a sample of the records"
         )
-    # Sorted by value, the files are the same whatever their order was, and so is the solution found among equals.
-    by_a, by_b = np.lexsort(a.T[::-1]), np.lexsort(b.T[::-1])
-    cost = distances(np.ascontiguousarray(a[by_a]), np.ascontiguousarray(b[by_b]))
-    with progress.step("Assigning records one to one"):
-        person, place = linear_sum_assignment(cost)
-    link = np.full(n, -1, dtype=np.int64)
-    link[by_a[person]] = by_b[place]
-    same_a, same_b = distinct_rows(a)[2], distinct_rows(b)[2]
-    mine = own_candidate(own, same_b)
-    linked = own_candidate(link, same_b)
-    copies = np.bincount(same_b)
-    # Equal people are interchangeable, and so are equal released records: each gets the share of its kind.
-    sizes = np.bincount(same_a)
-    pairs, number = np.unique(np.stack([same_a, linked]), axis=1, return_counts=True)
-    share: dict[tuple[int, int], float] = {}
-    candidates = np.zeros(len(sizes), dtype=np.int64)
-    for kind, other, count in zip(*pairs.tolist(), number.tolist(), strict=True):
-        if other >= 0:
-            share[kind, other] = count / (sizes[kind] * copies[other])
-            candidates[kind] += copies[other]
-    chance = np.array([share.get(kinds, 0.0) for kinds in zip(same_a.tolist(), mine.tolist(), strict=True)])
-    first = ((link == own) & (link >= 0)).astype(np.float64)
+    found = assigned(a, b, np.arange(m), own, distances)
+    first = ((found.link[0] == own) & (found.link[0] >= 0)).astype(np.float64)
+    chance = found.chance[0]
     return Links(
         attack=f"one-to-one {attack}",
-        candidates=candidates[same_a],
-        link=link,
+        candidates=found.tied[0],
+        link=found.link[0],
         hit=chance > 0,
         ties=ties,
         own=own,
         probability=first if ties == "first" else chance,
         released=m,
     )
+
+
+class Assigned(NamedTuple):
+    """What a one-to-one assignment gives, with one round."""
+
+    #: the row of each person, and how many rows are like those that persons like this one get
+    link: Indices
+    tied: Indices
+    #: the chance that it is right
+    chance: Array
+
+
+def assigned(a: Array, b: Array, whose: Indices, mine: Indices, distances: Callable[[Array, Array], Array]) -> Assigned:
+    """The assignment of least total distance; `whose` and `mine` say which rows are right for whom.
+
+    Equal people are interchangeable, and so are equal released records: what each gets is the mean over those of its kind of the person's share in the class
+    of the row.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    # Sorted by value, the files are the same whatever their order was, and so is the solution found among equals.
+    by_a, by_b = np.lexsort(a.T[::-1]), np.lexsort(b.T[::-1])
+    cost = distances(np.ascontiguousarray(a[by_a]), np.ascontiguousarray(b[by_b]))
+    with progress.step("Assigning records one to one"):
+        person, place = linear_sum_assignment(cost)
+    link = np.full(len(a), -1, dtype=np.int64)
+    link[by_a[person]] = by_b[place]
+    kind, of_row = distinct_rows(a)[2], distinct_rows(b)[2]
+    copies, sizes = np.bincount(of_row), np.bincount(kind)
+    got = link >= 0
+    pairs, number = np.unique(np.stack([kind[got], of_row[link[got]]]), axis=1, return_counts=True)
+    tied = np.bincount(pairs[0], weights=copies[pairs[1]], minlength=len(sizes)).astype(np.int64)
+    classes: list[list[tuple[int, float]]] = [[] for _ in sizes]
+    for one, other, count in zip(*pairs.tolist(), number.tolist(), strict=True):
+        classes[one].append((other, count / (sizes[one] * copies[other])))
+    rows = Counter(zip(whose.tolist(), of_row.tolist(), strict=True))
+    chance = [
+        math.fsum(rows[owner, other] * share for other, share in classes[one])
+        for owner, one in zip(mine.tolist(), kind.tolist(), strict=True)
+    ]
+    return Assigned(link[None], tied[kind][None], np.array([chance]))
 
 
 def distances(a: Array, b: Array, factor: Array, starts: Indices, metric: str = "euclidean") -> Array:

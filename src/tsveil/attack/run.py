@@ -25,14 +25,25 @@ from typing import Any
 import numpy as np
 
 from tsveil.attack import base, series_scales
-from tsveil.attack.base import Attack, Column, Knowledge, NotMeasuredError, Settings, Situation, Trial, centred
+from tsveil.attack.base import (
+    Attack,
+    Column,
+    DoesNotFitError,
+    Finding,
+    Knowledge,
+    NotMeasuredError,
+    Rung,
+    Settings,
+    Situation,
+    Trial,
+    centred,
+)
 from tsveil.attack.candidates import Found, keep_distinct, marks, tell_apart
 from tsveil.attack.files import HasData, files, known_columns
 from tsveil.attack.interval import disclosed_widths
 from tsveil.attack.links import Links
 from tsveil.attack.pieces import Pieces, Side, opened_files
 from tsveil.attack.targets import border_of
-from tsveil.core.errors import InputError
 from tsveil.core.places import check_importable, class_at, place_of
 from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
@@ -52,10 +63,12 @@ class Attacked:
     by_known: dict[str, tuple[float, ...]] = field(default_factory=dict)
     #: figure -> number of targets; of persons, where they may have several records
     targets: dict[str, int] = field(default_factory=dict)
-    #: figure -> the chance of finding each person attacked, on average over what is known and with everything known
-    scores: dict[str, Array] = field(default_factory=dict)
+    #: what each attack found at each rung
+    ladder: list[Finding] = field(default_factory=list)
     #: figure -> name and number of the arrays with the chances of each target
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
+    #: rung above part -> the same of its attacks on all persons that are known, with the row of the arrays
+    by_rung: dict[Rung, list[tuple[str, int, int]]] = field(default_factory=dict)
     #: column -> number of widths of intervals that disclose a value, summed over its values
     disclosed: dict[int, int] = field(default_factory=dict)
     #: the number of distinct released rows
@@ -72,15 +85,25 @@ class Attacked:
 
 def chances_of(store: Store, places: Mapping[str, tuple[str, int]], start: int, stop: int) -> dict[str, Array]:
     """For each attack the chances, in percent, that the original records start..stop are linked right; all that were released were targets."""
-    found = {}
-    for figure, (name, tasks) in places.items():
-        chance = np.zeros(stop - start)
-        for at in range(tasks):
-            rows = store.get(f"chance-{name}-{at}.rows")
-            low, high = np.searchsorted(rows, [start, stop])
-            chance[rows[low:high] - start] = store.get(f"chance-{name}-{at}")[0, low:high]
-        found[figure] = chance
-    return found
+    return {figure: _chances(store, *place, 0, np.zeros(stop - start), start) for figure, place in places.items()}
+
+
+def risks_of(store: Store, found: Attacked, start: int, stop: int) -> dict[str, Array]:
+    """For each rung the highest chance, in percent, that the original records start..stop are linked right; not a number where the intruder does not know them."""
+    risks = {}
+    for rung, tried in found.by_rung.items():
+        each = [_chances(store, *place, np.full(stop - start, np.nan), start) for place in tried]
+        risks[f"risk_{rung}"] = np.max(each, axis=0)
+    return risks
+
+
+def _chances(store: Store, name: str, tasks: int, row: int, chance: Array, start: int) -> Array:
+    """Fill in the chances of the records from `start` on that were targets."""
+    for at in range(tasks):
+        rows = store.get(f"chance-{name}-{at}.rows")
+        low, high = np.searchsorted(rows, [start, start + len(chance)])
+        chance[rows[low:high] - start] = store.get(f"chance-{name}-{at}")[row, low:high]
+    return chance
 
 
 def scores_of(store: Store, files: Pieces, name: str, tasks: int) -> Array:
@@ -134,9 +157,12 @@ def links_in_memory(
     places = [list(range(low, high)) for low, high in pairwise(ends)]
     knowledge = Knowledge(range(ends[-1]), ends[-1:], places, [len(blocks)])
     found, trial = _Attacks(store, table, Here(), [attack], knowledge, Settings(targets=0), ()).best_links()
-    words = f"{attack.describe()}{f' ({trial.way})' * bool(trial.way)}"
+    words = f"{attack.describe()}{f' ({trial.way})' if trial.way and not trial.rungs else ''}"
     linked = found.candidates[0], found.link[0], found.hit[0]
-    return Links.of(pair.describe(words), linked, "expected", pair.own, len(pair.b), tied=found.tied[0])
+    more = {name: each[0] for name in ("tied", "certain", "chance") if (each := getattr(found, name)) is not None}
+    if "chance" in more:
+        more["probability"] = more.pop("chance")
+    return Links.of(pair.describe(words), linked, "expected", pair.own, len(pair.b), **more)
 
 
 # -- the steps, each a function of one task ---------------------------------------------------------------------------
@@ -285,7 +311,8 @@ class _Attacks:
         """Prepare, attack, and put together what was found."""
         self._prepare()
         planned = [one for each in self.attacks for one in self._planned(each)]
-        self.found.targets = {one.attack.figure: one.trial.targets for one in planned}
+        by_parts = [one for one in planned if not one.trial.rungs]
+        self.found.targets = {one.attack.figure: one.trial.targets for one in by_parts}
         self._map_tasks(planned, "Attacking the release")
         again = [one for one in planned if one.attack.twice]
         for one in again:
@@ -294,19 +321,36 @@ class _Attacks:
         if again:
             self._map_tasks(again, "Weighing what was counted")
         for figure in self.found.targets:
-            best = max((one for one in planned if one.attack.figure == figure), key=lambda one: sum(one.rates))
+            ways = [one for one in by_parts if one.attack.figure == figure]
+            best = max(ways, key=lambda one: sum(one.rates))
             self.found.by_known[figure] = best.rates
             self.found.places[figure] = best.name, len(best.done)
-            self.found.scores[figure] = scores_of(self.store, self.files, *self.found.places[figure])
+            self.found.ladder.append(self._finding(Rung.PART, best, float(np.mean(best.rates)), 0))
+            # Who knows everything takes the way that is best then, whatever is best on average.
+            best = max(ways, key=lambda one: one.rates[-1])
+            self.found.ladder.append(self._finding(Rung.PERSON, best, best.rates[-1], 1))
+        for one in planned:
+            self.found.ladder += [self._finding(rung, one, one.rates[-1], 1) for rung in one.trial.rungs]
         if any(count < self.files.people for count in self.found.targets.values()):
             self.found.places.clear()
         return self.found
+
+    def _finding(self, rung: Rung, tried: _Planned, rate: float, row: int) -> Finding:
+        """What an attack that was tried in one way found at a rung; `row`: of the chances on average over what is known, or with everything known."""
+        scores = scores_of(self.store, self.files, tried.name, len(tried.done))[row]
+        attack, targets = tried.attack, tried.trial.targets
+        known = max(1, self.files.people // 2) if rung is Rung.SHARE else self.files.people
+        if targets >= known and rung is not Rung.PART:
+            self.found.by_rung.setdefault(rung, []).append((tried.name, len(tried.done), row))
+        return Finding(rung, attack.name, attack.figure, rate, targets, scores, complete=targets >= known)
 
     def best_links(self) -> tuple[Found, Trial]:
         """What the only attack finds for all records of files in one piece, in the best of its ways."""
         self._prepare()
         tried = []
         for one in self._planned(self.attacks[0]):
+            if one.trial.targets < self.files.people:
+                continue  # who knows both files knows everybody
             task = one.tasks[0]
             targets = one.attack.targets(task)
             if one.attack.twice:
@@ -314,7 +358,8 @@ class _Attacks:
             found = one.attack.link(targets, task)
             tried.append((float(found.chances(targets, self.settings.ties).sum()), found, one.trial))
         if not tried:
-            raise InputError(f"the attack cannot run: {'; '.join([*self.found.skipped, *self.found.not_measured])}")
+            reasons = [*self.found.skipped, *self.found.not_measured] or ["it does not fit these files"]
+            raise DoesNotFitError(f"the attack cannot run: {'; '.join(reasons)}")
         return max(tried, key=lambda each: each[0])[1:]
 
     def _map_tasks(self, planned: Sequence[_Planned], text: str) -> None:
@@ -402,6 +447,8 @@ class _Attacks:
     def _planned(self, one: Attack) -> list[_Planned]:
         """The ways in which an attack is tried, with their tasks."""
         every = self.known.block_counts if one.by_block else self.known.counts
+        if one.rung not in (Rung.PART, Rung.PERSON):
+            every = every[-1:]
         counts = [count for count in every if one.most is None or count <= one.most]
         if len(counts) < len(every):
             self.found.skipped.append(

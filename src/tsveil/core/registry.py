@@ -229,6 +229,8 @@ ATTACKS = Registry(
         "projected": "tsveil.attack.projected:NearestProjection",
         "most_ranks": "tsveil.attack.rank_swap:MostRanks",
         "most_ranks_wide": "tsveil.attack.rank_swap:MostRanksWide",
+        "swap_chase": "tsveil.attack.swap_chase:SwapChase",
+        "one-to-one": "tsveil.attack.assignment:Assignment",
         "warping": "tsveil.attack.series:Warping",
         "fuzzy": "tsveil.attack.fuzzy:Fuzzy",
     },

@@ -166,8 +166,7 @@ def measured(
         risk.main,
         next((measure.loss for measure in measures if measure.loss), ""),
         persons=schema.files.persons,
-        targets=risks.targets,
-        scores=risks.scores,
+        ladder=tuple(risks.ladder),
         links=risks.links,
         homogeneous=homogeneous or {},
     )

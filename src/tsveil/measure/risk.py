@@ -21,14 +21,14 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from tsveil.attack.base import Attack, Knowledge, LeavesTraces, OnRequest, Settings, Shape
+from tsveil.attack.base import Attack, Finding, Knowledge, LeavesTraces, OnRequest, Settings, Shape
 from tsveil.attack.choose import fitting
 from tsveil.attack.files import Ties, checked_counts, known_columns
 from tsveil.attack.interval import PERCENTS
 from tsveil.attack.kp import Fitting, Piece, links_of, merged_fits, targets_of
 from tsveil.attack.links import Links
 from tsveil.attack.pieces import Pieces
-from tsveil.attack.run import Attacked, attacked, chances_of
+from tsveil.attack.run import Attacked, attacked, chances_of, risks_of
 from tsveil.attack.targets import checked_targets, in_words
 from tsveil.core.errors import InputError
 from tsveil.core.params import Check, Parameters, one_of, param
@@ -58,9 +58,8 @@ class Risks:
     columns: Callable[[int], dict[str, AnyArray]]
     by_known: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     links: Mapping[str, Links] = field(default_factory=dict)
-    #: linkage -> the number of its targets, and the chance of finding each; see `Scorecard`
-    targets: Mapping[str, int] = field(default_factory=dict)
-    scores: Mapping[str, Array] = field(default_factory=dict)
+    #: what each attack found at each rung
+    ladder: Sequence[Finding] = ()
 
 
 class Release(NamedTuple):
@@ -123,10 +122,12 @@ def _notes(release: Release, found: Attacked) -> dict[str, str]:
 
 
 def _chances(release: Release, found: Attacked, at: int) -> dict[str, AnyArray]:
-    """The risk and the chance of each linkage for each original record of a piece, if all records were targets."""
-    chances = chances_of(release.store, found.places, *release.schema.files.range("original", at))
+    """The risk and the chance of each linkage for each original record of a piece, if all records were targets; and the risk at each rung."""
+    rows = release.schema.files.range("original", at)
+    chances = chances_of(release.store, found.places, *rows)
     risk: dict[str, Array] = {"risk": np.max(list(chances.values()), axis=0)} if chances else {}
-    return risk | {f"linked_by_{figure}": chance for figure, chance in chances.items()}
+    linked = {f"linked_by_{figure}": chance for figure, chance in chances.items()}
+    return {**risk, **linked, **risks_of(release.store, found, *rows)}
 
 
 def _meaning(attack: Attack | type[Attack]) -> Meaning:
@@ -198,8 +199,7 @@ class SeriesRisk(ValueRisk):
             _notes(release, found),
             lambda at: _chances(release, found, at),
             found.by_known,
-            targets=found.targets,
-            scores=found.scores,
+            ladder=found.ladder,
         )
 
 
@@ -281,8 +281,7 @@ class AttributeRisk(ValueRisk):
             _notes(release, found),
             of_records,
             found.by_known,
-            targets=found.targets,
-            scores=found.scores,
+            ladder=found.ladder,
         )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from tsveil.attack.base import Finding
 from tsveil.attack.links import Links
-from tsveil.core.types import Array
 from tsveil.measure.base import Meaning
 
 
@@ -47,10 +47,8 @@ class Scorecard(Mapping[str, float]):
     loss: str = ""
     #: the number of persons that rates of linkages are means over; 0: each record is a person of its own
     persons: int = 0
-    #: linkage -> the number of its targets: records, or persons where these may have several records
-    targets: Mapping[str, int] = field(default_factory=dict)
-    #: linkage -> the chance of finding each target, on average over what is known (first row) and with everything known (second)
-    scores: Mapping[str, Array] = field(default_factory=dict)
+    #: what each attack found at each rung of the ladder
+    ladder: tuple[Finding, ...] = ()
     #: of envelopes: attack -> what it concludes for each target, in the order of the original
     links: Mapping[str, Links] = field(default_factory=dict)
     #: of envelopes: carried column -> (classes with one value only, the records in them)

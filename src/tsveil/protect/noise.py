@@ -42,7 +42,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil.attack.base import Shape, Traces
+from tsveil.attack.base import DrawnAtRandom, Shape, Traces
 from tsveil.core.errors import InputError
 from tsveil.core.params import number, param, true_or_false
 from tsveil.core.randomness import secret_normals
@@ -81,8 +81,8 @@ class Noise(ValueMethod):
         return [{"sd": [0.05, 0.1, 0.25, 0.5, 1.0]}]
 
     def traces(self, release: Shape) -> Traces:
-        """Nothing but values that are near the original ones, which the usual attacks find."""
-        return ()
+        """Values that are near the original ones, which the usual attacks find."""
+        return (DrawnAtRandom(),)
 
     def check(self, survey: Survey) -> None:
         """Refuse data without a spread to measure noise by."""

@@ -39,7 +39,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tsveil.attack.base import RanksMostlyWithin, RanksWithin, Shape, Traces
+from tsveil.attack.base import DrawnAtRandom, RanksMostlyWithin, RanksWithin, Shape, Traces, ValuesTraded
 from tsveil.core.errors import ParameterError
 from tsveil.core.params import at_least, param
 from tsveil.core.randomness import secret_integers, secret_uniforms
@@ -72,7 +72,7 @@ class RankSwapBuckets(RankSwapping):
     def traces(self, release: Shape) -> Traces:
         """Half of the values stay in their bucket, and most move to the next one at most."""
         bucket = -(-release.n // self.buckets)
-        return RanksWithin(2 * bucket), RanksMostlyWithin(bucket, 2 * bucket)
+        return RanksWithin(2 * bucket), RanksMostlyWithin(bucket, 2 * bucket), ValuesTraded(), DrawnAtRandom()
 
     def check(self, survey: Survey) -> None:
         """A swap takes two, and a bucket one."""

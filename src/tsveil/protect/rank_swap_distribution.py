@@ -44,7 +44,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil.attack.base import RanksMostlyWithin, RanksWithin, Shape, Traces
+from tsveil.attack.base import DrawnAtRandom, RanksMostlyWithin, RanksWithin, Shape, Traces, ValuesTraded
 from tsveil.core.params import number, param
 from tsveil.core.randomness import secret_normals
 from tsveil.core.types import Indices
@@ -81,7 +81,7 @@ class RankSwapDistribution(RankSwapping):
     def traces(self, release: Shape) -> Traces:
         """Values move by p/2 percent of the ranks on average, and seldom by more than 2p."""
         narrow, wide, widest = (window(release.n, share * self.p) for share in (0.5, 1, 2))
-        return RanksWithin(widest), RanksMostlyWithin(narrow, wide)
+        return RanksWithin(widest), RanksMostlyWithin(narrow, wide), ValuesTraded(), DrawnAtRandom()
 
     def partners(self, n: int, part: Part) -> Indices:
         """One at a distance that is drawn."""

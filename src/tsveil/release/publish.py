@@ -25,6 +25,7 @@ import numpy as np
 import polars as pl
 
 from tsveil.assess.assessment import CHECKS, Assessment, Check, promise_check
+from tsveil.assess.classes import share_of_rows
 from tsveil.assess.judge import Evidence, judge
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.assess.order import said_by_order
@@ -36,7 +37,7 @@ from tsveil.attack.pieces import Columns, Pieces
 from tsveil.attack.targets import checked_targets
 from tsveil.core import progress
 from tsveil.core.errors import GuaranteeError, OutputError, ParameterError
-from tsveil.core.types import Indices
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import person_numbers
 from tsveil.data.files import digest_of
 from tsveil.data.formulas import harmless_dataset, harmless_frame, with_names_of
@@ -138,10 +139,13 @@ def fill(
     card = _card(release, pieces, checked, options)
     disclosed = _disclosure(release, pieces)
     with progress.step("Judging the release"):
-        assessment = _assessed(release, pieces, verdict, card, persons, allowed, limits, intruder)
+        of_row = _classes(release, pieces)
+        assessment = _assessed(release, pieces, verdict, card, of_row, persons, allowed, limits, intruder)
         refuse(assessment.stopped_by(allowed, strict=strict), allowed)
     with progress.step("Writing the reports"):
-        card = _keep(release, pieces, place / "private", card, disclosed)
+        # Who has the originals can run the method again; then only the place inside a class is left to guess.
+        replayed = 100 * share_of_rows(of_row, persons) if release.method.representatives else None
+        card = _keep(release, pieces, place / "private", card, disclosed, replayed)
         shown = release.in_published_order()
         if release.contents.files > 1:
             shown = replace(shown, sample_of=(release.contents.n, pieces.published))
@@ -183,7 +187,8 @@ def judged(
     if release.contents.source.person:
         named = pl.concat([twin.select("person") for twin in _published_twins(release, pieces)])
         persons = person_numbers(named, ["person"])
-    return card, _assessed(release, pieces, verdict, card, persons, (), Limits(), intruder or Intruder())
+    of_row = _classes(release, pieces)
+    return card, _assessed(release, pieces, verdict, card, of_row, persons, (), Limits(), intruder or Intruder())
 
 
 def refuse(stopped_by: Sequence[Check], allowed: Collection[str]) -> None:
@@ -212,6 +217,7 @@ def _assessed(
     pieces: Written,
     verdict: Verdict,
     card: Scorecard,
+    of_row: Indices,
     persons: Indices | None,
     allowed: Collection[str],
     limits: Limits,
@@ -220,7 +226,6 @@ def _assessed(
     """The verdict on what was written."""
     names = release.contents.source.confidential
     intruder.check(names)
-    of_row, _ = numbered(joined_marks(release.store, f"scope-{_protected_scope(pieces)}", len(pieces.sizes)))
     carried = [release.store.get_frame(f"confidential-{at}") for at in range(len(pieces.sizes))] if names else []
     records = np.concatenate([twin["record"].to_numpy() for twin in _published_twins(release, pieces)])
     evidence = Evidence(
@@ -236,6 +241,11 @@ def _assessed(
         allowed=tuple(sorted(allowed)),
     )
     return judge(evidence, limits, intruder)
+
+
+def _classes(release: ProtectedRecords, pieces: Written) -> Indices:
+    """The class of each published row over all protected columns."""
+    return numbered(joined_marks(release.store, f"scope-{_protected_scope(pieces)}", len(pieces.sizes)))[0]
 
 
 def _protected_scope(pieces: Written) -> int:
@@ -504,12 +514,22 @@ def _keep(
     private: Path,
     card: Scorecard,
     disclosed: AttributeDisclosure,
+    replayed: Array | None,
 ) -> Scorecard:
-    """Write groups, the risk of each record and attribute disclosure; gives the card with the identifiers of the records."""
+    """Write groups, the risk of each record and attribute disclosure; gives the card with the identifiers of the records.
+
+    `replayed` is the chance of each published row when the method is run again, if that tells anything.
+    """
     every, start = [], 0
     for at, before in enumerate(pieces.starts):
         twin = release.store.get_frame(f"twin-{at}")
-        every.append(card.per_record.slice(start, twin.height).insert_column(0, twin["original"]))
+        own = card.per_record.slice(start, twin.height).insert_column(0, twin["original"])
+        if replayed is not None:
+            rows = twin["row"].to_numpy()
+            chance = np.full(len(rows), np.nan)
+            chance[rows > 0] = replayed[before + rows[rows > 0] - 1]
+            own = own.with_columns(pl.Series("risk_file", chance))
+        every.append(own)
         start += twin.height
         listed = disclosed.listed(twin["original"].filter(twin["row"] > 0), before)
         risks = every[-1]

@@ -19,10 +19,13 @@ References
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import polars as pl
 from markupsafe import Markup
 
+from tsveil.assess.limits import RUNGS
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.base import Verdict
 from tsveil.report import figures
@@ -92,6 +95,7 @@ def linkability(subject: Subject) -> Markup:
     """What the attacks achieve."""
     return section(
         "linkability",
+        public=subject.public,
         guess=guessing(subject.people),
         persons=bool(subject.card.persons),
         linkages=subject.linkages,
@@ -193,28 +197,33 @@ def _riskiest_values(subject: Subject) -> Ranked:
     card = subject.card
     if "risk" not in card.per_record.columns:
         return "Only a sample of the records was attacked, so the risk of each record is not known.", [], []
-    risk = card.per_record["risk"].to_numpy()
+    rungs = {f"risk_{rung}": rung for rung in RUNGS if f"risk_{rung}" in card.per_record.columns}
+    records = card.per_record.with_columns(
+        highest=pl.max_horizontal("risk", *(pl.col(name).fill_nan(0.0) for name in rungs))
+    )
+    risk = records["highest"].to_numpy()
     highest = float(risk.max())
     if highest <= 0:
         whose = "a published record of its person" if card.persons else "its own published record"
         return f"No record was linked to {whose} by any attack.", [], []
     as_high = int((risk >= highest * (1 - 1e-9)).sum())
     words = (
-        f"The highest chance of being re-identified is {percent(highest)}; {as_high:,} of {subject.release.records:,} records have it. "
-        "Those with the most disclosed values are listed first."
+        f"The highest chance of being re-identified is {percent(highest)}, by whoever knows most; {as_high:,} of {subject.release.records:,} records have it. "
+        "Those with the most disclosed values are listed first. Each linkage is shown on average over how much is known of a person."
     )
     ways = {f"linked_by_{name}": card.meanings[name].title.removeprefix("linkage ") for name in card.by_known}
-    first = card.per_record.sort(["risk", "values_disclosed"], descending=True, maintain_order=True).head(RISKIEST)
+    first = records.sort(["highest", "risk", "values_disclosed"], descending=True, maintain_order=True).head(RISKIEST)
     columns = [
-        *(("Record", ""), ("Risk", "number"), ("Why", "nowrap")),
+        *(("Record", ""), ("Risk", "number")),
+        *((f"Who knows: {rung}", "number") for rung in rungs.values()),
         *((way[0].upper() + way[1:], "number") for way in ways.values()),
         *(("Values disclosed", "number"), ("Loss", "number")),
     ]
     rows = [
         [
             row["original"],
-            percent(row["risk"]),
-            f"linked {' and '.join(way for name, way in ways.items() if row[name] > 0)}",
+            percent(row["highest"]),
+            *("not known" if math.isnan(row[name]) else percent(row[name]) for name in rungs),
             *(percent(row[name]) for name in (*ways, "values_disclosed", "loss")),
         ]
         for row in first.iter_rows(named=True)

@@ -10,7 +10,7 @@ published file shows anyway, and counts of records rounded so that no bar speaks
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -238,6 +238,40 @@ def trends(frame: pl.DataFrame, *, x: str, y: str, by: str, title: str, caption:
     }
     rows = [{"x": r[x], "y": r[y], "name": r[by]} for r in frame.select(x, y, by).iter_rows(named=True)]
     return Figure(title, caption, _svg({"data": {"name": "rows"}, "layer": [lines, points]}, {"rows": rows}))
+
+
+def ladder(attempts: Sequence[tuple[str, str, float]], promised: float | None) -> Figure:
+    """What attacks find by what the intruder knows: rung, attack, rate in percent; the best of each rung by name, and what is promised as a line."""
+    rungs = list(dict.fromkeys(rung for rung, _, _ in attempts))
+    best = {rung: max((one for one in attempts if one[0] == rung), key=lambda one: one[2]) for rung in rungs}
+    rows = [
+        {"rung": rung, "rate": rate, "name": attack if best[rung] == (rung, attack, rate) else ""}
+        for rung, attack, rate in attempts
+    ]
+    x = {"field": "rung", "type": NAME, "sort": rungs, "axis": {"title": "the intruder knows", "labelAngle": 0}}
+    # Room above 100 for the name of an attack that finds everybody.
+    y = {"field": "rate", "type": NUMBER, "scale": {"domain": [0, 108]}, "axis": {"title": "persons found, %", "values": [0, 25, 50, 75, 100]}}  # fmt: skip
+    name = {"field": "name", "type": NAME}
+    layers: list[dict[str, Any]] = [
+        {
+            "data": {"name": "rows"},
+            "mark": {"type": "point", "color": INK["risk"], "size": 40, "aria": False},
+            "encoding": {"x": x, "y": y},
+        },
+        {
+            "data": {"name": "rows"},
+            "mark": {"type": "text", "dy": -9, "fontSize": 10, "color": INK["axis"], "aria": False},
+            "encoding": {"x": x, "y": y, "text": name},
+        },
+    ]
+    caption = "Each circle is an attack; the one that finds most at each step is named."
+    datasets: dict[str, list[dict[str, Any]]] = {"rows": rows}
+    if promised is not None:
+        line = {"type": "rule", "color": INK["published"], "strokeDash": [5, 3], "aria": False}
+        layers.append({"data": {"name": "promise"}, "mark": line, "encoding": {"y": y}})
+        datasets["promise"] = [{"rate": promised}]
+        caption += f" The dashed line is what the promise allows, {promised:g} %."
+    return Figure("Risk over what is known", caption, _svg({"layer": layers}, datasets))
 
 
 # -- drawing ----------------------------------------------------------------------------------------------------------

@@ -65,13 +65,14 @@ def linkages(card: Any, *, envelopes: bool) -> list[Linkage]:
             for name in card.links
         ]
     else:
+        highest = {one.figure: 100 * float(one.scores.max()) for one in card.ladder if one.rung == "part"}
         found = [
             Linkage(
                 card.meanings[name].title,
                 card[name],
                 f"{card.meanings[name].sentence}{' Any record of the person counts as right.' * bool(card.persons)}",
                 name,
-                highest=100 * float(card.scores[name][0].max()) if card.persons else None,
+                highest=highest[name] if card.persons else None,
                 at_most=rates[-1],
             )
             for name, rates in card.by_known.items()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from markupsafe import Markup
 
 from tsveil.assess.assessment import Attempt, Outcome
 from tsveil.assess.limits import IN_WORDS, Intruder
 from tsveil.guarantee.base import Status
+from tsveil.report import figures
 from tsveil.report.counts import Crowd
 from tsveil.report.pages import as_sentence, percent, section
 from tsveil.report.subject import Subject
@@ -56,9 +59,12 @@ def checks(subject: Subject) -> Markup | None:
     rows = [(check.name, check.status.words, _message(subject, check.name, check.message)) for check in found.checks]
     ladder = [(one.rung, one.attack, percent(one.rate), _interval(one), percent(one.guess)) for one in found.ladder]
     rung = found.intruder.knows
+    promise = subject.release.guarantee
+    drawn = [(one.rung, one.attack, one.rate) for one in found.ladder]
     return section(
         "checks",
         rows=rows,
+        picture=figures.ladder(drawn, 100 * float(Fraction(promise.bound)) if promise.intruder == "file" else None),
         ladder=ladder,
         rung=rung,
         knows=IN_WORDS[rung],

@@ -1,0 +1,113 @@
+"""Linkage by a one-to-one assignment: who knows many persons gives each of them another record, so that all together are nearest.
+
+Two persons whose nearest record is the same cannot both have it. The assignment of least total distance uses this,
+
+    min  sum_a d(a, r(a)),      r(a) != r(b) for a != b
+
+where d is the distance of the linkages by distance: standardised values of attributes, or for each series its normalised values. What it finds beyond them shows
+above all where values were changed at random; where groups share one record nobody finds more than the place inside a group.
+
+The cost grows with the cube of the number of persons who are known. Up to 2,500 records everybody is assigned; of more records, so many persons are known that there are
+at most 2^25 pairs of one of them and one of *all* published records, and the assignment is not tried where these would be fewer than 200.
+
+References
+----------
+.. [1] J. Domingo-Ferrer, S. Ricci, J. Soria-Comas, Disclosure risk assessment via record linkage by a maximum-knowledge attacker, PST (2015) 28-35.
+
+Examples
+--------
+>>> import numpy as np, tsveil as tv
+>>> x = np.random.default_rng(1).normal(size=(200, 4))
+>>> data = tv.Dataset.from_arrays({f"x{at}": x[:, [at]] for at in range(4)})
+>>> release = tv.Noise(sd=0.4).protect(data, seed=1)
+>>> tv.attack.distance(data, release)
+Links: distance linkage, 4 attributes known: 88.0 of 200 records re-identified (44.0 %)
+>>> tv.attack.distance(data, release, one_to_one=True)
+Links: one-to-one distance linkage, 4 attributes known: 107.0 of 200 records re-identified (53.5 %)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from tsveil.attack.base import DrawnAtRandom, NotMeasuredError, Rung, Shape, Situation, Traces, Trial
+from tsveil.attack.candidates import Found
+from tsveil.attack.files import on_one_scale
+from tsveil.attack.joint import Joint, both_files
+from tsveil.attack.one_to_one import assigned
+from tsveil.attack.pieces import Targets
+from tsveil.core.params import param, true_or_false
+from tsveil.core.types import Array
+from tsveil.engine.base import Task
+from tsveil.transform.normalise import normalise
+
+#: records that are all assigned, pairs of a person and a record in one table, and the fewest persons that are worth assigning
+EVERYBODY, PAIRS, FEWEST = 2500, 2**25, 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment(Joint):
+    """Links of all known persons at once, each to a record of its own."""
+
+    name: ClassVar[str] = "one-to-one"
+    figure: ClassVar[str] = "OOLD"
+    plain: ClassVar[str] = "linkage one to one"
+    summary: ClassVar[str] = (
+        "Share found by who knows many persons and gives each another record, so that all together are nearest."
+    )
+    reference: ClassVar[str] = "Domingo-Ferrer, Ricci and Soria-Comas 2015"
+
+    everybody: bool = param(
+        True,
+        true_or_false(),
+        "whether it is also tried with everybody known; not where the method can be run again, which finds as much",
+    )
+
+    @classmethod
+    def fit(cls, release: Shape, traces: Traces) -> Self | None:
+        """On any release; with everybody known where values were drawn at random."""
+        return cls(everybody=traces is None or any(isinstance(trace, DrawnAtRandom) for trace in traces))
+
+    def plan(self, situation: Situation) -> list[Trial]:
+        """Half of the persons and everybody, or a sample of persons among all records."""
+        files = situation.files
+        if max(files.n, files.m) <= EVERYBODY:
+            return [one for one in super().plan(situation) if self.everybody or Rung.FILE not in one.rungs]
+        targets = min(files.people // 2, int(PAIRS / files.m * files.people / files.n))
+        if targets < FEWEST:
+            raise NotMeasuredError(f"{self.plain}, which is not tried above {PAIRS // FEWEST:,} records")
+        return [self.trial(situation, targets, (Rung.SHARE, Rung.FILE) if self.everybody else (Rung.SHARE,))]
+
+    def trial(self, situation: Situation, targets: int, rungs: Sequence[Rung]) -> Trial:
+        """With how series are normalised."""
+        one = super().trial(situation, targets, rungs)
+        return replace(one, task={**one.task, "normalise": situation.settings.normalise})
+
+    def link(self, targets: Targets, task: Task) -> Found:
+        """The record that each target is given."""
+        known, shown = both_files(targets, task["columns"])
+        files = targets.files
+        if files.series:
+            spans = [files.span(block.name) for block in files.series]
+            pairs = [normalise(known[:, span], shown[:, span], task["normalise"], task["scaling"]) for span in spans]
+            a, b = (np.hstack([pair[side] for pair in pairs]) for side in (0, 1))
+            starts = np.cumsum([0, *(pair[0].shape[1] for pair in pairs)]).tolist()
+        else:
+            a, b, factor = on_one_scale(known, shown, task["scaling"])
+            a, b, starts = a * factor, b * factor, [0, a.shape[1]]
+
+        def distances(x: Array, y: Array) -> Array:
+            total = np.zeros((len(x), len(y)))
+            for low, high in pairwise(starts):
+                total += cdist(x[:, low:high], y[:, low:high])
+            return total
+
+        found = assigned(a, b, files.owners(targets.store), targets.mine, distances)
+        hit = np.asarray(found.chance > 0, dtype=np.int64)
+        return Found(found.tied, found.link, hit, chance=found.chance)
