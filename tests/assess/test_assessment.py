@@ -278,7 +278,7 @@ def test_the_ladder_of_a_release_with_persons() -> None:
         classes = found["classes"]
         for row in found["assessment"].ladder[:-1]:
             joint = row.rung == "share"
-            assert row.targets == (12 if joint else asked or 25)
+            assert row.targets == (25 if joint else asked or 25)
             assert row.high <= 100 * classes.bound + 1e-9
             assert (row.low < row.high) is (asked is not None and not joint)
         assert found["assessment"].ladder[-1].targets == 25

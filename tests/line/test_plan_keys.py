@@ -121,6 +121,7 @@ KEYS: dict[str, Case] = {
         },
     ),
     "limits.unique_records": Case(0, refused="whole-record", given={"input.blocks": BLOCKS["two series"]}),
+    "limits.subtraction": Case(0, refused="attribute-disclosure"),
     "limits.attribute_disclosure": Case(0, refused="attribute-disclosure", given={"input.path": "disclosing.csv"}),
 }
 

@@ -268,14 +268,15 @@ def carried_check(carried: Sequence[str], known: Sequence[str], classes: Classes
 
 
 def disclosure_check(
-    disclosed: Mapping[str, int], persons: int, limits: Limits, tied: Mapping[str, int], least: int
-) -> Check:
+    disclosed: Mapping[str, int], persons: int, limits: Limits, tied: Mapping[str, int], least: int, subtraction: float | None = None
+) -> Check:  # fmt: skip
     """Whether classes disclose carried values: column -> persons concerned.
 
     `tied` has the carried columns that are the same in all records of each person -> the fewest persons with the same classes; there must be
-    `least`.
+    `least`. `subtraction` is the share of persons, in percent, whose values follow from a published mean for who knows half of the persons; None: nothing does.
     """
     figures: dict[str, Any] = {"persons": dict(disclosed), **({"tied": dict(tied)} if tied else {})}
+    figures |= {} if subtraction is None else {"subtraction": subtraction}
     few = {name: alike for name, alike in tied.items() if alike < least}
     if few:
         name, alike = min(few.items(), key=lambda item: item[1])
@@ -284,18 +285,23 @@ def disclosure_check(
             f"person{'s' * (alike != 1)} remain{'s' * (alike == 1)} possible, and {least} must. Make one record of each person, or leave the column out."
         )
         return Check("attribute-disclosure", Outcome.FAILS, message, figures)
+    more = ""
+    if subtraction is not None:
+        more = f" Who knows half of the persons computes the values of up to {subtraction:.1f} % of the others from published means."
+    if subtraction is not None and limits.subtraction is not None and subtraction > limits.subtraction:
+        message = f"{more.strip()} At most {limits.subtraction:g} % is accepted."
+        return Check("attribute-disclosure", Outcome.FAILS, message, figures)
     worst = max(disclosed, key=lambda name: disclosed[name], default="")
     count = disclosed.get(worst, 0)
     if not count:
-        return Check(
-            "attribute-disclosure", Outcome.HOLDS, "no class of equal records discloses a carried value.", figures
-        )
+        message = f"no class of equal records discloses a carried value.{more}"
+        return Check("attribute-disclosure", Outcome.HOLDS, message, figures)
     message = f"{count} of {persons} persons are in classes that disclose {worst!r}"
     limit = limits.attribute_disclosure
     if limit is None:
-        return Check("attribute-disclosure", Outcome.WARNS, f"{message}.", figures)
+        return Check("attribute-disclosure", Outcome.WARNS, f"{message}.{more}", figures)
     status = Outcome.FAILS if count > limit else Outcome.HOLDS
-    return Check("attribute-disclosure", status, f"{message}; the limit is {limit}.", figures)
+    return Check("attribute-disclosure", status, f"{message}; the limit is {limit}.{more}", figures)
 
 
 def risk_check(

@@ -54,6 +54,7 @@ def judge_file(
     several: bool | None = None,
     limits: Limits | None = None,
     knows_carried: Sequence[str] = (),
+    means: bool = False,
 ) -> Assessment:
     """The verdict on a file or a folder of parts.
 
@@ -73,6 +74,8 @@ def judge_file(
         Whether a person may have several records, which a file cannot show; None: nobody said so.
     limits, knows_carried
         What is accepted, and the carried columns that the intruder knows.
+    means
+        Whether it is known that means of groups are published.
     """
     files, strange = _parts(path)
     # What would be asked before data are protected does not matter here: each row is one published record, and a column without a role is named.
@@ -117,6 +120,7 @@ def judge_file(
         carried=carried,
         card=Scorecard({}, {}, pl.DataFrame(), {}, {}),
         representatives=True,
+        means=means,
         persons=owners,
         unjudged=[*loose, *strange, *unjudged],
         order="; ".join(signs),

@@ -28,6 +28,7 @@ from tsveil.assess.assessment import (
 from tsveil.assess.classes import Classes
 from tsveil.assess.disclosure import disclosing, fewest_alike, is_constant
 from tsveil.assess.limits import Intruder, Limits
+from tsveil.assess.subtraction import subtracted
 from tsveil.attack.links import Links
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import person_numbers
@@ -51,8 +52,9 @@ class Evidence:
     #: the carried columns of the published rows
     carried: pl.DataFrame
     card: Scorecard
-    #: whether the method publishes representatives of groups
+    #: whether the method publishes representatives of groups, and whether these are their means
     representatives: bool
+    means: bool = False
     #: the person of each published row; each row its own person where they are not declared
     persons: Indices | None = None
     suppressed: int = 0
@@ -89,7 +91,14 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
         coverage_check(found.unjudged, found.order),
         whole_record_check(protected, limits, persons=found.persons is not None),
         carried_check(found.carried.columns, known, classes if known else None),
-        disclosure_check(disclosed, classes.persons, limits, tied, found.promise.k),
+        disclosure_check(
+            disclosed,
+            classes.persons,
+            limits,
+            tied,
+            found.promise.k,
+            subtracted(found.of_row, found.persons) if found.means else None,
+        ),
         risk_check(
             ladder,
             intruder,

@@ -9,6 +9,7 @@ accepted_risk = "1/5"          # the largest rate of the strongest attack: a fra
 exposed = 0                    # persons who may be found with a larger chance
 unique_records = 0             # records that may be unique over all protected columns
 attribute_disclosure = 0       # persons whose carried value their class may disclose
+subtraction = 10               # percent of the persons whose values who knows the other half may compute from published means
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
     exposed: int | None = None
     unique_records: int | None = None
     attribute_disclosure: int | None = None
+    subtraction: float | None = None
 
     def __post_init__(self) -> None:
         # msgspec turns a ValueError into a message that names the place in the plan.
@@ -56,6 +58,8 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
             raise ValueError(
                 f'accepted_risk must be a number from 0 to 100 (percent) or a fraction such as "1/5". Got {self.accepted_risk!r}.'
             )
+        if self.subtraction is not None and not 0 <= self.subtraction <= 100:
+            raise ValueError(f"subtraction must be a number from 0 to 100 (percent). Got {self.subtraction}.")
         for name in ("exposed", "unique_records", "attribute_disclosure"):
             value = getattr(self, name)
             if value is not None and value < 0:

@@ -47,6 +47,10 @@ class AppliedMethod(LeavesTraces, Protocol):
     def representatives(self) -> bool:
         """Whether it publishes representatives of groups."""
 
+    @property
+    def means(self) -> bool:
+        """Whether it publishes the means of groups."""
+
     def settings(self) -> dict[str, Any]:
         """Its parameters."""
 

@@ -28,7 +28,6 @@ Links: one-to-one distance linkage, 4 attributes known: 107.0 of 200 records re-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar, Self
@@ -78,15 +77,15 @@ class Assignment(Joint):
         """Half of the persons and everybody, or a sample of persons among all records."""
         files = situation.files
         if max(files.n, files.m) <= EVERYBODY:
-            return [one for one in super().plan(situation) if self.everybody or Rung.FILE not in one.rungs]
+            return super().plan(situation) if self.everybody else self.halves(situation)
         targets = min(files.people // 2, int(PAIRS / files.m * files.people / files.n))
         if targets < FEWEST:
             raise NotMeasuredError(f"{self.plain}, which is not tried above {PAIRS // FEWEST:,} records")
-        return [self.trial(situation, targets, (Rung.SHARE, Rung.FILE) if self.everybody else (Rung.SHARE,))]
+        return [self.trial(situation, targets, *(Rung.SHARE, Rung.FILE)[: 1 + self.everybody])]
 
-    def trial(self, situation: Situation, targets: int, rungs: Sequence[Rung]) -> Trial:
+    def trial(self, situation: Situation, targets: int, *rungs: Rung, half: int | None = None) -> Trial:
         """With how series are normalised."""
-        one = super().trial(situation, targets, rungs)
+        one = super().trial(situation, targets, *rungs, half=half)
         return replace(one, task={**one.task, "normalise": situation.settings.normalise})
 
     def link(self, targets: Targets, task: Task) -> Found:

@@ -1,7 +1,8 @@
 """Attacks by who knows many persons at once: he links all of them together, so that one link says something of the others.
 
 Two rungs of the ladder are tried. *file*: the originals of everybody are known. *share*: those of half of the persons, chosen at random by their numbers in the
-input, are known, and these are the targets; the release is always the whole one. Both files are held by one task, which sets the largest size.
+input, are known, and these are the targets; then the other half, so that everybody is attacked once. The release is always the whole one. Both files are held by one task,
+which sets the largest size.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import numpy as np
 
 from tsveil.attack.base import Attack, NotMeasuredError, Rung, Situation, Trial
 from tsveil.attack.pieces import Targets
+from tsveil.attack.targets import border_of, chosen_rows
 from tsveil.core.types import Array
+from tsveil.engine.base import Task
 
 #: values of either file that one task may hold
 VALUES = 2**27
@@ -28,23 +31,36 @@ class Joint(Attack):
     of_series: ClassVar[bool | None] = None
 
     def plan(self, situation: Situation) -> list[Trial]:
-        """Half of the persons, and everybody, each in one task."""
+        """Half of the persons, and everybody."""
         files = situation.files
         rows, columns = max(files.n, files.m), len(situation.columns)
         if rows * columns > VALUES:
             raise NotMeasuredError(
                 f"{self.plain}, which is not tried above {VALUES // columns:,} records of {columns} columns"
             )
-        people = files.people
-        return [
-            self.trial(situation, targets, (rung,))
-            for rung, targets in ((Rung.SHARE, max(1, people // 2)), (Rung.FILE, people))
-        ]
+        return [*self.halves(situation), self.trial(situation, files.people, Rung.FILE)]
 
-    def trial(self, situation: Situation, targets: int, rungs: Sequence[Rung]) -> Trial:
-        """One task that knows so many persons."""
-        task = {"first": 0, "last": len(situation.files.original)}
-        return Trial(targets, task, way=rungs[0].value, tasks=1, rungs=tuple(rungs))
+    def trial(self, situation: Situation, targets: int, *rungs: Rung, half: int | None = None) -> Trial:
+        """One task that knows so many persons; two that know a half each, if the mark is given that the first half does not exceed."""
+        task = {"first": 0, "last": len(situation.files.original), "half": half}
+        return Trial(targets, task, way=rungs[0].value, tasks=1 if half is None else 2, rungs=rungs)
+
+    def halves(self, situation: Situation) -> list[Trial]:
+        """Half of the persons, and the other half; one person has none."""
+        files = situation.files
+        if files.people < 2:
+            return []
+        half = border_of(files.who(situation.store), files.people // 2)
+        return [self.trial(situation, files.people, Rung.SHARE, half=half)]
+
+    def targets(self, task: Task) -> Targets:
+        """Those whom the task knows."""
+        known = Targets.of(task)
+        if task["half"] is None:
+            return known
+        numbers = known.mine if known.files.persons else known.files.numbers(known.store)[known.rows]
+        first = chosen_rows(int(task["half"]), numbers)
+        return known.taken(np.flatnonzero(first if int(task["at"]) == 0 else ~first))
 
 
 def both_files(targets: Targets, columns: Sequence[int]) -> tuple[Array, Array]:

@@ -116,6 +116,10 @@ class Pieces(msgspec.Struct, frozen=True):
         """The number of persons that can be found: those of the original records that were released, or each record by itself."""
         return self.persons or self.n
 
+    def who(self, store: Store) -> Indices:
+        """The numbers of those persons, or of the records."""
+        return np.flatnonzero(store.get("owners.records")) if self.persons else np.arange(self.n)
+
     @property
     def m(self) -> int:
         """The number of released records."""

@@ -339,18 +339,18 @@ class _Attacks:
         """What an attack that was tried in one way found at a rung; `row`: of the chances on average over what is known, or with everything known."""
         scores = scores_of(self.store, self.files, tried.name, len(tried.done))[row]
         attack, targets = tried.attack, tried.trial.targets
-        known = max(1, self.files.people // 2) if rung is Rung.SHARE else self.files.people
-        if targets >= known and rung is not Rung.PART:
+        everybody = targets >= self.files.people
+        if everybody and rung is not Rung.PART:
             self.found.by_rung.setdefault(rung, []).append((tried.name, len(tried.done), row))
-        return Finding(rung, attack.name, attack.figure, rate, targets, scores, complete=targets >= known)
+        return Finding(rung, attack.name, attack.figure, rate, targets, scores, complete=everybody)
 
     def best_links(self) -> tuple[Found, Trial]:
         """What the only attack finds for all records of files in one piece, in the best of its ways."""
         self._prepare()
         tried = []
         for one in self._planned(self.attacks[0]):
-            if one.trial.targets < self.files.people:
-                continue  # who knows both files knows everybody
+            if len(one.tasks) > 1 or one.trial.targets < self.files.people:
+                continue  # who knows both files knows everybody at once
             task = one.tasks[0]
             targets = one.attack.targets(task)
             if one.attack.twice:
@@ -465,7 +465,9 @@ class _Attacks:
         found = []
         for trial in trials:
             name = f"{one.figure} {trial.way}".strip()
-            border = None if trial.targets == self.files.people else border_of(self._people(), trial.targets)
+            border = (
+                None if trial.targets == self.files.people else border_of(self.files.who(self.store), trial.targets)
+            )
             shared = {
                 "step": "count" if one.twice else "attack", "attack": _as_plain(one), "store": self.store.handle, "name": name,
                 "border": border, "ties": self.settings.ties, "scaling": self.settings.scaling, "counts": counts,
@@ -492,12 +494,6 @@ class _Attacks:
             series_scales={"original": ours, "released": self.scales.get("released", ours)},
             products=self.products,
         )
-
-    def _people(self) -> Indices:
-        """The numbers of those that can be targets: persons who have released records, or records."""
-        if self.files.persons:
-            return np.flatnonzero(self.store.get("owners.records"))
-        return np.arange(self.files.n)
 
     def _in_pieces(self, targets: int) -> list[dict[str, Any]]:
         """Tasks for the targets of some pieces of the original each."""

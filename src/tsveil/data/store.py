@@ -17,7 +17,7 @@ import platform
 import secrets
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -58,8 +58,10 @@ class Store(ABC):
         """Keep a frame."""
 
     @abstractmethod
-    def get_frame(self, name: str, start: int = 0, count: int | None = None) -> pl.DataFrame:
-        """A frame, or `count` of its rows from `start` on."""
+    def get_frame(
+        self, name: str, start: int = 0, count: int | None = None, columns: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """A frame, or `count` of its rows from `start` on, or some of its columns."""
 
     @abstractmethod
     def put_plain(self, name: str, value: Any) -> None:
@@ -108,10 +110,12 @@ class Memory(Store):
         """Keep a frame."""
         self.kept[name] = frame
 
-    def get_frame(self, name: str, start: int = 0, count: int | None = None) -> pl.DataFrame:
-        """A frame, or some of its rows."""
+    def get_frame(
+        self, name: str, start: int = 0, count: int | None = None, columns: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """A frame, or some of its rows or columns."""
         found: pl.DataFrame = self.kept[name]
-        return found.slice(start, count)
+        return (found if columns is None else found.select(columns)).slice(start, count)
 
     def put_plain(self, name: str, value: Any) -> None:
         """Keep plain values."""
@@ -168,9 +172,12 @@ class Folder(Store):
         """Write a frame."""
         put_file(self.path / f"{name}.arrow", lambda path: frame.write_ipc(path, compression="uncompressed"))
 
-    def get_frame(self, name: str, start: int = 0, count: int | None = None) -> pl.DataFrame:
-        """A frame, or some of its rows."""
-        return pl.scan_ipc(self.path / f"{name}.arrow").slice(start, count).collect()
+    def get_frame(
+        self, name: str, start: int = 0, count: int | None = None, columns: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """A frame, or some of its rows or columns."""
+        found = pl.scan_ipc(self.path / f"{name}.arrow").slice(start, count)
+        return (found if columns is None else found.select(columns)).collect()
 
     def put_plain(self, name: str, value: Any) -> None:
         """Write plain values."""

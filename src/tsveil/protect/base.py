@@ -127,6 +127,12 @@ class Method(Declared, ABC):
     starting: ClassVar[bool] = False
     #: whether it publishes representatives of groups: then who has the originals can run it again, and only the place inside a class is left to guess
     representatives: ClassVar[bool] = False
+
+    @property
+    def means(self) -> bool:
+        """Whether these are means: then who knows all members of a group but one computes the values of the last."""
+        return False
+
     #: whether its promise counts persons where several records may belong to one
     counts_persons: ClassVar[bool] = False
     #: whether its parts need the confidential columns

@@ -66,6 +66,11 @@ class Mic1D(ValueMethod):
 
     kappa: int = param(100, at_least(2), "values per chunk, counted over all columns together")
 
+    @property
+    def means(self) -> bool:
+        """Groups are published as their means."""
+        return True
+
     @classmethod
     def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
         """Shares of all values: chunks are counted over all columns together, so only a share means the same on every file."""

@@ -57,6 +57,11 @@ class Microaggregation(ValueMethod):
         "standardise columns before grouping; auto: attributes yes, series no",
     )
 
+    @property
+    def means(self) -> bool:
+        """Unless medians are published."""
+        return self.representative == "mean"
+
     @abstractmethod
     def group(self, space: Array, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
         """The group of each record, numbered from 0, and facts for the report; `counter` is raised to the records grouped."""

@@ -140,6 +140,11 @@ class NLK(ValueMethod):
         "each series by itself, or all series at a time as one point of several dimensions",
     )
 
+    @property
+    def means(self) -> bool:
+        """Unless medians are published."""
+        return self.representative == "mean"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.l <= self.n:

@@ -116,6 +116,11 @@ class Projected(ValueMethod):
                 "The 'scale' parameter of Projected must be 'auto' or 'standardise' for projection='zscores'. Got 'range'."
             )
 
+    @property
+    def means(self) -> bool:
+        """Groups are published as their means."""
+        return True
+
     @classmethod
     def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
         """Sizes, by two projections."""

@@ -72,6 +72,11 @@ class OptimalUnivariate(ValueMethod):
 
     k: int = param(5, at_least(2), "smallest group: every published value of a column is shared by at least k records")
 
+    @property
+    def means(self) -> bool:
+        """Groups are published as their means."""
+        return True
+
     @classmethod
     def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
         """Sizes of groups of single columns."""

@@ -137,9 +137,9 @@ def fill(
     if release.contents.files > 1:
         release = replace(release, warnings=(*release.warnings, *_shared_values(checked, pieces.published)))
     card = _card(release, pieces, checked, options)
-    disclosed = _disclosure(release, pieces)
+    of_row = _classes(release, pieces, _protected_scope(pieces))
+    disclosed = _disclosure(release, pieces, of_row)
     with progress.step("Judging the release"):
-        of_row = _classes(release, pieces)
         assessment = _assessed(release, pieces, verdict, card, of_row, persons, allowed, limits, intruder)
         refuse(assessment.stopped_by(allowed, strict=strict), allowed)
     with progress.step("Writing the reports"):
@@ -152,7 +152,7 @@ def fill(
         both: dict[str, Any] = {
             "title": title,
             "context": context or Context(),
-            "counts": _counts(release, pieces, disclosed),
+            "counts": _counts(release, pieces, of_row, disclosed),
             "assessment": assessment,
         }
         texts = {
@@ -185,9 +185,8 @@ def judged(
     card = _card(release, pieces, Verified(verdict), _options(release, given))
     persons = None
     if release.contents.source.person:
-        named = pl.concat([twin.select("person") for twin in _published_twins(release, pieces)])
-        persons = person_numbers(named, ["person"])
-    of_row = _classes(release, pieces)
+        persons = person_numbers(_published_twins(release, pieces, "person").to_frame(), ["person"])
+    of_row = _classes(release, pieces, _protected_scope(pieces))
     return card, _assessed(release, pieces, verdict, card, of_row, persons, (), Limits(), intruder or Intruder())
 
 
@@ -227,7 +226,7 @@ def _assessed(
     names = release.contents.source.confidential
     intruder.check(names)
     carried = [release.store.get_frame(f"confidential-{at}") for at in range(len(pieces.sizes))] if names else []
-    records = np.concatenate([twin["record"].to_numpy() for twin in _published_twins(release, pieces)])
+    records = _published_twins(release, pieces, "record").to_numpy()
     evidence = Evidence(
         promise=release.guarantee,
         verdict=verdict,
@@ -235,6 +234,7 @@ def _assessed(
         carried=pl.concat(carried) if carried else pl.DataFrame(),
         card=card,
         representatives=release.method.representatives,
+        means=release.method.means,
         persons=persons,
         suppressed=release.contents.n - pieces.published,
         order=said_by_order(of_row, records, persons),
@@ -243,9 +243,9 @@ def _assessed(
     return judge(evidence, limits, intruder)
 
 
-def _classes(release: ProtectedRecords, pieces: Written) -> Indices:
-    """The class of each published row over all protected columns."""
-    return numbered(joined_marks(release.store, f"scope-{_protected_scope(pieces)}", len(pieces.sizes)))[0]
+def _classes(release: ProtectedRecords, pieces: Written, scope: int) -> Indices:
+    """The class of each published row over the columns of a scope."""
+    return numbered(joined_marks(release.store, f"scope-{scope}", len(pieces.sizes)))[0]
 
 
 def _protected_scope(pieces: Written) -> int:
@@ -430,10 +430,13 @@ def read_id_map(private: Path) -> pl.DataFrame:
     return pl.concat(parts).select(pl.all().cast(pl.String))
 
 
-def _published_twins(release: ProtectedRecords, pieces: Written) -> Iterator[pl.DataFrame]:
-    """The private twins of the published rows, piece by piece and in their order."""
+def _published_twins(release: ProtectedRecords, pieces: Written, column: str) -> pl.Series:
+    """A column of the private twins of all published rows, in their order."""
+    found = []
     for at in range(len(pieces.sizes)):
-        yield release.store.get_frame(f"twin-{at}").filter(pl.col("row") > 0).sort("row")
+        twin = release.store.get_frame(f"twin-{at}", columns=["row", column])
+        found.append(twin.filter(pl.col("row") > 0).sort("row")[column])
+    return pl.concat(found)
 
 
 def _shared_values(checked: Verified, published: int) -> list[str]:
@@ -457,7 +460,7 @@ def _card(release: ProtectedRecords, pieces: Written, checked: Verified, options
         schema = Schema.of_envelopes(store, blocks[0], kept.files, words=words)
     else:
         if kept.suppressed:
-            rows = [store.get_frame(f"twin-{at}")["row"].to_numpy() for at in range(kept.files)]
+            rows = [store.get_frame(f"twin-{at}", columns=["row"])["row"].to_numpy() for at in range(kept.files)]
             own = [np.where(row > 0, row - 1 + start, -1) for row, start in zip(rows, pieces.starts, strict=True)]
             store.put("own", np.concatenate(own))
         sizes = tuple(len(kept.rows(at)) for at in range(kept.files))
@@ -470,18 +473,18 @@ def _card(release: ProtectedRecords, pieces: Written, checked: Verified, options
     )  # fmt: skip
 
 
-def _disclosure(release: ProtectedRecords, pieces: Written) -> AttributeDisclosure:
+def _disclosure(release: ProtectedRecords, pieces: Written, of_row: Indices) -> AttributeDisclosure:
     """The carried values that classes of equal published rows have in common."""
-    of_row, _ = numbered(joined_marks(release.store, f"scope-{_protected_scope(pieces)}", len(pieces.sizes)))
     return disclosure(
         release.store, release.engine, of_row, pieces.starts, list(release.contents.source.confidential)
     )  # fmt: skip
 
 
-def _counts(release: ProtectedRecords, pieces: Written, disclosed: AttributeDisclosure) -> Counts:
-    """What the reports say of all records."""
+def _counts(release: ProtectedRecords, pieces: Written, of_row: Indices, disclosed: AttributeDisclosure) -> Counts:
+    """What the reports say of all records; `of_row` are the classes over all protected columns."""
+    protected = _protected_scope(pieces)
     crowds = [
-        Crowd.of(name, numbered(joined_marks(release.store, f"scope-{number}", len(pieces.sizes)))[0])
+        Crowd.of(name, of_row if number == protected else _classes(release, pieces, number))
         for number, name in enumerate(pieces.scopes)
     ]
     return Counts(crowds, disclosed_columns(disclosed))
@@ -586,6 +589,7 @@ def _facts(
         "limits": msgspec.to_builtins(limits),
         "intruder": msgspec.to_builtins(intruder),
         "columns": _columns(pieces.places[0]),
+        "means": release.method.means,
         "sha256": digest_of([path for place in pieces.places if (path := Path(place["path"])).exists()]),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -113,6 +113,7 @@ def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[s
         several="persons" in facts,
         limits=msgspec.convert(facts.get("limits", {}), Limits),
         knows_carried=intruder.knows_carried,
+        means=facts.get("means", False),
     )
     if now.records != len(ids):
         raise InputError(
