@@ -98,7 +98,13 @@ def recommend(
         arguments.check_new(written, overwrite=overwrite)
         write_text(written, winners_plan(folder, found, written))
     if as_json:
-        parts = {"best": found.best, "runner_up": found.runner_up, "nearest": found.nearest, "reason": found.reason}
+        parts = {
+            "best": found.best,
+            "runner_up": found.runner_up,
+            "nearest": found.nearest,
+            "reason": found.reason,
+            "notes": list(found.notes),
+        }
         terminal.document(parts)
     else:
         terminal.show_recommendation(study, found)

@@ -238,7 +238,8 @@ def show_recommendation(study: Study, found: Recommendation) -> None:
         warning(f"The sweep was stopped: {len(study.table)} of {study.about['asked']} configurations are known.")
     colour = "green" if found.best else "red"
     click.secho(found.best["label"] if found.best else "Nothing fits.", fg=colour, bold=True)
-    line(found.reason)
+    for sentence in (found.reason, *found.notes):
+        line(sentence)
 
 
 def show_kind(registry: Registry, *, as_json: bool) -> None:

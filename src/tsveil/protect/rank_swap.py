@@ -63,7 +63,7 @@ from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part, column_units
 from tsveil.protect.partition import Unit
 from tsveil.protect.survey import Survey
-from tsveil.protect.swapping import RankSwapping, window, window_warnings
+from tsveil.protect.swapping import CHASE, RankSwapping, window, window_warnings
 
 #: values of a column that trade places as one part, and windows that a part has at least: few values meet its border
 RANGE, WINDOWS = 2**20, 8
@@ -119,7 +119,8 @@ class RankSwap(RankSwapping):
         return NoGuarantee(
             f"Every published value is the true value of some record, at most {window(data.n, self.p)} of {data.n} ranks from its "
             "owner. Whoever knows several original values of a person can intersect these ranges and is often left with a single "
-            "record; attacks measure how often."
+            "record; attacks measure how often. "
+            f"{CHASE}"
         )
 
 

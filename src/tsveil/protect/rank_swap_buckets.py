@@ -48,7 +48,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part
 from tsveil.protect.survey import Survey
-from tsveil.protect.swapping import RankSwapping, series_warnings
+from tsveil.protect.swapping import CHASE, RankSwapping, series_warnings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,5 +106,6 @@ class RankSwapBuckets(RankSwapping):
         return NoGuarantee(
             f"Every published value is the true value of some record, mostly within {2 * data.n // self.buckets} of {data.n} ranks "
             "from its owner. No record can be ruled out for certain, but the one that is nearest to what is known of a person "
-            "often is the right one; attacks measure how often."
+            "often is the right one; attacks measure how often. "
+            f"{CHASE}"
         )

@@ -52,7 +52,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part
 from tsveil.protect.survey import Survey
-from tsveil.protect.swapping import RankSwapping, window, window_warnings
+from tsveil.protect.swapping import CHASE, RankSwapping, window, window_warnings
 
 #: normal draws at a time; a value may need several
 BATCH = 1 << 14
@@ -100,7 +100,8 @@ class RankSwapDistribution(RankSwapping):
         return NoGuarantee(
             "Every published value is the true value of some record, and most are within "
             f"{3 * window(data.n, self.p) // 2} of {data.n} ranks from their owner. No record can be ruled out for certain, but "
-            "the one that is nearest to what is known of a person often is the right one; attacks measure how often."
+            "the one that is nearest to what is known of a person often is the right one; attacks measure how often. "
+            f"{CHASE}"
         )
 
 

@@ -16,6 +16,12 @@ from tsveil.protect.base import Part, Protected, ValueMethod, column_units
 from tsveil.protect.partition import Unit
 from tsveil.protect.survey import Survey
 
+#: what the strongest attack does, for the report of every kind of rank swapping
+CHASE = (
+    "Whoever knows many persons can follow the swapped values from one record to the next (the swap chase), and with about four attributes without equal values "
+    "usually finds all of them."
+)
+
 
 def window(n: int, p: float) -> int:
     """The number of ranks that p percent of n records are, at least one.

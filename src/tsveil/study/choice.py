@@ -2,7 +2,8 @@
 
 A configuration is on the **front** when no other has both at most its risk and at most its loss, one of them less. The
 recommendation is the least loss within a limit of risk, or the least risk within a limit of loss; equal ones are decided by
-the other figure, then by their place in the table. What could not be run, whose guarantee is violated or undecided, or which another check of the
+the other figure, then by their place in the table. A verified promise is preferred to none where it costs at most one percentage point more: attacks that
+nobody thought of cannot break it. What could not be run, whose guarantee is violated or undecided, or which another check of the
 verdict stops, is no choice: it could not be published. A limit of the risk is compared as the verdict does it: with the end of the interval where not
 everybody was attacked.
 """
@@ -21,6 +22,8 @@ from tsveil.guarantee.base import PUBLISHABLE, Status
 
 #: what a percentage may be off by rounding
 SAME = 1 + 1e-12
+#: how much more a release with a verified promise may cost, in percentage points, to be preferred to one that promises nothing
+TOLERANCE = 1.0
 
 
 def publishable(table: pl.DataFrame) -> pl.DataFrame:
@@ -69,6 +72,8 @@ class Recommendation:
     reason: str
     #: the limit of the risk that was asked for
     max_risk: float | None = None
+    #: what each intruder finds in the best one, and what would have been chosen against weaker ones, in sentences
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.reason
@@ -112,9 +117,15 @@ def recommended(table: pl.DataFrame, max_risk: float | None, max_loss: float | N
         other = f", at a {first} of {nearest[first]:.1f} %" if first not in given else ""
         reason = f"None of {len(choices)} configurations has {within}. Nearest comes {nearest['label']} with {missed}{other}.{others}"
         return Recommendation(None, None, nearest, reason)
-    best, runner_up = fitting[0], fitting[1] if len(fitting) > 1 else None
+    least = fitting[0]
+    promised = [row for row in fitting if row["verdict"] == Status.HOLDS and row[first] <= least[first] + TOLERANCE]
+    best = promised[0] if promised else least
+    runner_up = next((row for row in fitting if row is not best), None)
+    how = f"has the least {first} ({best[first]:.1f} %)"
+    if best is not least:
+        how = f"has a {first} of {best[first]:.1f} %, at most {TOLERANCE:g} point above the least ({least['label']}, which promises nothing), and a promise: it is preferred"
     reason = (
-        f"{best['label']} has the least {first} ({best[first]:.1f} %) of the {len(fitting)} of {len(choices)} configurations with {within}: "
+        f"{best['label']} {how} of the {len(fitting)} of {len(choices)} configurations with {within}: "
         f"the strongest attack ({best['attack']}) finds {best['risk']:.1f} % of the persons, and {_promise(best)}."
     )
     if runner_up is None:

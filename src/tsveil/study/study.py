@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from tsveil.assess.assessment import Attempt, strongest
-from tsveil.assess.limits import Intruder, Knows
+from tsveil.assess.limits import IN_WORDS, RUNGS, Intruder, Knows
 from tsveil.assess.summary import LOSS, risk_in_words
 from tsveil.core.errors import InputError
 from tsveil.core.randomness import derived_seed, release_seed
@@ -103,9 +103,28 @@ class Study:
     def recommend(self, max_risk: float | None = None, max_loss: float | None = None) -> Recommendation:
         """The least loss within a limit of risk, or the least risk within a limit of loss, in percent; for another intruder see `against`.
 
-        With both limits: the least loss within both.
+        With both limits: the least loss within both. The notes say what each intruder finds in it, and what would have been chosen against weaker ones.
         """
-        return recommended(self.table, max_risk, max_loss)
+        found = recommended(self.table, max_risk, max_loss)
+        if found.best is None or found.best["ladder"] is None or max_risk is None:
+            return found
+        return replace(
+            found, notes=(_rungs_in_words(found.best), *self._against_weaker(found.best, max_risk, max_loss))
+        )
+
+    def _against_weaker(self, best: Mapping[str, Any], max_risk: float, max_loss: float | None) -> Iterator[str]:
+        """What would have been chosen if the intruder knew less, and why it was not."""
+        told = {best["key"]}
+        for knows in RUNGS[: RUNGS.index(self.intruder.knows)]:
+            other = recommended(self.against(knows).table, max_risk, max_loss).best
+            if other is None or other["key"] in told:
+                continue
+            told.add(other["key"])
+            here = self.table.row(by_predicate=pl.col("key") == other["key"], named=True)
+            yield (
+                f"Against who knows {IN_WORDS[knows]} it would have been {other['label']}, with a risk of {other['risk']:.1f} % and a loss of {other['loss']:.1f} %. It was not chosen because "
+                f"who knows {IN_WORDS[self.intruder.knows]} finds {here['risk']:.1f} % ({here['attack']})."
+            )
 
     def map_html(self) -> str:
         """The risk-utility map as a piece of HTML.
@@ -150,6 +169,15 @@ class Study:
         ]
         parts += [f"{failed} could not be run"] if failed else []
         return "Study: " + ", ".join(parts)
+
+
+def _rungs_in_words(row: Mapping[str, Any]) -> str:
+    """The best attack of each rung."""
+    best: dict[str, Attempt] = {}
+    for one in (Attempt(**attempt) for attempt in json.loads(row["ladder"])):
+        if one.rung not in best or one.high > best[one.rung].high:
+            best[one.rung] = one
+    return f"What each intruder finds: {', '.join(f'{rung} {one.rate:.1f} % ({one.attack})' for rung, one in best.items())}."
 
 
 def _found_by(intruder: Intruder, ladder: str | None) -> dict[str, Any]:

@@ -256,7 +256,7 @@ def shown(study: Study, limits: dict[str, Any]) -> dict[str, Any]:
         "definitions": list(study.definitions),
         "complete": study.complete,
         "map": study.map_html(),
-        "advice": advice.reason,
+        "advice": " ".join([advice.reason, *advice.notes]),
         "best": advice.best["key"] if advice.best else "",
     }
 
