@@ -125,7 +125,7 @@ def test_notes_say_what_weaker_intruders_would_have_led_to() -> None:
     rng = np.random.default_rng(5)
     frame = pl.DataFrame({name: rng.normal(size=200) for name in "abcd"})
     data = tv.Dataset.from_frame(frame, blocks={name: [name] for name in "abcd"})
-    grid = {"rank-swap": {"p": [20.0]}, "mdav": {"k": [5], "grouping": ["joint"]}}
+    grid: dict[str, Any] = {"rank-swap": {"p": [20.0]}, "mdav": {"k": [5], "grouping": ["joint"]}}
     found = tv.sweep(data, list(grid), grid, seed=1).recommend(max_risk=25)
     assert found.best is not None
     assert found.best["method"] == "mdav"
