@@ -38,7 +38,16 @@ ROOT = Path(__file__).resolve().parents[1]
 #: the navigation: title of a section -> its pages in order; pages of docs/ that are not named here follow under "More"
 SECTIONS: dict[str, list[str]] = {
     "Tutorials": ["tutorials/steward.md", "tutorials/researcher.md", "tutorials/engineer.md"],
-    "Guides": ["reading.md", "report.md", "verdict.md", "extending.md", "studies.md", "web.md", "scale.md"],
+    "Guides": [
+        "reading.md",
+        "report.md",
+        "verdict.md",
+        "intruders.md",
+        "extending.md",
+        "studies.md",
+        "web.md",
+        "scale.md",
+    ],
     "Background": ["mathematics.md", "benchmarks.md", "reproduction.md", "less-loss.md", "security.md", "hardening.md"],
 }
 
@@ -209,7 +218,8 @@ def _toml(value: Any) -> str:
 def _fits(attack: type[Attack], method: type[Method]) -> bool:
     """Whether an attack is run on releases of a method: on single columns, where methods leave most behind."""
     if attack.trace is None:
-        return attack.usual and ("series" if attack.of_series else "attributes") in method.takes
+        takes = {"series" if attack.of_series else "attributes"} if attack.of_series is not None else method.takes
+        return attack.usual and bool(takes & method.takes)
     columns = Shape(100, [Columns("a", ("a",)), Columns("b", ("b",))])
     return any(isinstance(trace, attack.trace) for trace in method().traces(columns) or ())
 

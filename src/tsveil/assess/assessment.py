@@ -130,6 +130,12 @@ class Assessment:
         return strongest(self.ladder, self.intruder)
 
     @property
+    def subtraction(self) -> str:
+        """What subtraction computes, as a sentence; nothing where no means are published."""
+        found = [check.figures["subtraction"] for check in self.checks if "subtraction" in check.figures]
+        return f"By subtraction, {in_words_of(found[0])}." if found else ""
+
+    @property
     def headline(self) -> str:
         """The first line that a reader sees: the verdict and what decided it."""
         worst = [check for check in self.checks if check.status is self.verdict]
@@ -267,6 +273,11 @@ def carried_check(carried: Sequence[str], known: Sequence[str], classes: Classes
     return Check("carried", status, f"{words} {plain}".strip(), figures)
 
 
+def in_words_of(subtraction: float) -> str:
+    """What subtraction computes, without the full stop."""
+    return f"who knows half of the persons computes the values of up to {subtraction:.1f} % of the others from published means"
+
+
 def disclosure_check(
     disclosed: Mapping[str, int], persons: int, limits: Limits, tied: Mapping[str, int], least: int, subtraction: float | None = None
 ) -> Check:  # fmt: skip
@@ -285,23 +296,20 @@ def disclosure_check(
             f"person{'s' * (alike != 1)} remain{'s' * (alike == 1)} possible, and {least} must. Make one record of each person, or leave the column out."
         )
         return Check("attribute-disclosure", Outcome.FAILS, message, figures)
-    more = ""
-    if subtraction is not None:
-        more = f" Who knows half of the persons computes the values of up to {subtraction:.1f} % of the others from published means."
     if subtraction is not None and limits.subtraction is not None and subtraction > limits.subtraction:
-        message = f"{more.strip()} At most {limits.subtraction:g} % is accepted."
+        message = f"{in_words_of(subtraction)}, and at most {limits.subtraction:g} % is accepted."
         return Check("attribute-disclosure", Outcome.FAILS, message, figures)
     worst = max(disclosed, key=lambda name: disclosed[name], default="")
     count = disclosed.get(worst, 0)
     if not count:
-        message = f"no class of equal records discloses a carried value.{more}"
+        message = "no class of equal records discloses a carried value."
         return Check("attribute-disclosure", Outcome.HOLDS, message, figures)
     message = f"{count} of {persons} persons are in classes that disclose {worst!r}"
     limit = limits.attribute_disclosure
     if limit is None:
-        return Check("attribute-disclosure", Outcome.WARNS, f"{message}.{more}", figures)
+        return Check("attribute-disclosure", Outcome.WARNS, f"{message}.", figures)
     status = Outcome.FAILS if count > limit else Outcome.HOLDS
-    return Check("attribute-disclosure", status, f"{message}; the limit is {limit}.{more}", figures)
+    return Check("attribute-disclosure", status, f"{message}; the limit is {limit}.", figures)
 
 
 def risk_check(

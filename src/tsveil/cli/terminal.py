@@ -194,6 +194,8 @@ def show_assessment(found: Assessment) -> None:
     for rung, one in best.items():
         interval = "" if one.low == one.high else f" ({one.low:.1f} to {one.high:.1f} %)"
         line(f"  {rung:<21}{one.rate:.1f} %{interval} by {one.attack}; guessing finds {one.guess:.2g} %")
+    if found.subtraction:
+        line(f"  {found.subtraction}")
 
 
 def verdict_parts(verdict: Verdict) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from tsveil.assess.assessment import Attempt, Outcome
 from tsveil.assess.limits import IN_WORDS, Intruder
+from tsveil.attack.base import Rung
 from tsveil.guarantee.base import Status
 from tsveil.report import figures
 from tsveil.report.counts import Crowd
@@ -57,15 +58,17 @@ def checks(subject: Subject) -> Markup | None:
     if found is None:
         return None
     rows = [(check.name, check.status.words, _message(subject, check.name, check.message)) for check in found.checks]
-    ladder = [(one.rung, one.attack, percent(one.rate), _interval(one), percent(one.guess)) for one in found.ladder]
+    in_order = sorted(found.ladder, key=lambda one: list(Rung).index(Rung(one.rung)))
+    ladder = [(one.rung, one.attack, percent(one.rate), _interval(one), percent(one.guess)) for one in in_order]
     rung = found.intruder.knows
     promise = subject.release.guarantee
-    drawn = [(one.rung, one.attack, one.rate) for one in found.ladder]
+    drawn = [(one.rung, one.attack, one.rate) for one in in_order]
     return section(
         "checks",
         rows=rows,
         picture=figures.ladder(drawn, 100 * float(Fraction(promise.bound)) if promise.intruder == "file" else None),
         ladder=ladder,
+        subtraction=found.subtraction,
         rung=rung,
         knows=IN_WORDS[rung],
         declared=rung != Intruder().knows,
