@@ -159,9 +159,8 @@ def links_in_memory(
     found, trial = _Attacks(store, table, Here(), [attack], knowledge, Settings(targets=0), ()).best_links()
     words = f"{attack.describe()}{f' ({trial.way})' if trial.way and not trial.rungs else ''}"
     linked = found.candidates[0], found.link[0], found.hit[0]
-    more = {name: each[0] for name in ("tied", "certain", "chance") if (each := getattr(found, name)) is not None}
-    if "chance" in more:
-        more["probability"] = more.pop("chance")
+    given = {"tied": found.tied, "certain": found.certain, "probability": found.chance}
+    more = {name: each[0] for name, each in given.items() if each is not None}
     return Links.of(pair.describe(words), linked, "expected", pair.own, len(pair.b), **more)
 
 
