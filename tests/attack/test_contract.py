@@ -177,12 +177,12 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
     [
         (name, given)
         for name, given in CASES
-        if name in IN_PIECES and name != "projected" and not issubclass(EVERY[name], Joint)
+        if name in IN_PIECES and name not in ("projected", "mahalanobis") and not issubclass(EVERY[name], Joint)
     ],
     ids=str,
 )
 def test_it_is_the_definition(name: str, given: dict[str, Any]) -> None:
-    """Projections are compared in test_projected.py, where rounding cannot decide who is nearest; joint attacks have files of their own."""
+    """Projections and Mahalanobis distances are compared in files of their own, where rounding cannot decide who is nearest; so are joint attacks."""
     attack, (a, b) = EVERY[name](**given), tables(EVERY[name])
     _, chance = in_pieces(Memory(), attack, [], np.arange(N), Here())
     expected = np.zeros(N)

@@ -18,6 +18,7 @@ from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
 from tsveil.attack.links import Links
+from tsveil.attack.mahalanobis import mahalanobis
 from tsveil.attack.probabilistic import probabilistic
 from tsveil.attack.projected import projected
 from tsveil.attack.rank_swap import rank_swap
@@ -34,6 +35,7 @@ ATTACKS: dict[str, Callable[..., Links]] = {
     "rank_swap": partial(rank_swap, p=15.0),
     "rank_swap-union": partial(rank_swap, p=10.0, rule="union"),
     "alignment": alignment,
+    "mahalanobis": mahalanobis,
     "pcp": partial(projected, projection="pcp"),
     "zscores": partial(projected, projection="zscores"),
     "series": series,

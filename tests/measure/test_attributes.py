@@ -145,7 +145,7 @@ def test_the_raw_file_scores_fifty() -> None:
     assert card["IL"] == card["PIL"] == 0
     assert card["DLD"] == card["ID"] == card["DR1"] == card["DR"] == 100
     assert card["score"] == 50
-    assert set(card) == {*(f"IL{i}" for i in range(1, 6)), "IL", "PIL", "DLD", "PLD", "RSLD", "ARLD", "ProjLD", "DR1", "ID", "DR", "score"}  # fmt: skip
+    assert set(card) == {*(f"IL{i}" for i in range(1, 6)), "IL", "PIL", "DLD", "PLD", "RSLD", "ARLD", "ProjLD", "MALD", "DR1", "ID", "DR", "score"}  # fmt: skip
     assert set(card) <= set(card.meanings)
 
 
@@ -228,8 +228,9 @@ def test_bad_requests() -> None:
 @pytest.mark.parametrize(
     ("method", "settings", "blocks", "expected"),
     [
-        (None, {}, [4], ["DLD", "PLD", "RSLD", "ARLD", "ProjLD", "SCLD", "OOLD"]),
+        (None, {}, [4], ["DLD", "PLD", "RSLD", "ARLD", "ProjLD", "MALD", "SCLD", "OOLD"]),
         ("noise", {}, [4], ["DLD", "PLD", "OOLD"]),
+        ("noise", {"correlated": True}, [4], ["DLD", "PLD", "MALD", "OOLD"]),
         ("mdav", {"k": 3}, [2, 2], ["DLD", "PLD", "ProjLD", "OOLD"]),
         ("mdav", {"k": 3}, [1, 1, 1, 1], ["DLD", "PLD", "ARLD", "ProjLD", "OOLD"]),
         ("projected", {"k": 3}, [4], ["DLD", "PLD", "ProjLD", "OOLD"]),

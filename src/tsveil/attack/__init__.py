@@ -8,6 +8,7 @@ from tsveil.attack.attribute import attribute
 from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
+from tsveil.attack.mahalanobis import mahalanobis
 from tsveil.attack.probabilistic import probabilistic
 from tsveil.attack.projected import projected
 from tsveil.attack.rank_swap import rank_swap
@@ -20,6 +21,7 @@ __all__ = [
     "distance",
     "fuzzy",
     "interval",
+    "mahalanobis",
     "probabilistic",
     "projected",
     "rank_swap",

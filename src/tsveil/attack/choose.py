@@ -50,7 +50,7 @@ def links_by_attack(
     >>> import tsveil as tv
     >>> data = tv.example("food-prices")
     >>> links_by_attack(data, tv.MDAV(k=2).protect(data))
-    {'values': Links: ..., 'shape': Links: ..., 'one-to-one': Links: ...}
+    {'values': Links: ..., 'shape': Links: ..., 'mahalanobis': Links: ..., 'one-to-one': Links: ...}
     """
     options: dict[str, Any] = {"one_to_one": True} if one_to_one else {}
     options |= {} if blocking is None else {"blocking": blocking}

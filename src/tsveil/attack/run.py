@@ -405,7 +405,7 @@ class _Attacks:
                 self.scales[side] = [series_scales.bounded(each) for each in bounds]
         self.found.distinct = tell_apart(self.store, self.files, self.settings.ties)
         plain = [_as_plain(one) for one in self.attacks if one.looks_at_columns()]
-        products = any(one.needs_products for one in self.attacks)
+        products = any(one.needs_products(self.known.blocks) for one in self.attacks)
         known = set(self.known.columns) if plain or products else set()
         used = sorted({*self.intervals, *known})
         columns = [

@@ -227,6 +227,7 @@ ATTACKS = Registry(
         "rank_swap": "tsveil.attack.rank_swap:RankLinkage",
         "alignment": "tsveil.attack.alignment:Alignment",
         "projected": "tsveil.attack.projected:NearestProjection",
+        "mahalanobis": "tsveil.attack.mahalanobis:Mahalanobis",
         "most_ranks": "tsveil.attack.rank_swap:MostRanks",
         "most_ranks_wide": "tsveil.attack.rank_swap:MostRanksWide",
         "swap_chase": "tsveil.attack.swap_chase:SwapChase",

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from tsveil.attack.base import Attack, Finding, Knowledge, LeavesTraces, OnRequest, Settings, Shape
+from tsveil.attack.base import Attack, Finding, Knowledge, LeavesTraces, OnRequest, Rung, Settings, Shape
 from tsveil.attack.choose import fitting
 from tsveil.attack.files import Ties, checked_counts, known_columns
 from tsveil.attack.interval import PERCENTS
@@ -136,9 +136,10 @@ def _meaning(attack: Attack | type[Attack]) -> Meaning:
 
 
 def _of_attacks(*, series: bool) -> dict[str, Meaning]:
-    """What the figures of all attacks on series, or on attributes, mean; those that run only on request have none in a card."""
+    """What the figures of all attacks on series, or on attributes, mean; those that run only on request, or with many persons known, have none in a card."""
     kinds: list[type[Attack]] = [kind for kind in ATTACKS.values() if not issubclass(kind, OnRequest)]
-    return {kind.figure: _meaning(kind) for kind in kinds if kind.of_series is series}
+    in_cards = [kind for kind in kinds if kind.rung in (Rung.PART, Rung.PERSON)]
+    return {kind.figure: _meaning(kind) for kind in in_cards if kind.of_series in (series, None)}
 
 
 @dataclass(frozen=True, kw_only=True)
