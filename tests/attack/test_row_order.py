@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import naive_attacks as naive
 import tsveil as tv
 from tsveil.attack.alignment import alignment
+from tsveil.attack.conditional import conditional
 from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
@@ -32,6 +33,9 @@ ATTACKS: dict[str, Callable[..., Links]] = {
     "blocking": partial(distance, blocking=4),
     "probabilistic": probabilistic,
     "probabilistic-within": partial(probabilistic, agree="within", tolerance=0.3),
+    "probabilistic-ranks": partial(probabilistic, window=3),
+    "conditional": conditional,
+    "conditional-ranks": partial(conditional, window=3),
     "rank_swap": partial(rank_swap, p=15.0),
     "rank_swap-union": partial(rank_swap, p=10.0, rule="union"),
     "alignment": alignment,

@@ -5,6 +5,7 @@ An attack sees two files and what a method declares that it leaves behind. Nothi
 
 from tsveil.attack.alignment import alignment
 from tsveil.attack.attribute import attribute
+from tsveil.attack.conditional import conditional
 from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
@@ -18,6 +19,7 @@ from tsveil.attack.swap_chase import swap_chase
 __all__ = [
     "alignment",
     "attribute",
+    "conditional",
     "distance",
     "fuzzy",
     "interval",

@@ -399,8 +399,8 @@ class Attack(Declared, ABC):
         """What is counted when the targets are gone through for the first time; nothing, unless an attack needs two passes."""
         return {}
 
-    def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
-        """Put into the store what follows from the counts of all tasks; nothing, unless an attack needs two passes."""
+    def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> str | None:
+        """Put into the store what follows from the counts of all tasks, if an attack needs two passes; gives what a reader must know of it."""
 
 
 @dataclass(frozen=True, kw_only=True)

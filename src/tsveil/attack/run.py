@@ -316,7 +316,8 @@ class _Attacks:
         self._map_tasks(planned, "Attacking the release")
         again = [one for one in planned if one.attack.twice]
         for one in again:
-            one.attack.weigh(one.done, one.trial, one.situation)
+            if said := one.attack.weigh(one.done, one.trial, one.situation):
+                self.found.skipped.append(said)
             one.tasks = [{**task, "step": "attack"} for task in one.tasks]
         if again:
             self._map_tasks(again, "Weighing what was counted")

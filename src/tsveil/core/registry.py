@@ -224,6 +224,7 @@ ATTACKS = Registry(
         "shape": "tsveil.attack.series:Shapes",
         "distance": "tsveil.attack.distance:NearestRecord",
         "probabilistic": "tsveil.attack.probabilistic:Probabilistic",
+        "conditional": "tsveil.attack.conditional:Conditional",
         "rank_swap": "tsveil.attack.rank_swap:RankLinkage",
         "alignment": "tsveil.attack.alignment:Alignment",
         "projected": "tsveil.attack.projected:NearestProjection",
