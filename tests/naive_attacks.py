@@ -133,6 +133,85 @@ def em(pairs: Sequence[tuple[bool, ...]], share: float) -> tuple[list[float], li
     return m, u, share
 
 
+class NaiveTree:
+    """The probabilities of patterns by a tree of columns, each with its parent, from pairs that count more or less."""
+
+    def __init__(
+        self, pairs: Sequence[tuple[bool, ...]], counts: Sequence[float], made_up: float, price: float
+    ) -> None:
+        self.columns = len(pairs[0])
+        self.edges: list[tuple[int, int]] = []
+        every = list(itertools.product([False, True], repeat=self.columns))
+        known = [*zip(pairs, counts, strict=True), *((pattern, made_up / len(every)) for pattern in every)]
+        self.total = math.fsum(count for _, count in known)
+        self.known = known
+        gains = {
+            (i, j): 2 * self.total * self._information(i, j) for i, j in itertools.combinations(range(self.columns), 2)
+        }
+        connected = {at: {at} for at in range(self.columns)}
+        for i, j in sorted(gains, key=lambda pair: (-round(gains[pair], 9), pair)):
+            if gains[i, j] > price and j not in connected[i]:
+                self.edges.append((i, j))
+                together = connected[i] | connected[j]
+                connected |= dict.fromkeys(together, together)
+        self.edges.sort()
+        self.parent: dict[int, int | None] = {}
+        for root in range(self.columns):
+            todo: list[tuple[int, int | None]] = [(root, None)]
+            while todo:
+                at, parent = todo.pop()
+                if at not in self.parent:
+                    self.parent[at] = parent
+                    todo += [(i + j - at, at) for i, j in self.edges if at in (i, j)]
+        self._tables = {
+            (at, parent, own, of_parent): self._chance({at: own} | ({} if parent is None else {parent: of_parent}))
+            / (1 if parent is None else self._chance({parent: of_parent}))
+            for at, parent in self.parent.items()
+            for own in (False, True)
+            for of_parent in (False, True)
+        }
+
+    def _chance(self, agreed: dict[int, bool]) -> float:
+        return math.fsum(n for pattern, n in self.known if all(pattern[j] == a for j, a in agreed.items())) / self.total
+
+    def _information(self, i: int, j: int) -> float:
+        terms = []
+        for a, b in itertools.product([False, True], repeat=2):
+            both = self._chance({i: a, j: b})
+            terms.append(both * math.log(both / (self._chance({i: a}) * self._chance({j: b}))))
+        return math.fsum(terms)
+
+    def __call__(self, pattern: tuple[bool, ...]) -> float:
+        return math.prod(
+            self._tables[at, parent, pattern[at], parent is not None and pattern[parent]]
+            for at, parent in self.parent.items()
+        )
+
+
+def conditional_em(
+    counts: dict[tuple[bool, ...], int], start: dict[tuple[bool, ...], float], targets: int, released: int
+) -> tuple[NaiveTree, NaiveTree, int]:
+    """Both trees and the number of steps, from first weights."""
+    pairs, total = list(counts), sum(counts.values())
+    share, price = released / total, math.log(targets)
+    ratio = {pattern: math.exp(start[pattern]) for pattern in pairs}
+    last = likelihood = -math.inf
+    steps = 0
+    while steps < 2 or (likelihood - last >= 1e-8 * abs(likelihood) and steps < 1000):
+        last, steps = likelihood, steps + 1
+        matching = [counts[g] * share * ratio[g] / (share * ratio[g] + 1 - share) for g in pairs]
+        rest = [counts[g] - part for g, part in zip(pairs, matching, strict=True)]
+        same = NaiveTree(pairs, matching, 2e-6 * total * share, price)
+        apart = NaiveTree(pairs, rest, 2e-6 * total * (1 - share), price)
+        ratio = {g: same(g) / apart(g) for g in pairs}
+        every = list(itertools.product([False, True], repeat=same.columns))
+        likelihood = math.fsum(counts[g] * math.log(share * same(g) + (1 - share) * apart(g)) for g in pairs)
+        for tree, part in ((same, share), (apart, 1 - share)):
+            likelihood += 2e-6 * total * part * math.fsum(math.log(tree(g)) for g in every) / len(every)
+            likelihood -= price / 2 * len(tree.edges)
+    return same, apart, steps
+
+
 def weight(pattern: tuple[bool, ...], m: Sequence[float], u: Sequence[float]) -> float:
     return sum(
         math.log(p / q) if agreed else math.log((1 - p) / (1 - q)) for agreed, p, q in zip(pattern, m, u, strict=True)

@@ -186,11 +186,16 @@ def cosine_loss(p: Row, q: Row) -> float:
 
 
 def fitting(x: Row, lo: Array, hi: Array, words: Sequence[str], levels: Sequence[int]) -> dict[str, set[int]]:
-    """The published rows that an intruder who knows x cannot exclude, by each of the three attacks."""
+    """The published rows that an intruder who knows x cannot exclude, by each of the three attacks; and those that he prefers by their bounds."""
     rows = range(len(lo))
     values = {r for r in rows if all(a <= v <= b for a, v, b in zip(lo[r], x, hi[r], strict=True))}
     pattern = {r for r in rows if word(x, len(words[r]), levels[r]) == words[r]}
-    return {"values": values, "pattern": pattern, "both": values & pattern}
+    both = values & pattern
+    touched = {r for r in both if any(v in (a, b) for a, v, b in zip(lo[r], x, hi[r], strict=True))}
+    width = {r: sum(float(b) - float(a) for a, b in zip(lo[r], hi[r], strict=True)) for r in both}
+    narrowest = min((width[r] for r in touched or both), default=0.0)
+    bounds = {r for r in touched or both if width[r] == narrowest}
+    return {"values": values, "pattern": pattern, "both": both, "bounds": bounds}
 
 
 def cell_mean(level: int, at: int) -> float:

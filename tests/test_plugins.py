@@ -323,4 +323,13 @@ def test_it_is_known_which_attacks_fit_our_own_methods() -> None:
     release = Shape(20, [Block("a", ("x", "y"))])
     for method in METHODS.values():
         assert (method().traces(release) is not None) == ("attributes" in method.takes)
-    assert [attack.figure for attack in fitting(release)] == ["DLD", "PLD", "RSLD", "ARLD", "ProjLD"]
+    assert [attack.figure for attack in fitting(release)] == [
+        "DLD",
+        "PLD",
+        "RSLD",
+        "ARLD",
+        "ProjLD",
+        "MALD",
+        "SCLD",
+        "OOLD",
+    ]

@@ -14,6 +14,7 @@ import tsveil as tv
 from plugin.equal_values import EqualValues
 from tsveil.attack.agreement import fellegi_sunter
 from tsveil.attack.base import Attack, Knowledge, OnRequest, Rung, Settings, ValuesTraded
+from tsveil.attack.conditional import conditional_model
 from tsveil.attack.files import on_one_scale, relative
 from tsveil.attack.joint import Joint
 from tsveil.attack.pieces import Columns, Pieces
@@ -33,6 +34,8 @@ IN_PIECES = {name: attack for name, attack in EVERY.items() if not issubclass(at
 #: settings beside the defaults
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "distance": [{}, {"metric": "l1"}],
+    "probabilistic": [{}, {"window": 3}],
+    "conditional": [{}, {"window": 3}],
     "rank_swap": [{}, {"window": 3}],
     "most_ranks": [{"window": 3}],
     "most_ranks_wide": [{"window": 6}],
@@ -149,10 +152,17 @@ def nearest_rows(a: Array, b: Array, i: int, among: list[int], metric: str = "eu
     return naive_attacks.nearest(x[i].tolist(), y, among, relative(factor).tolist(), metric)
 
 
-def heaviest_rows(a: Array, b: Array, i: int) -> list[int]:
-    pairs = [[sum(agreed << j for j, agreed in enumerate(pattern)) for pattern in row] for row in naive_attacks.agreement(a, b)]  # fmt: skip
+def heaviest_rows(name: str, given: dict[str, Any], a: Array, b: Array, i: int) -> list[int]:
+    if "window" in given:
+        sets = [naive_attacks.rank_sets(a, b, row, given["window"]) for row in range(len(a))]
+        agreed = [[tuple(row in each for each in own) for row in range(len(b))] for own in sets]
+    else:
+        agreed = naive_attacks.agreement(a, b)
+    pairs = [[sum(agreed << j for j, agreed in enumerate(pattern)) for pattern in row] for row in agreed]
     counts = np.bincount(np.ravel(pairs), minlength=1 << a.shape[1])
-    weights = fellegi_sunter(counts, 1 / len(a)).weights[pairs[i]]
+    plain = name == "probabilistic"
+    model = fellegi_sunter(counts, 1 / len(a)) if plain else conditional_model(counts, len(a), len(a))
+    weights = model.weights[pairs[i]]
     return np.flatnonzero(weights == weights.max()).tolist()
 
 
@@ -161,8 +171,8 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
     everyone = list(range(len(b)))
     if name == "distance":
         return nearest_rows(a, b, i, everyone, given.get("metric", "euclidean"))
-    if name == "probabilistic":
-        return heaviest_rows(a, b, i)
+    if name in ("probabilistic", "conditional"):
+        return heaviest_rows(name, given, a, b, i)
     if name == "alignment":
         return nearest_rows(a, b, i, sorted(set.intersection(*naive_attacks.aligned_sets(a, b, i))))
     if name == "equal_values":
@@ -177,12 +187,12 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
     [
         (name, given)
         for name, given in CASES
-        if name in IN_PIECES and name != "projected" and not issubclass(EVERY[name], Joint)
+        if name in IN_PIECES and name not in ("projected", "mahalanobis") and not issubclass(EVERY[name], Joint)
     ],
     ids=str,
 )
 def test_it_is_the_definition(name: str, given: dict[str, Any]) -> None:
-    """Projections are compared in test_projected.py, where rounding cannot decide who is nearest; joint attacks have files of their own."""
+    """Projections and Mahalanobis distances are compared in files of their own, where rounding cannot decide who is nearest; so are joint attacks."""
     attack, (a, b) = EVERY[name](**given), tables(EVERY[name])
     _, chance = in_pieces(Memory(), attack, [], np.arange(N), Here())
     expected = np.zeros(N)

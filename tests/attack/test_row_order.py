@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 import naive_attacks as naive
 import tsveil as tv
 from tsveil.attack.alignment import alignment
+from tsveil.attack.conditional import conditional
 from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
 from tsveil.attack.links import Links
+from tsveil.attack.mahalanobis import mahalanobis
 from tsveil.attack.probabilistic import probabilistic
 from tsveil.attack.projected import projected
 from tsveil.attack.rank_swap import rank_swap
@@ -31,9 +33,13 @@ ATTACKS: dict[str, Callable[..., Links]] = {
     "blocking": partial(distance, blocking=4),
     "probabilistic": probabilistic,
     "probabilistic-within": partial(probabilistic, agree="within", tolerance=0.3),
+    "probabilistic-ranks": partial(probabilistic, window=3),
+    "conditional": conditional,
+    "conditional-ranks": partial(conditional, window=3),
     "rank_swap": partial(rank_swap, p=15.0),
     "rank_swap-union": partial(rank_swap, p=10.0, rule="union"),
     "alignment": alignment,
+    "mahalanobis": mahalanobis,
     "pcp": partial(projected, projection="pcp"),
     "zscores": partial(projected, projection="zscores"),
     "series": series,

@@ -236,16 +236,54 @@ def test_attacks_find_the_records_that_fit(x: Array, seed: int, tampered: str) -
     assert table.words is not None
     assert table.levels is not None
     links = envelope_linkages(x, table, own)
-    assert list(links) == ["values", "pattern", "both"]
+    assert list(links) == ["values", "pattern", "both", "bounds"]
     for i, row in enumerate(x.tolist()):
-        for name, rows in naive_kp.fitting(row, table.lo, table.hi, table.words, table.levels.tolist()).items():
+        fitting = naive_kp.fitting(row, table.lo, table.hi, table.words, table.levels.tolist())
+        for name, rows in fitting.items():
             found = links[name]
             assert found.candidates[i] == len(rows)
             assert found.link[i] == min(rows, default=-1)
             right = own[i] in rows
             assert found.hit[i] == right
             assert found.probability[i] == (1 / len(rows) if right else 0)
-            assert found.certain[i] == (right and len(rows) == 1)
+            assert found.certain[i] == (right and len(fitting["both"] if name == "bounds" else rows) == 1)
+
+
+def test_bounds_tell_more_than_the_values() -> None:
+    """Whoever touches a bound of one of several envelopes is found there; whoever touches none, in the narrowest."""
+    lo, hi = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.5]]), np.array([[9.0, 9.0], [5.0, 8.0], [4.0, 4.0]])
+    x = np.array([[2.0, 9.0], [1.0, 3.0], [3.0, 3.0]])
+    found = envelope_linkages(x, bare(lo, hi))
+    assert list(found) == ["values", "bounds"]
+    assert found["values"].candidates.tolist() == [1, 3, 3]
+    assert found["bounds"].candidates.tolist() == [1, 1, 1]
+    assert found["bounds"].link.tolist() == [0, 1, 2]
+    assert found["bounds"].certain.tolist() == [True, False, False]
+    # Rounded outwards, nobody touches anything: the narrowest is left.
+    rounded = envelope_linkages(x, bare(lo - 0.25, hi + 0.25))
+    assert rounded["bounds"].link.tolist() == [0, 2, 2]
+
+
+@pytest.mark.parametrize("method", [KP(k=6, P=3), KP(k=6, P=3, round_to=0.5), KAnonymousEnvelopes(k=6)], ids=str)
+@pytest.mark.parametrize("name", ["ties", "constants", "duplicates", "walks"])
+def test_bounds_stay_below_the_promise_and_replay(method: Any, name: str) -> None:
+    x = nasty(name)
+    release = method.protect(tv.Dataset.from_arrays({"load": x}), seed=1)
+    card = release.evaluate()
+    most = 1 / (3 if isinstance(method, KP) else 6)
+    chances = card.links["bounds"].probability
+    assert chances.max() <= most + 1e-12
+    words = release.words or [""] * release.n
+    levels = [0] * release.n if release.levels is None else release.levels.tolist()
+    classes = set(zip(map(bytes, release.lo), map(bytes, release.hi), words, levels, strict=True))
+    published = card.links["bounds"].own >= 0
+    assert chances[published].mean() <= len(classes) / release.n + 1e-12
+    assert card["breach_bounds_mean"] == pytest.approx(100 * chances.mean())
+
+
+def test_bounds_find_more_in_smooth_data() -> None:
+    card = KAnonymousEnvelopes(k=5).protect(tv.Dataset.from_arrays({"load": walks(300, 4)}), seed=1).evaluate()
+    assert card["breach_bounds_mean"] > 1.2 * card["breach_values_mean"]
 
 
 def test_fewer_known_values_leave_more_candidates() -> None:

@@ -13,8 +13,9 @@ from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.types import Array
 from tsveil.data.dataset import Block, Dataset
 from tsveil.protect import noise as module
-from tsveil.protect.noise import Noise, combined, triangle
+from tsveil.protect.noise import Noise
 from tsveil.protect.work import survey_of
+from tsveil.transform.triangle import combined, triangle
 
 
 def attributes(values: Array) -> Dataset:

@@ -10,6 +10,8 @@ from tsveil.core.types import AnyArray, Array, Indices
 #: an odd number near 2^23 / golden ratio: its product spreads keys over the table, without overflow for keys below 2^40 (the square
 #: of a million records)
 SPREAD = 5184547
+#: released rows whose patterns are found at a time: they stay in the cache
+TILE = 4096
 
 
 @kernel
@@ -122,17 +124,24 @@ def pattern_counts(labels: Indices, released: Indices, copies: Indices, sizes: I
 
 
 @kernel
-def pattern_counts_within(known: Array, released: Array, factor: Array, tolerance: float) -> AnyArray:
-    """The same where attribute j agrees if the values differ by at most `tolerance` after scaling: pair by pair."""
-    n, columns = known.shape
+def pattern_counts_in_ranges(low: AnyArray, high: AnyArray, places: AnyArray, copies: Indices) -> AnyArray:
+    """The same where attribute j agrees if the place of the released value (attributes by rows) is in low[i, j] .. high[i, j] - 1: pair by pair."""
+    n, columns = low.shape
+    m = len(copies)
     counts = np.zeros((n, 1 << columns), np.int32)
+    patterns = np.empty(TILE, np.int32)
     for i in range(n):
-        for row in range(len(released)):
-            pattern = 0
+        for begin in range(0, m, TILE):
+            size = min(TILE, m - begin)
+            patterns[:size] = 0
             for j in range(columns):
-                if abs(known[i, j] - released[row, j]) * factor[j] <= tolerance:
-                    pattern |= 1 << j
-            counts[i, pattern] += 1
+                first, last, bit = low[i, j], high[i, j], np.int32(1 << j)
+                column = places[j, begin : begin + size]
+                for r in range(size):
+                    if column[r] >= first and column[r] < last:
+                        patterns[r] += bit
+            for r in range(size):
+                counts[i, patterns[r]] += copies[begin + r]
     return counts
 
 
@@ -179,22 +188,15 @@ def first_with_pattern(
 
 
 @kernel
-def first_with_pattern_within(
-    known: Array,
-    released: Array,
-    factor: Array,
-    tolerance: float,
-    pattern: int,
-    columns: int,
-    chosen: Indices,
-    link: Indices,
+def first_with_pattern_in_ranges(
+    low: AnyArray, high: AnyArray, places: AnyArray, pattern: int, columns: int, chosen: Indices, link: Indices
 ) -> None:
-    """The same where attributes agree within a tolerance: rows are searched from the first on."""
+    """The same where attributes agree in ranges: rows are searched from the first on."""
     for i in chosen:
-        for row in range(len(released)):
+        for row in range(places.shape[1]):
             fits = True
             for j in range(columns):
-                agrees = abs(known[i, j] - released[row, j]) * factor[j] <= tolerance
+                agrees = low[i, j] <= places[j, row] < high[i, j]
                 if agrees != ((pattern & (1 << j)) != 0):
                     fits = False
                     break
@@ -205,10 +207,9 @@ def first_with_pattern_within(
 
 @kernel
 def own_with_weight(
-    known: Array,
-    released: Array,
-    factor: Array,
-    tolerance: float,
+    low: AnyArray,
+    high: AnyArray,
+    places: AnyArray,
     first: Indices,
     last: Indices,
     wanted: Indices,
@@ -217,15 +218,15 @@ def own_with_weight(
 ) -> Indices:
     """For each wanted number of columns and each known record: how many of the released records first[i]..last[i] have the weight `best`.
 
-    Column j agrees where the values differ by at most the tolerance, times `factor`; `weights` has a row of all patterns for each number of columns.
+    Column j agrees where the place of the released record is in low[i, j] .. high[i, j] - 1; `weights` has a row of all patterns for each number of columns.
     """
-    n, columns = known.shape
+    n, columns = low.shape
     hit = np.zeros((len(wanted), n), np.int64)
     for i in range(n):
         for u in range(first[i], last[i]):
             pattern = 0
             for j in range(columns):
-                if abs(known[i, j] - released[u, j]) * factor[j] <= tolerance:
+                if low[i, j] <= places[j, u] < high[i, j]:
                     pattern |= 1 << j
             for at in range(len(wanted)):
                 hit[at, i] += weights[at, pattern & ((1 << wanted[at]) - 1)] == best[at, i]

@@ -356,3 +356,47 @@ def fitting_records(
                     if out[i, 3] < 0 or first[c] < out[i, 3]:
                         out[i, 3] = first[c]
     return out
+
+
+@kernel
+def touching_records(
+    x: Array,
+    lo: Array,
+    hi: Array,
+    width: Array,
+    start: Indices,
+    kind: Indices,
+    pattern: Indices,
+    count: Indices,
+    first: Indices,
+    mine: Indices,
+) -> Array:
+    """For each record the published records that hold it and have its pattern, of the envelopes that it touches first, then of the narrowest.
+
+    Classes are those of `fitting_records`. The columns of the result: whether an envelope is touched (-1: none holds the record), its width, how many records
+    are alike in both, and the first of them (-1: none).
+    """
+    n, T = x.shape
+    out = np.empty((n, 4))
+    for i in range(n):
+        best, narrowest, found, lowest = -1, np.inf, 0, -1
+        for g in range(len(lo)):
+            inside, touched = True, 0
+            for t in range(T):
+                if x[i, t] < lo[g, t] or x[i, t] > hi[g, t]:
+                    inside = False
+                    break
+                if x[i, t] == lo[g, t] or x[i, t] == hi[g, t]:
+                    touched = 1
+            if not inside or touched < best or (touched == best and width[g] > narrowest):
+                continue
+            for c in range(start[g], start[g + 1]):
+                if mine[i, kind[c]] != pattern[c]:
+                    continue
+                if touched > best or width[g] < narrowest:
+                    best, narrowest, found, lowest = touched, width[g], 0, -1
+                found += count[c]
+                if lowest < 0 or first[c] < lowest:
+                    lowest = first[c]
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = best, narrowest, found, lowest
+    return out

@@ -5,9 +5,11 @@ An attack sees two files and what a method declares that it leaves behind. Nothi
 
 from tsveil.attack.alignment import alignment
 from tsveil.attack.attribute import attribute
+from tsveil.attack.conditional import conditional
 from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
+from tsveil.attack.mahalanobis import mahalanobis
 from tsveil.attack.probabilistic import probabilistic
 from tsveil.attack.projected import projected
 from tsveil.attack.rank_swap import rank_swap
@@ -17,9 +19,11 @@ from tsveil.attack.swap_chase import swap_chase
 __all__ = [
     "alignment",
     "attribute",
+    "conditional",
     "distance",
     "fuzzy",
     "interval",
+    "mahalanobis",
     "probabilistic",
     "projected",
     "rank_swap",

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from tsveil.attack.base import Column
 from tsveil.attack.candidates import marks, tell_apart
-from tsveil.attack.files import Files, Ties, on_one_scale, wrong_choices
+from tsveil.attack.files import Files, Ties, wrong_choices
 from tsveil.attack.links import Links
 from tsveil.attack.pieces import Pieces, Side, Targets
+from tsveil.attack.rank_swap import within_ranks
 from tsveil.attack.sorted_column import Sorted
 from tsveil.core import progress
 from tsveil.core.errors import ParameterError, Problems
@@ -28,6 +30,8 @@ from tsveil.data.store import Memory, Store
 from tsveil.engine.local import map_chunks
 
 Agree = Literal["nearest", "within"]
+#: the positions of a sorted released column that agree with each value of a sorted original one: the first, and one after the last
+Reach = Callable[[Column], tuple[Indices, Indices]]
 
 #: the most attributes: there are 2^12 patterns then
 MOST = 12
@@ -134,12 +138,13 @@ def heaviest_links(
     false_matches: float | None = None,
     false_non_matches: float | None = None,
     ties: Ties = "expected",
+    window: int | None = None,
 ) -> Links:
     """The linkage by all columns of two files."""
     count = len(pair.names)
-    _check(count, agree, tolerance, false_matches, false_non_matches, ties)
-    table = Labels.of_pair(pair) if agree == "nearest" else _Within(pair, tolerance)
-    model = models_by_count(table.total(), [count])[count]
+    check_agreement("probabilistic", count, agree, tolerance, window, ties, false_matches, false_non_matches)
+    table = table_of(pair, agree, tolerance, window)
+    model = plain_model(table.total())
     best, tied, link, hit = (each[0] for each in heaviest_pairs(table, {count: model.weights}, lowest=True))
     facts = {
         "m": dict(zip(pair.names, model.m.tolist(), strict=True)),
@@ -155,10 +160,15 @@ def heaviest_links(
     return Links.of(pair.describe("probabilistic linkage"), (tied, link, hit), ties, pair.own, len(pair.b), facts=facts)
 
 
-def models_by_count(total: Indices, counts: Sequence[int]) -> dict[int, FellegiSunter]:
-    """The models of the first columns, for each number of them, from the number of pairs with each pattern of all columns."""
-    pairs = int(total.sum())
-    return {count: fellegi_sunter(total.reshape(-1, 1 << count).sum(axis=0), 1 / math.sqrt(pairs)) for count in counts}
+def first_columns(total: Indices, count: int) -> Indices:
+    """The number of pairs with each pattern of the first columns, from that with each pattern of all."""
+    found: Indices = total.reshape(-1, 1 << count).sum(axis=0)
+    return found
+
+
+def plain_model(counts: Indices) -> FellegiSunter:
+    """The model of some pairs, of which a match is one in as many as a record has pairs, at first."""
+    return fellegi_sunter(counts, 1 / math.sqrt(int(counts.sum())))
 
 
 class Heaviest(NamedTuple):
@@ -170,7 +180,7 @@ class Heaviest(NamedTuple):
     hit: Indices
 
 
-def heaviest_pairs(table: _Table, weights: Mapping[int, Array], *, lowest: bool) -> Heaviest:
+def heaviest_pairs(table: Table, weights: Mapping[int, Array], *, lowest: bool) -> Heaviest:
     """The pairs of the largest weight for each target; the `lowest` of equal records is looked for if asked for."""
     shape = len(weights), table.n
     found = Heaviest(
@@ -208,25 +218,27 @@ def heaviest(table: AnyArray, count: int, weights: Array) -> tuple[Array, Indice
 
 
 class Compared(NamedTuple):
-    """Values that agree where (known - released) * factor is within the tolerance."""
+    """Some targets and some released records: column j agrees where the place of the released value is in low[i, j] .. high[i, j] - 1."""
 
-    known: Array
-    released: Array
-    factor: Array
-    tolerance: float
+    low: AnyArray
+    high: AnyArray
+    #: columns by records
+    places: AnyArray
 
 
-class _Table(ABC):
+class Table(ABC):
     """How many released records agree with each target in each pattern, some targets at a time."""
 
     def __init__(
-        self, mine: Indices, owner: Indices, columns: int, store: Store | None = None, name: str = "agreements", counted: bool = False
+        self, targets: Targets, columns: Sequence[int], *, store: Store | None = None, name: str = "agreements", counted: bool = False
     ) -> None:  # fmt: skip
-        self.n, self.columns = len(mine), columns
+        self.targets, self.places = targets, columns
+        self.n, self.columns = len(targets), len(columns)
         #: the person of each target, and of each released record
-        self.mine, self.owner = mine, Sorted(owner)
+        self.mine, self.owner = targets.mine, Sorted(targets.files.owners(targets.store))
         #: tables are kept between the two passes if there is a store for them; whether they are there
         self.store, self.name, self.kept = store, name, counted and store is not None
+        self.first, self.copies = (targets.store.get(f"distinct.{what}", whole=True) for what in ("first", "copies"))
 
     def parts(self) -> Iterator[tuple[int, int, AnyArray]]:
         """First and last target, and their table."""
@@ -270,40 +282,42 @@ class _Table(ABC):
         counts = np.array(list(weights), dtype=np.int64)
         parts = map_chunks(
             lambda i, j: own_with_weight(
-                pairs.known[i:j], pairs.released, pairs.factor, pairs.tolerance, first[i:j], last[i:j], counts, of_pattern, best[:, i:j]
+                pairs.low[i:j], pairs.high[i:j], pairs.places, first[i:j], last[i:j], counts, of_pattern, best[:, i:j]
             ),
             high - low,
             256,
-        )  # fmt: skip
+        )
         return np.concatenate(parts, axis=1)
 
     @abstractmethod
     def compared(self, low: int, high: int, rows: Indices) -> Compared:
-        """Some targets and some released records, as numbers that agree where they differ by no more than a tolerance."""
+        """Some targets and some released records."""
+
+    def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
+        """Give some targets the first released record with one of some patterns over the first columns."""
+        files = self.targets.files
+        numbers = files.numbers(self.targets.store)[self.first] if files.numbered else self.first
+        in_order = np.argsort(numbers)
+        for begin in range(0, len(in_order), ROWS):
+            part = in_order[begin : begin + ROWS]
+            search = self.searching(low, high, self.first[part], columns)
+            missing = np.flatnonzero(link < 0)
+            place = np.full(len(link), -1, dtype=np.int64)
+            for pattern in np.flatnonzero(at_best[missing].any(axis=0)).tolist():
+                search(pattern, missing[at_best[missing, pattern]], place)
+            link[place >= 0] = numbers[part][place[place >= 0]]
 
     @abstractmethod
-    def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
-        """Lower the links of some targets to the first released record with one of some patterns over the first columns."""
+    def searching(self, low: int, high: int, rows: Indices, columns: int) -> Callable[[int, Indices, Indices], None]:
+        """What lowers, for a pattern and some of the targets low..high, their places to that of the first of some released records that has it."""
 
 
-class Labels(_Table):
+class Labels(Table):
     """Attributes agree where the released value is the nearest one: where labels are equal, which are in the store for every column."""
 
     def __init__(self, targets: Targets, columns: Sequence[int], sizes: Sequence[int], **kept: Any) -> None:
-        super().__init__(targets.mine, targets.files.owners(targets.store), len(columns), **kept)
-        self.targets, self.places, self.sizes = targets, columns, np.array(sizes, dtype=np.int64)
-        self.first, self.copies = (targets.store.get(f"distinct.{what}", whole=True) for what in ("first", "copies"))
-
-    @classmethod
-    def of_pair(cls, pair: Files) -> Labels:
-        """Those of two files in memory."""
-        store, columns = Memory(), range(len(pair.names))
-        files = Pieces.of(store, [Block("known", pair.names)], pair.a, pair.b, pair.own)
-        store.put("marks-0", marks(pair.b))
-        tell_apart(store, files, "first")
-        sizes = [keep_labels(Column(store, files, at)) for at in columns]
-        everyone = Targets(store, files, np.arange(len(pair.a)), pair.own, pair.own)
-        return cls(everyone, columns, sizes, store=_kept(pair))
+        super().__init__(targets, columns, **kept)
+        self.sizes = np.array(sizes, dtype=np.int64)
 
     def labels(self, side: Side, rows: Indices) -> Indices:
         """The labels of some rows of a file."""
@@ -323,53 +337,73 @@ class Labels(_Table):
 
     def compared(self, low: int, high: int, rows: Indices) -> Compared:
         """By labels, which agree where they are equal."""
-        known, released = self.labels("original", self.targets.rows[low:high]), self.labels("released", rows)
-        return Compared(known.astype(np.float64), released.astype(np.float64), np.ones(self.columns), 0.0)
+        ours = self.labels("original", self.targets.rows[low:high])
+        return Compared(ours, ours + 1, np.ascontiguousarray(self.labels("released", rows).T))
 
-    def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
+    def searching(self, low: int, high: int, rows: Indices, columns: int) -> Callable[[int, Indices, Indices], None]:
         """By labels, in the order of the released records."""
         from tsveil._kernels.agreement import first_with_pattern
 
-        ours = self.labels("original", self.targets.rows[low:high])
-        files = self.targets.files
-        numbers = files.numbers(self.targets.store)[self.first] if files.numbered else self.first
-        in_order = np.argsort(numbers)
-        for begin in range(0, len(in_order), ROWS):
-            part = in_order[begin : begin + ROWS]
-            theirs = self.labels("released", self.first[part])
-            order, starts = by_label(theirs, self.sizes)
-            missing = np.flatnonzero(link < 0)
-            place = np.full(len(link), -1, dtype=np.int64)
-            for pattern in np.flatnonzero(at_best[missing].any(axis=0)).tolist():
-                chosen = missing[at_best[missing, pattern]]
-                first_with_pattern(ours, theirs, order, starts, pattern, columns, chosen, place)
-            link[place >= 0] = numbers[part][place[place >= 0]]
+        ours, theirs = self.labels("original", self.targets.rows[low:high]), self.labels("released", rows)
+        order, starts = by_label(theirs, self.sizes)
+        return lambda pattern, chosen, place: first_with_pattern(
+            ours, theirs, order, starts, pattern, columns, chosen, place
+        )
 
 
-class _Within(_Table):
-    """Attributes agree where the values differ by at most some standard deviations."""
+class Ranges(Table):
+    """Attributes agree where the released value stands inside a range of the sorted released column; ranges and places are in the store for every column."""
 
-    def __init__(self, pair: Files, tolerance: float) -> None:
-        super().__init__(pair.own, np.arange(len(pair.b)), len(pair.names), _kept(pair))
-        self.a, self.b, self.factor = on_one_scale(pair.a, pair.b)
-        self.tolerance = float(tolerance)
+    def __init__(self, targets: Targets, columns: Sequence[int], ranges: str, **kept: Any) -> None:
+        super().__init__(targets, columns, **kept)
+        self.ranges = ranges
 
     def counted(self, low: int, high: int) -> AnyArray:
-        from tsveil._kernels.agreement import pattern_counts_within
-
-        return pattern_counts_within(self.a[low:high], self.b, self.factor, self.tolerance)
+        """Counted pair by pair, some distinct rows at a time."""
+        table: AnyArray = np.zeros((high - low, 1 << self.columns), dtype=np.int32)
+        for begin in range(0, len(self.first), ROWS):
+            pairs = self.compared(low, high, self.first[begin : begin + ROWS])
+            count = partial(_pairs_with_patterns, pairs, self.copies[begin : begin + ROWS])
+            table += np.concatenate(map_chunks(count, high - low, 256))
+        return table
 
     def compared(self, low: int, high: int, rows: Indices) -> Compared:
-        return Compared(self.a[low:high], self.b[rows], self.factor, self.tolerance)
+        """By the ranges of the targets and the places of the records."""
+        store = self.targets.store
+        each = [store.get(f"{self.ranges}-{column}")[:, self.targets.rows[low:high]] for column in self.places]
+        places = np.stack([store.get(f"places-{column}")[rows] for column in self.places])
+        first, last = (np.stack([one[side] for one in each], axis=1) for side in (0, 1))
+        return Compared(first, last, places)
 
-    def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
-        from tsveil._kernels.agreement import first_with_pattern_within
+    def searching(self, low: int, high: int, rows: Indices, columns: int) -> Callable[[int, Indices, Indices], None]:
+        """From the first of the released records on."""
+        from tsveil._kernels.agreement import first_with_pattern_in_ranges
 
-        for pattern in np.flatnonzero(at_best.any(axis=0)).tolist():
-            chosen = np.flatnonzero(at_best[:, pattern])
-            first_with_pattern_within(
-                self.a[low:high], self.b, self.factor, self.tolerance, pattern, columns, chosen, link
-            )
+        pairs = self.compared(low, high, rows)
+        return lambda pattern, chosen, place: first_with_pattern_in_ranges(*pairs, pattern, columns, chosen, place)
+
+
+def _pairs_with_patterns(pairs: Compared, copies: Indices, begin: int, end: int) -> AnyArray:
+    from tsveil._kernels.agreement import pattern_counts_in_ranges
+
+    return pattern_counts_in_ranges(pairs.low[begin:end], pairs.high[begin:end], pairs.places, copies)
+
+
+def table_of(pair: Files, agree: Agree = "nearest", tolerance: float = 0.1, window: int | None = None) -> Table:
+    """The agreements of two files in memory: within so many ranks, if a window is given, or else by the nearest value or within a tolerance."""
+    store, columns = Memory(), range(len(pair.names))
+    files = Pieces.of(store, [Block("known", pair.names)], pair.a, pair.b, pair.own)
+    store.put("marks-0", marks(pair.b))
+    tell_apart(store, files, "first")
+    everyone = Targets(store, files, np.arange(len(pair.a)), pair.own, pair.own)
+    each = [Column(store, files, at) for at in columns]
+    if window is None and agree == "nearest":
+        return Labels(everyone, columns, [keep_labels(column) for column in each], store=_kept(pair))
+    for column in each:
+        keep_ranges(
+            column, "ranges", partial(near_enough, tolerance=tolerance) if window is None else ranks_within(window)
+        )
+    return Ranges(everyone, columns, "ranges", store=_kept(pair))
 
 
 def _kept(pair: Files) -> Store | None:
@@ -396,6 +430,42 @@ def keep_labels(column: Column) -> int:
     return len(values)
 
 
+def keep_ranges(column: Column, name: str, reach: Reach) -> None:
+    """Keep the places of the released records of a column, and under a name those that agree with each original value."""
+    low, high = reach(column)
+    _ = column.places
+    column.keep(name, column.x.back(np.stack([low, high], axis=1).astype(np.int32)).T)
+
+
+def ranks_within(window: int) -> Reach:
+    """Values agree within so many ranks: see `tsveil.attack.rank_swap`."""
+    return lambda column: within_ranks(column.x.ordered, column.y.ordered, window)
+
+
+def near_enough(column: Column, tolerance: float) -> tuple[Indices, Indices]:
+    """Values agree if they differ by at most so many standard deviations of the original."""
+    power, factor = column.scale[:2]
+    x, y = np.ldexp(column.x.ordered, power), np.ldexp(column.y.ordered, power)
+
+    def near(at: Indices) -> Mask:
+        found: Mask = np.abs(x - y[np.minimum(at, len(y) - 1)]) * factor <= tolerance
+        return found
+
+    middle, ends = np.searchsorted(y, x), np.zeros((2, len(x)), dtype=np.int64)
+    ends[1] = len(y)
+    # A value that is farther off on the same side never is nearer, rounded or not.
+    return _first(near, ends[0], middle), _first(lambda at: ~near(at), middle, ends[1])
+
+
+def _first(holds: Callable[[Indices], Mask], begin: Indices, end: Indices) -> Indices:
+    """For each range the first place from which on something holds, its end if it never does."""
+    while (begin < end).any():
+        middle = (begin + end) // 2
+        yes, looking = holds(middle), begin < end
+        begin, end = np.where(looking & ~yes, middle + 1, begin), np.where(looking & yes, middle, end)
+    return begin
+
+
 def nearest_values(distinct: Array, x: Array) -> Indices:
     """The place of the nearest of some sorted values, the lower of two equally near.
 
@@ -411,16 +481,26 @@ def nearest_values(distinct: Array, x: Array) -> Indices:
     return above - (x - distinct[above - 1] <= distinct[above] - x)
 
 
-def _check(
-    count: int, agree: Agree, tolerance: float, false_matches: float | None, false_non_matches: float | None, ties: Ties
+def check_agreement(
+    attack: str,
+    count: int,
+    agree: Agree,
+    tolerance: float,
+    window: int | None,
+    ties: Ties,
+    false_matches: float | None = None,
+    false_non_matches: float | None = None,
 ) -> None:
-    problems = Problems("the probabilistic attack cannot run", ParameterError)
+    """Refuse what a linkage by agreements cannot take."""
+    problems = Problems(f"the {attack} attack cannot run", ParameterError)
     if count > MOST:
         problems.add(f"it takes at most {MOST} known attributes. Got {count}.")
         problems.hint("options: name fewer in known=...")
     problems.found += wrong_choices(agree=(agree, Agree), ties=(ties, Ties))
     if not 0 <= tolerance < math.inf:
         problems.add(f"The 'tolerance' parameter must be a number of at least 0. Got {tolerance}.")
+    if window is not None and window < 0:
+        problems.add(f"The 'window' parameter must be at least 0. Got {window}.")
     for name, bound in (("false_matches", false_matches), ("false_non_matches", false_non_matches)):
         if bound is not None and not 0 <= bound <= 1:
             problems.add(f"The {name!r} parameter must be a probability from 0 to 1. Got {bound}.")

@@ -125,6 +125,11 @@ class ProjectionsOfBlocks(Trace):
     """The projection of a block onto a line moves less than its values."""
 
 
+@dataclass(frozen=True)
+class BlockCovariance(Trace):
+    """What is added to the values of a block has their covariance."""
+
+
 #: what a method leaves behind; None: nothing is known of it
 Traces = tuple[Trace, ...] | None
 
@@ -311,9 +316,8 @@ class Attack(Declared, ABC):
     most: ClassVar[int | None] = None
     #: whether it counts known blocks rather than known attributes
     by_block: ClassVar[bool] = False
-    #: whether it needs the scales of the series, and the products of released columns
+    #: whether it needs the scales of the series
     needs_series_scales: ClassVar[bool] = False
-    needs_products: ClassVar[bool] = False
     #: whether its targets are gone through twice: `count` and `weigh` first, then `link`
     twice: ClassVar[bool] = False
 
@@ -371,6 +375,10 @@ class Attack(Declared, ABC):
 
     # -- the steps, each for files in pieces --------------------------------------------------------------------------
 
+    def needs_products(self, blocks: Sequence[Sequence[int]]) -> bool:
+        """Whether it needs the sums of products of released columns, of blocks with these known columns."""
+        return False
+
     def of_column(self, column: Column) -> Result:
         """What it needs of a known column, in plain values; what is larger is kept in the store."""
         return {}
@@ -391,8 +399,8 @@ class Attack(Declared, ABC):
         """What is counted when the targets are gone through for the first time; nothing, unless an attack needs two passes."""
         return {}
 
-    def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
-        """Put into the store what follows from the counts of all tasks; nothing, unless an attack needs two passes."""
+    def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> str | None:
+        """Put into the store what follows from the counts of all tasks, if an attack needs two passes; gives what a reader must know of it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ Examples
 >>> from tsveil.data.dataset import Block
 >>> release = Shape(200, [Block("person", ("age", "pay"))])
 >>> [attack.describe() for attack in fitting(release, tv.RankSwap(p=5))]
-['linkage by distance', 'linkage by probability', 'linkage by ranks, within 10', 'linkage by swap chase, within 10', 'linkage one to one']
+['linkage by distance', 'linkage by probability, within 10 ranks', 'linkage by conditional probability, within 10 ranks', 'linkage by ranks, within 10', 'linkage by swap chase, within 10', 'linkage one to one']
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def links_by_attack(
     >>> import tsveil as tv
     >>> data = tv.example("food-prices")
     >>> links_by_attack(data, tv.MDAV(k=2).protect(data))
-    {'values': Links: ..., 'shape': Links: ..., 'one-to-one': Links: ...}
+    {'values': Links: ..., 'shape': Links: ..., 'mahalanobis': Links: ..., 'one-to-one': Links: ...}
     """
     options: dict[str, Any] = {"one_to_one": True} if one_to_one else {}
     options |= {} if blocking is None else {"blocking": blocking}

@@ -1,4 +1,4 @@
-"""Linkage to published envelopes and patterns: by values, by pattern, and by both.
+"""Linkage to published envelopes and patterns: by values, by pattern, by both, and by the bounds of the envelopes.
 
 The intruder knows a target's series and looks for the published records that may be the target's:
 
@@ -6,9 +6,14 @@ The intruder knows a target's series and looks for the published records that ma
     pattern   the record's word is the word of the known series at the record's level
     both      the two together; who knows all values can compute the words, so this is the attack of whoever knows them
 
-Nothing distinguishes the records that fit, so he picks one of them: the breach probability of a target is 1 / (records
-that fit), and 0 for a target whose record was suppressed. These are the three attacks of [1]_, with the whole pattern
-known. A (k,P)-anonymous table keeps all of them at 1/P or below, and the attack by values at 1/k.
+He picks one of the records that fit: the breach probability of a target is 1 / (records that fit), and 0 for a target whose record was suppressed. These are the
+three attacks of [1]_, with the whole pattern known. A fourth one looks at the envelopes more closely:
+
+    bounds    of the records that fit by values and pattern those of an envelope that a known value touches, if there are any; of these, the narrowest envelopes
+
+for the bounds of an envelope are exact values of its members, and a stranger touches them by chance alone. The width is the sum over all points. Where bounds were rounded
+outwards nobody touches them, and the narrowest of all that fit are left. Records of one envelope, pattern and level differ in nothing, so a
+(k,P)-anonymous table keeps all four attacks at 1/P or below, the attack by values at 1/k, and k-anonymous envelopes without patterns all at 1/k.
 
 A table in pieces is attacked piece by piece: the numbers of records that fit add up (`Fitting`, `merged_fits`). The targets are all records
 as long as that is affordable, or a sample (`targets_of`).
@@ -30,6 +35,7 @@ Examples
 Links: linkage by values: 1.0 of 3 records re-identified (33.3 %)
 Links: linkage by pattern: 2.0 of 3 records re-identified (66.7 %), 1 with certainty
 Links: linkage by values and pattern: 2.0 of 3 records re-identified (66.7 %), 1 with certainty
+Links: linkage by bounds: 2.0 of 3 records re-identified (66.7 %), 1 with certainty
 """
 
 from __future__ import annotations
@@ -55,6 +61,7 @@ EVERYBODY, PAIRS, FEWEST = 200_000, 10**10, 10_000
 
 #: the attacks, as they are called in words
 ATTACKS = {"values": "values", "pattern": "pattern", "both": "values and pattern"}
+BOUNDS = "bounds"
 
 
 def targets_of(n: int, asked: int | None = None) -> Indices:
@@ -135,7 +142,7 @@ class Piece:
 def envelope_linkages(
     x: Array, table: IntervalTable, own: Indices | None = None, *, known: Sequence[str] | None = None
 ) -> dict[str, Links]:
-    """The attacks "values", "pattern" and "both" on a published table; only the first if it has no patterns.
+    """The attacks "values", "pattern", "both" and "bounds" on a published table; only the first and the last if it has no patterns.
 
     `x` are the original series; `own` says which row of the table belongs to each of them (-1: suppressed; row i to row
     i when left out); `known` are the time points whose values the intruder knows, all when left out. The pattern is
@@ -144,19 +151,24 @@ def envelope_linkages(
     if not table.n:
         raise InputError("the published table has no records; there is nothing to link to")
     piece = Piece.of(x, table, own)
-    return links_of(Fitting(piece, _points(table, known)).of(piece.x, piece.own), piece.own, table.n)
+    fitting = Fitting(piece, _points(table, known))
+    return links_of(fitting.of(piece.x, piece.own), fitting.touched(piece.x, piece.own), piece.own, table.n)
 
 
-def links_of(found: Indices, own: Indices, released: int) -> dict[str, Links]:
-    """What the intruder concludes from all records that fit; `own` are the published rows of the targets, of `released`."""
+def links_of(fits: Indices, touched: Array, own: Indices, released: int) -> dict[str, Links]:
+    """What the intruder concludes from all records that fit, and from those whose bounds are touched; `own` are the published rows of the targets, of `released`."""
+    best, width, records, first, mine, my_width = touched
+    by_bounds = np.stack([records, first, (best >= 0) & (best == mine) & (width == my_width)]).astype(np.int64)
+    names = {**dict(list(ATTACKS.items())[: len(fits)]), BOUNDS: BOUNDS}
     links = {}
-    for name, (candidates, link, hit) in zip(ATTACKS, found, strict=False):
+    for (name, words), (candidates, link, hit) in zip(names.items(), [*fits, by_bounds], strict=True):
         links[name] = Links(
-            f"linkage by {ATTACKS[name]}",
+            f"linkage by {words}",
             candidates=candidates,
             link=link,
             hit=hit > 0,
-            certain=(hit > 0) & (candidates == 1),
+            certain=(hit > 0)
+            & ((fits[-1][0] if name == BOUNDS else candidates) == 1),  # who touches a bound may do so by chance
             own=own,
             released=released,
         )
@@ -176,6 +188,25 @@ def merged_fits(of_pieces: Iterable[Indices], before: Iterable[int]) -> Indices:
         found[:, 1] = np.where(lower, moved[:, 1], found[:, 1])
         found[:, [0, 2]] += moved[:, [0, 2]]
     result: Indices = found
+    return result
+
+
+def merged_touches(of_pieces: Iterable[Array], before: Iterable[int]) -> Array:
+    """What is touched in all pieces, as `Fitting.touched` has it; `before` are the numbers of published records before each."""
+    found: Any = None
+    for part, start in zip(of_pieces, before, strict=True):
+        moved = np.array(part)
+        moved[3] += np.where(part[3] >= 0, start, 0)
+        if found is None:
+            found = moved
+            continue
+        better = (moved[0] > found[0]) | ((moved[0] == found[0]) & (moved[1] < found[1]))
+        equal = (moved[0] == found[0]) & (moved[1] == found[1]) & (moved[0] >= 0)
+        together = np.stack([found[2] + moved[2], np.minimum(found[3], moved[3])])
+        found[2:4] = np.where(better, moved[2:4], np.where(equal, together, found[2:4]))
+        found[:2] = np.where(better, moved[:2], found[:2])
+        found[4:] = np.where(moved[4] >= 0, moved[4:], found[4:])
+    result: Array = found
     return result
 
 
@@ -249,6 +280,30 @@ class Fitting:
             found.append(np.stack([by_values[:, 2], by_values[:, 3], held & alike]))
         return np.stack(found)
 
+    def touched(self, x: Array, own: Indices) -> Array:
+        """For each target: whether the best envelope that holds it is touched (-1: none holds it), its width, how many records are as good, and the first of them; and the first two of the target's own.
+
+        The own ones are -1 and 0 where the own record does not fit, was suppressed or is elsewhere.
+        """
+        from tsveil._kernels.kp import touching_records
+
+        nothing = np.array([-1.0, np.inf, 0.0, -1.0, -1.0, 0.0])
+        if not self.piece.n or not len(x):
+            return np.tile(nothing[:, None], len(x))
+        mine, values = self._own_patterns(x), np.array(x[:, self.points])
+        lo, hi = self.lo[self.rows], self.hi[self.rows]
+        width = _widths(lo, hi)
+
+        def work(begin: int, end: int) -> Array:
+            return touching_records(values[begin:end], lo, hi, width, *self.classes, mine[begin:end])
+
+        best = np.concatenate(map_chunks(work, len(values), CHUNK)).T
+        low, high = self.lo[own], self.hi[own]
+        fits = (own >= 0) & ((low <= values) & (values <= high)).all(axis=1)
+        fits &= mine[np.arange(len(x)), self.kind[own]] == self.number[own]
+        touches = ((values == low) | (values == high)).any(axis=1)
+        return np.vstack([best, np.where(fits, [touches, _widths(low, high)], nothing[4:, None])])
+
     def _own_patterns(self, x: Array) -> Indices:
         """The numbers of the targets' own patterns at each published level; -1: not published."""
         if self.piece.letters is None:
@@ -271,6 +326,15 @@ class Fitting:
             return fitting_records(values[begin:end], lo, hi, *self.classes, mine[begin:end])
 
         return np.concatenate(map_chunks(work, len(values), CHUNK))
+
+
+def _widths(lo: Array, hi: Array) -> Array:
+    """The sum of the widths of each envelope, in the order of its points: equal envelopes have equal widths, to the bit."""
+    width = np.zeros(len(lo))
+    with np.errstate(over="ignore"):
+        for low, high in zip(lo.T, hi.T, strict=True):
+            width += high - low
+    return width
 
 
 def _keys(letters: AnyArray, kind: Indices) -> AnyArray:

@@ -145,7 +145,10 @@ class NearestProjection(Attack):
     on_files: ClassVar[Callable[..., Links] | None] = partial(projected)
     trace: ClassVar[type[Trace] | None] = ProjectionsOfBlocks
     by_block: ClassVar[bool] = True
-    needs_products: ClassVar[bool] = True
+
+    def needs_products(self, blocks: Sequence[Sequence[int]]) -> bool:
+        """For the loadings."""
+        return True
 
     def of_column(self, column: Column) -> Result:
         """Its scale in the release."""

@@ -315,7 +315,8 @@ class _Attacks:
         self._map_tasks(planned, "Attacking the release")
         again = [one for one in planned if one.attack.twice]
         for one in again:
-            one.attack.weigh(one.done, one.trial, one.situation)
+            if said := one.attack.weigh(one.done, one.trial, one.situation):
+                self.found.skipped.append(said)
             one.tasks = [{**task, "step": "attack"} for task in one.tasks]
         if again:
             self._map_tasks(again, "Weighing what was counted")
@@ -404,7 +405,7 @@ class _Attacks:
                 self.scales[side] = [series_scales.bounded(each) for each in bounds]
         self.found.distinct = tell_apart(self.store, self.files, self.settings.ties)
         plain = [_as_plain(one) for one in self.attacks if one.looks_at_columns()]
-        products = any(one.needs_products for one in self.attacks)
+        products = any(one.needs_products(self.known.blocks) for one in self.attacks)
         known = set(self.known.columns) if plain or products else set()
         used = sorted({*self.intervals, *known})
         columns = [

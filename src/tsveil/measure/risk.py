@@ -21,11 +21,11 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from tsveil.attack.base import Attack, Finding, Knowledge, LeavesTraces, OnRequest, Settings, Shape
+from tsveil.attack.base import Attack, Finding, Knowledge, LeavesTraces, OnRequest, Rung, Settings, Shape
 from tsveil.attack.choose import fitting
 from tsveil.attack.files import Ties, checked_counts, known_columns
 from tsveil.attack.interval import PERCENTS
-from tsveil.attack.kp import Fitting, Piece, links_of, merged_fits, targets_of
+from tsveil.attack.kp import Fitting, Piece, links_of, merged_fits, merged_touches, targets_of
 from tsveil.attack.links import Links
 from tsveil.attack.pieces import Pieces
 from tsveil.attack.run import Attacked, attacked, chances_of, risks_of
@@ -136,9 +136,10 @@ def _meaning(attack: Attack | type[Attack]) -> Meaning:
 
 
 def _of_attacks(*, series: bool) -> dict[str, Meaning]:
-    """What the figures of all attacks on series, or on attributes, mean; those that run only on request have none in a card."""
+    """What the figures of all attacks on series, or on attributes, mean; those that run only on request, or with many persons known, have none in a card."""
     kinds: list[type[Attack]] = [kind for kind in ATTACKS.values() if not issubclass(kind, OnRequest)]
-    return {kind.figure: _meaning(kind) for kind in kinds if kind.of_series is series}
+    in_cards = [kind for kind in kinds if kind.rung in (Rung.PART, Rung.PERSON)]
+    return {kind.figure: _meaning(kind) for kind in in_cards if kind.of_series in (series, None)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,10 +340,12 @@ class EnvelopeRisk(Risk):
         "breach_pattern_mean": Meaning("breach by pattern, mean", "%", "The same, on average over all persons."),
         "breach_both": Meaning("breach by both, worst", "%", "The highest chance for an intruder who knows all values, and so the shape: the one that counts."),
         "breach_both_mean": Meaning("breach by both, mean", "%", "The same, on average over all persons."),
+        "breach_bounds": Meaning("breach by bounds, worst", "%", "The highest chance for an intruder who knows all values and prefers envelopes with bounds among them, which are exact values of their members."),
+        "breach_bounds_mean": Meaning("breach by bounds, mean", "%", "The same, on average over all persons."),
     }  # fmt: skip
 
     def attack(self, release: Release, figures: Mapping[str, float]) -> Risks:
-        """By values, by pattern and by both; there is nothing to attack where nothing is published."""
+        """By values, by pattern, by both and by bounds; there is nothing to attack where nothing is published."""
         store, n = release.store, release.schema.n
         targets = targets_of(n, checked_targets(self.targets))
         links = _linked(release, targets) if release.schema.files.m else {}
@@ -379,15 +382,17 @@ def _linked(release: Release, targets: AnyArray) -> dict[str, Links]:
     todo = [{"store": store.handle, "at": at, "pieces": schema.pieces, "words": schema.words} for at in pieces]
     release.engine.map(link_piece, todo, "Linking by values and patterns")
     before = np.cumsum([0, *schema.files.released[:-1]])
-    found, own, records = [], [], []
+    found, touched, own, records = [], [], [], []
     for other in pieces:
         found.append(merged_fits((store.get(f"fits-{at}-{other}") for at in pieces), before.tolist()))
+        touched.append(merged_touches((store.get(f"touched-{at}-{other}") for at in pieces), before.tolist()))
         rows = _targets_in(store, other)
         row = store.get(f"piece-{other}.own")[rows]
         own.append(np.where(row >= 0, row + before[other], -1))
         records.append(store.get(f"piece-{other}.records")[rows])
     order = np.argsort(np.concatenate(records))
-    return links_of(np.concatenate(found, axis=2)[:, :, order], np.concatenate(own)[order], schema.files.m)
+    fits, bounds = np.concatenate(found, axis=2)[:, :, order], np.concatenate(touched, axis=1)[:, order]
+    return links_of(fits, bounds, np.concatenate(own)[order], schema.files.m)
 
 
 def link_piece(task: Task) -> Result:
@@ -398,7 +403,9 @@ def link_piece(task: Task) -> Result:
     for other in range(int(task["pieces"])):
         rows = _targets_in(store, other)
         own = piece.own[rows] if other == at else np.full(len(rows), -1)
-        store.put(f"fits-{at}-{other}", fits.of(np.asarray(store.get(f"piece-{other}.x")[rows]), own))
+        x = np.asarray(store.get(f"piece-{other}.x")[rows])
+        store.put(f"fits-{at}-{other}", fits.of(x, own))
+        store.put(f"touched-{at}-{other}", fits.touched(x, own))
     return {}
 
 

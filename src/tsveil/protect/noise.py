@@ -42,7 +42,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil.attack.base import DrawnAtRandom, Shape, Traces
+from tsveil.attack.base import BlockCovariance, DrawnAtRandom, Shape, Traces
 from tsveil.core.errors import InputError
 from tsveil.core.params import number, param, true_or_false
 from tsveil.core.randomness import secret_normals
@@ -53,6 +53,7 @@ from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part, Protected, ValueMethod
 from tsveil.protect.partition import Tree, Unit
 from tsveil.protect.survey import Scale, Survey
+from tsveil.transform.triangle import combined, triangle
 
 #: records that are drawn for together
 RUN = 2**16
@@ -81,8 +82,8 @@ class Noise(ValueMethod):
         return [{"sd": [0.05, 0.1, 0.25, 0.5, 1.0]}]
 
     def traces(self, release: Shape) -> Traces:
-        """Values that are near the original ones, which the usual attacks find."""
-        return (DrawnAtRandom(),)
+        """Values that are near the original ones, which the usual attacks find; with the correlations of the block, another distance finds more."""
+        return (BlockCovariance(), DrawnAtRandom()) if self.correlated else (DrawnAtRandom(),)
 
     def check(self, survey: Survey) -> None:
         """Refuse data without a spread to measure noise by."""
@@ -142,29 +143,3 @@ class Noise(ValueMethod):
         """How many columns have no spread."""
         own = list(survey.span(home))
         return {"constant columns, published as they are": int(np.count_nonzero(survey.low[own] == survey.high[own]))}
-
-
-def triangle(covariance: Array) -> Array:
-    """R with R'R = S, upper triangular: Cholesky's factor, with a row of zeros where a column depends on those before it.
-
-    Examples
-    --------
-    >>> triangle(np.array([[4.0, 2.0], [2.0, 1.0]]))
-    array([[2., 1.],
-           [0., 0.]])
-    """
-    left = covariance.copy()
-    factor = np.zeros_like(left)
-    # What rounding leaves of a column that depends on others is no spread of its own.
-    nothing = 1e-12 * np.diagonal(covariance)
-    for at in range(len(left)):
-        if left[at, at] > nothing[at]:
-            factor[at, at:] = left[at, at:] / np.sqrt(left[at, at])
-            left[at:, at:] -= np.outer(factor[at, at:], factor[at, at:])
-    return factor
-
-
-def combined(normals: Array, factor: Array) -> Array:
-    """The rows of z R, summed in the order of the columns: a record's noise does not depend on its neighbours, as in a matrix product."""
-    found: Array = np.einsum("ij,jk->ik", normals, factor)
-    return found
