@@ -9,6 +9,8 @@ from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
 from tsveil.attack.probabilistic import probabilistic
+from tsveil.attack.profile import profile
+from tsveil.attack.profile_learned import profile_learned
 from tsveil.attack.projected import projected
 from tsveil.attack.rank_swap import rank_swap
 from tsveil.attack.series import series
@@ -21,6 +23,8 @@ __all__ = [
     "fuzzy",
     "interval",
     "probabilistic",
+    "profile",
+    "profile_learned",
     "projected",
     "rank_swap",
     "series",
