@@ -16,7 +16,6 @@ from tsveil.attack.agreement import fellegi_sunter
 from tsveil.attack.base import Attack, Knowledge, OnRequest, Rung, Settings, ValuesTraded
 from tsveil.attack.conditional import conditional_model
 from tsveil.attack.files import on_one_scale, relative
-from tsveil.attack.joint import Joint
 from tsveil.attack.pieces import Columns, Pieces
 from tsveil.attack.run import Attacked, attacked, chances_of, links_in_memory
 from tsveil.core.errors import ParameterError
@@ -45,18 +44,23 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 }
 CASES = [(name, given) for name in EVERY for given in SETTINGS.get(name, [{}])]
 N = 40
+#: columns of two series of two days, of which one is published and the other known
+WIDTH = 32
 
 
 def tables(attack: type[Attack], n: int = N) -> tuple[Array, Array]:
     """Whole numbers, full of ties, in two blocks of two columns; protected in pairs, or values traded in pairs, column by column."""
     rng = np.random.default_rng(7)
-    a = rng.integers(0, 9, (n, 4)).astype(float)
+    a = rng.integers(0, 9, (n, WIDTH if attack.rung is Rung.OTHER_PERIOD else 4)).astype(float)
     if attack.trace is ValuesTraded:
         return a, naive_attacks.traded(a, 6, rng)
     return a, naive_attacks.grouped(a, 2, rng)
 
 
 def dataset(values: Array, attack: type[Attack]) -> Dataset:
+    if attack.rung is Rung.OTHER_PERIOD:
+        times = [f"2018-10-{29 + day}T{hour:02}:00" for day in range(2) for hour in range(0, 24, 24 * 4 // WIDTH)]
+        return tv.Dataset.from_arrays(dict(zip("xy", np.split(values, 2, axis=1), strict=True)), times=times)
     if attack.of_series:
         return tv.Dataset.from_arrays({"x": values[:, :2], "y": values[:, 2:]})
     return naive_attacks.dataset(values, blocks=[2, 2])
@@ -72,9 +76,10 @@ def in_pieces(store: Store, attack: Attack, cuts: list[int], order: Indices, eng
     sizes = tuple(np.diff([0, *cuts, N]).tolist())
     blocks = tuple(map(Columns.of, dataset(a, type(attack)).blocks))
     files = Pieces(blocks, sizes, sizes, numbered=True)
-    known = Knowledge(range(4), [1, 2, 3, 4], [[0, 1], [2, 3]], [1, 2])
+    width = a.shape[1]
+    known = Knowledge(range(width), range(1, width + 1), [range(width // 2), range(width // 2, width)], [1, 2])
     found = attacked(store, files, engine, [attack], known, Settings(normalise="none"))
-    if issubclass(type(attack), Joint):
+    if attack.rung not in (Rung.PART, Rung.PERSON):
         return found, 100 * found.ladder[-1].scores
     chance = np.empty(N)
     chance[order] = chances_of(store, found.places, 0, N)[attack.figure]
@@ -140,7 +145,7 @@ def test_the_last_round_is_the_attack_on_two_files(name: str, given: dict[str, A
     attack, (a, b) = EVERY[name](**given), tables(EVERY[name])
     found, _ = in_pieces(Memory(), attack, [], np.arange(N), Here())
     original, released = dataset(a, EVERY[name]), dataset(b, EVERY[name])
-    options = {"normalise": "none"} if attack.of_series else {}
+    options = {"normalise": "none"} if attack.distance else {}
     rate = found.ladder[-1].rate
     assert attack.links(original, released, **options).rate == pytest.approx(rate)
     if not attack.of_series:
@@ -187,12 +192,14 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
     [
         (name, given)
         for name, given in CASES
-        if name in IN_PIECES and name not in ("projected", "mahalanobis") and not issubclass(EVERY[name], Joint)
+        if name in IN_PIECES
+        and name not in ("projected", "mahalanobis")
+        and EVERY[name].rung in (Rung.PART, Rung.PERSON)
     ],
     ids=str,
 )
 def test_it_is_the_definition(name: str, given: dict[str, Any]) -> None:
-    """Projections and Mahalanobis distances are compared in files of their own, where rounding cannot decide who is nearest; so are joint attacks."""
+    """Projections and Mahalanobis distances are compared in files of their own, where rounding cannot decide who is nearest; so are attacks at other rungs."""
     attack, (a, b) = EVERY[name](**given), tables(EVERY[name])
     _, chance = in_pieces(Memory(), attack, [], np.arange(N), Here())
     expected = np.zeros(N)

@@ -3,6 +3,7 @@
 [intruder]
 knows = "file"                 # what he knows: part, person, share or file
 knows_carried = ["postcode"]   # carried columns that he knows as well
+other_period = "may.csv"       # a file with values of the same persons at times that are not published
 
 [limits]
 accepted_risk = "1/5"          # the largest rate of the strongest attack: a fraction, or a number in percent
@@ -97,6 +98,8 @@ class Intruder(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
 
     knows: Knows = "file"
     knows_carried: list[str] = []
+    #: the path of a file of another period, which is read with the options of the input; empty: a part of the published period stands in for one
+    other_period: str = ""
 
     def reaches(self, rung: str) -> bool:
         """Whether he knows at least what an attack on a rung needs.

@@ -11,6 +11,8 @@ from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
 from tsveil.attack.mahalanobis import mahalanobis
 from tsveil.attack.probabilistic import probabilistic
+from tsveil.attack.profile import profile
+from tsveil.attack.profile_learned import profile_learned
 from tsveil.attack.projected import projected
 from tsveil.attack.rank_swap import rank_swap
 from tsveil.attack.series import series
@@ -25,6 +27,8 @@ __all__ = [
     "interval",
     "mahalanobis",
     "probabilistic",
+    "profile",
+    "profile_learned",
     "projected",
     "rank_swap",
     "series",

@@ -17,7 +17,7 @@ of unknown making, or by a method that declares nothing, gets every attack, with
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -155,6 +155,39 @@ class Knowledge:
     block_counts: Sequence[int]
 
 
+@dataclass(frozen=True, eq=False)
+class OtherPeriod:
+    """Values of persons at times that are not published: a file of another period, and its row for each record of the input (-1: none)."""
+
+    data: Dataset
+    rows: Indices
+
+    @classmethod
+    def of(cls, ids: Iterable[object], data: Dataset) -> OtherPeriod:
+        """That of the records with these identifiers; the records of the other period have their own.
+
+        Examples
+        --------
+        >>> import tsveil as tv
+        >>> other = tv.Dataset.from_arrays({"x": [[1.0, 2.0], [3.0, 4.0]]}, ids=["b", "c"])
+        >>> OtherPeriod.of(["a", "b"], other).rows
+        array([-1,  0])
+        """
+        if data.person:
+            raise InputError(
+                "the file of another period must have one record for each person\n  options: leave out its person columns"
+            )
+        if not data.series:
+            raise InputError("the file of another period has no time series")
+        places = {str(name): row for row, name in enumerate(data.ids.to_list())}
+        rows = np.array([places.get(str(name), -1) for name in ids], dtype=np.int64)
+        if not (rows >= 0).any():
+            raise InputError(
+                "the file of another period has none of the persons\n  options: check that both files have the same identifiers"
+            )
+        return cls(data, rows)
+
+
 @dataclass(frozen=True)
 class Settings:
     """How attacks are run; see `tsveil.evaluate`."""
@@ -164,6 +197,8 @@ class Settings:
     normalise: How = "global"
     #: the number of targets; 0: all, None: as many as are affordable
     targets: int | None = None
+    #: what the intruder knows of times that are not published
+    other: OtherPeriod | None = None
 
 
 class Column:
@@ -258,6 +293,8 @@ class Trial:
     tasks: int | None = None
     #: the rungs of an attack on all that are known at once; the others are tried with more and more known of each person
     rungs: tuple[Rung, ...] = ()
+    #: the number of persons whom the intruder knows; None: as the rung says
+    known: int | None = None
 
 
 class Finding(NamedTuple):

@@ -95,8 +95,8 @@ def keep_distinct(store: Store, files: Pieces, at: int) -> None:
     store.put(f"distinct-{at}", values if len(rows) == stop - start else values[rows])
 
 
-def candidates(targets: Targets) -> Iterator[Rows]:
-    """All distinct rows, in pieces of a bounded size."""
+def candidates(targets: Targets, stem: str = "distinct") -> Iterator[Rows]:
+    """All distinct rows, in pieces of a bounded size; `stem` begins the names under which the store has something of them in place of their values."""
     store, files = targets.store, targets.files
     of_row = np.where(targets.own >= 0, store.get("distinct.of_row")[targets.own], -1)
     first, copies = store.get("distinct.first"), store.get("distinct.copies")
@@ -109,7 +109,7 @@ def candidates(targets: Targets) -> Iterator[Rows]:
         while end < pieces and ends[end + 1] - ends[begin] <= most:
             end += 1
         if ends[end] > ends[begin]:
-            found = [store.get(f"distinct-{at}", whole=True) for at in range(begin, end)]
+            found = [store.get(f"{stem}-{at}", whole=True) for at in range(begin, end)]
             span = slice(int(ends[begin]), int(ends[end]))
             rows = np.array(first[span])
             lowest = files.numbers(store)[rows] if files.numbered else rows
@@ -175,9 +175,9 @@ class Best:
         self.ranges = np.maximum(self.ranges, ranges)
 
 
-def nearest_in_pieces(targets: Targets, rounds: int, search: Callable[[Rows], Near]) -> Found:
-    """The nearest of all distinct rows; `search` looks among some of them, of which it gets the values of all columns."""
+def nearest_in_pieces(targets: Targets, rounds: int, search: Callable[[Rows], Near], stem: str = "distinct") -> Found:
+    """The nearest of all distinct rows; `search` looks among some of them, of which it gets the values of all columns, or what `stem` says."""
     best = Best(len(targets), rounds)
-    for some in candidates(targets):
+    for some in candidates(targets, stem):
         best.add(search(some))
     return Found(best.tied.T, best.link.T, best.hit.T)

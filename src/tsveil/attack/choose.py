@@ -40,10 +40,11 @@ def links_by_attack(
     distance: str | None = None,
     one_to_one: bool = False,
     blocking: int | None = None,
+    other: Dataset | None = None,
 ) -> dict[str, Links]:
     """Attack by name -> its links, each with everything that the intruder knows; `only` names one of them, or `distance` does for series.
 
-    `one_to_one` and `blocking` are options of the linkages by distance, and only these run then.
+    `one_to_one` and `blocking` are options of the linkages by distance, and only these run then. `other` is a file of another period, which is all that the intruder knows then.
 
     Examples
     --------
@@ -54,6 +55,7 @@ def links_by_attack(
     """
     options: dict[str, Any] = {"one_to_one": True} if one_to_one else {}
     options |= {} if blocking is None else {"blocking": blocking}
+    options |= {} if other is None else {"other": other}
     attacks: dict[str, type[Attack]] = {name: attack for name, attack in ATTACKS.items() if attack.takes(original)}
     if distance is not None:
         only = _by_distance(attacks, distance, only)

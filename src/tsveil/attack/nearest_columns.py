@@ -121,12 +121,13 @@ def compared_rows(distinct: int, columns: int) -> int:
 
 
 def nearest_of_targets(
-    targets: Targets, known: Array, placed: Callable[[Array], Array], factor: Array, counts: Sequence[int], metric: Metric = "euclidean"
+    targets: Targets, known: Array, placed: Callable[[Array], Array], factor: Array, counts: Sequence[int], metric: Metric = "euclidean",
+    stem: str = "distinct",
 ) -> Found:  # fmt: skip
-    """The nearest by the first columns of where records are placed, for some numbers of columns."""
+    """The nearest by the first columns of where records are placed, for some numbers of columns; `stem` as for `candidates`."""
 
     def search(some: Rows) -> Near:
         rows = replace(some, values=np.ascontiguousarray(placed(some.values)))
         return nearest_distinct(known, rows, factor, metric, counts)
 
-    return nearest_in_pieces(targets, len(counts), search)
+    return nearest_in_pieces(targets, len(counts), search, stem)

@@ -26,6 +26,7 @@ from tsveil.attack.targets import chosen_rows
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block
 from tsveil.data.store import Store, opened
+from tsveil.data.times import seconds_of
 from tsveil.engine.base import Task
 
 Side = Literal["original", "released"]
@@ -38,11 +39,17 @@ class Columns(msgspec.Struct, frozen=True):
     columns: tuple[str, ...]
     #: None for attributes
     times: tuple[float, ...] | None = None
+    #: the times of a series in seconds from a Monday's midnight, where its labels are time stamps
+    seconds: tuple[float, ...] | None = None
 
     @classmethod
     def of(cls, block: Block) -> Columns:
         """Those of a block of a data set."""
-        return cls(block.name, block.columns, None if block.times is None else tuple(block.times.tolist()))
+        if block.times is None:
+            return cls(block.name, block.columns)
+        seconds = seconds_of(block.labels)
+        told = None if seconds is None else tuple(seconds.tolist())
+        return cls(block.name, block.columns, tuple(block.times.tolist()), told)
 
     @property
     def is_series(self) -> bool:

@@ -145,23 +145,33 @@ def links_in_memory(
     """What an intruder concludes for each record of two files in memory, who knows some columns or blocks (all by default)."""
     names = known_columns(original, known)
     parts = [(block, [name for name in block.columns if name in names]) for block in original.blocks]
-    blocks = [
-        Block(block.name, tuple(own), None if block.times is None else block.times[np.isin(block.columns, own)])
-        for block, own in parts
-        if own
-    ]
+    blocks = [part_of(block, own) for block, own in parts if own]
     pair = files(original, released, [name for block in blocks for name in block.columns], truth)
     store = Memory()
     table = Pieces.of(store, blocks, pair.a, pair.b, pair.own)
     ends = np.cumsum([0, *map(len, blocks)]).tolist()
     places = [list(range(low, high)) for low, high in pairwise(ends)]
     knowledge = Knowledge(range(ends[-1]), ends[-1:], places, [len(blocks)])
-    found, trial = _Attacks(store, table, Here(), [attack], knowledge, Settings(targets=0), ()).best_links()
+    return linked(attack, store, table, knowledge, Settings(targets=0), pair.describe)
+
+
+def linked(
+    attack: Attack, store: Store, files: Pieces, known: Knowledge, settings: Settings, described: Callable[[str], str]
+) -> Links:
+    """What an intruder concludes for each record of files in one piece; `described` says what was known, beside the words for the attack."""
+    found, trial = _Attacks(store, files, Here(), [attack], known, settings, ()).best_links()
     words = f"{attack.describe()}{f' ({trial.way})' if trial.way and not trial.rungs else ''}"
-    linked = found.candidates[0], found.link[0], found.hit[0]
+    best = found.candidates[0], found.link[0], found.hit[0]
     given = {"tied": found.tied, "certain": found.certain, "probability": found.chance}
     more = {name: each[0] for name, each in given.items() if each is not None}
-    return Links.of(pair.describe(words), linked, "expected", pair.own, len(pair.b), **more)
+    return Links.of(described(words), best, "expected", files.own(store, np.arange(files.n)), files.m, **more)
+
+
+def part_of(block: Block, columns: Sequence[str]) -> Block:
+    """Some columns of a block, with their times."""
+    chosen = np.flatnonzero(np.isin(block.columns, columns))
+    labels = tuple(block.labels[at] for at in chosen) if block.labels else ()
+    return Block(block.name, tuple(columns), None if block.times is None else block.times[chosen], labels)
 
 
 # -- the steps, each a function of one task ---------------------------------------------------------------------------
@@ -339,7 +349,7 @@ class _Attacks:
         """What an attack that was tried in one way found at a rung; `row`: of the chances on average over what is known, or with everything known."""
         scores = scores_of(self.store, self.files, tried.name, len(tried.done))[row]
         attack, targets = tried.attack, tried.trial.targets
-        everybody = targets >= self.files.people
+        everybody = targets >= (tried.trial.known or self.files.people)
         if everybody and rung is not Rung.PART:
             self.found.by_rung.setdefault(rung, []).append((tried.name, len(tried.done), row))
         return Finding(rung, attack.name, attack.figure, rate, targets, scores, complete=everybody)

@@ -73,6 +73,12 @@ intruder_option = click.option(
     "--intruder", type=click.Choice(RUNGS), help="What the intruder knows; the plan says it by default."
 )
 method_option = click.option("--method", "name", default=starting(), show_default=True, help="See `tsveil methods`.")
+other_period_option = click.option(
+    "--other-period",
+    type=PATH,
+    metavar="FILE",
+    help="Series: values of the same persons at times that are not published, with the same identifiers.",
+)
 truth_option = click.option(
     "--truth", metavar="FILE", help="Links ids: CSV with the columns original, released; or the word id for equal ids."
 )

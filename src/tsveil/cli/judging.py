@@ -22,23 +22,29 @@ from tsveil.core.registry import DISTANCES
     "--dr1", type=click.Choice(["max", "mean"]), help="Series: the better linkage counts (max), or their mean."
 )
 @click.option("--variant", type=click.Choice(["default", "paper"]), help="Series: losses as defined, or as printed.")
+@arguments.other_period_option
 @arguments.reading_options
 @arguments.json_option
 def evaluate(
-    original: Path, protected: Path, truth: str | None, ties: Any, dr1: Any, variant: Any, as_json: bool, **options: Any
-) -> None:
+    original: Path, protected: Path, truth: str | None, ties: Any, dr1: Any, variant: Any, other_period: Path | None,
+    as_json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Attack and measure a file made by any tool.
 
     PROTECTED is attacked as by an intruder who knows ORIGINAL; then risk and loss are measured.
     """
-    from tsveil.data.published import read_like
+    from tsveil.data.published import read_like, read_other_period
     from tsveil.data.read import read
     from tsveil.measure.evaluate import evaluate as measure
 
-    data = read(original, **arguments.reading(options))
+    given = arguments.reading(options)
+    data = read(original, **given)
+    other = None if other_period is None else read_other_period(other_period, given)
     with terminal.progress_shown(not as_json):
         models: dict[str, Any] = {"models": "fitting"} if data.series else {}
-        card = measure(data, read_like(protected, data), truth=truth, ties=ties, dr1=dr1, variant=variant, **models)
+        card = measure(
+            data, read_like(protected, data), truth=truth, ties=ties, dr1=dr1, variant=variant, other_period=other, **models
+        )  # fmt: skip
     if as_json:
         terminal.document(card.to_dict())
     else:
@@ -58,7 +64,7 @@ class OfDistances(click.Command):
 
 @click.command(cls=OfDistances)
 @click.argument("original", type=arguments.PATH)
-@click.argument("released", type=arguments.PATH)
+@click.argument("released", type=arguments.PATH, required=False)
 @click.option(
     "--known", metavar="NAME,NAME", help="Attributes, blocks or series that the intruder knows; all by default."
 )
@@ -81,32 +87,44 @@ class OfDistances(click.Command):
     metavar="B",
     help="By distance, approximate: compare with the B records nearest in sum only.",
 )
+@arguments.other_period_option
 @arguments.reading_options
 @arguments.json_option
 def attack(
-    original: Path, released: Path, known: str | None, name: str, truth: str | None, distance: Any, one_to_one: bool,
-    blocking: int | None, as_json: bool, **options: Any,
+    original: Path, released: Path | None, known: str | None, name: str, truth: str | None, distance: Any, one_to_one: bool,
+    blocking: int | None, other_period: Path | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Re-identify records of a file made by any tool.
 
-    The intruder knows ORIGINAL and looks for its records in RELEASED.
+    The intruder knows ORIGINAL and looks for its records in RELEASED. With --other-period he only knows that file, and looks for its persons; then the folder of a release, with its
+    private side, may stand for both.
     """
     from tsveil.attack.choose import left_out, links_by_attack
     from tsveil.core.registry import ATTACKS
-    from tsveil.data.published import read_like
+    from tsveil.data.published import read_like, read_other_period
     from tsveil.data.read import read
+    from tsveil.release.reopen import published_series
 
-    data = read(original, **arguments.reading(options))
-    common = name not in ATTACKS or ATTACKS[name].common_columns
-    protected = read_like(released, data) if common else read(released)
+    given = arguments.reading(options)
+    other = None if other_period is None else read_other_period(other_period, given)
+    links: Any = truth
+    if released is not None:
+        data = read(original, **given)
+        common = name not in ATTACKS or ATTACKS[name].common_columns
+        protected = read_like(released, data) if common else read(released)
+    elif other is not None:
+        protected, links = published_series(original)
+        data = other
+    else:
+        raise InputError("RELEASED is missing: only with --other-period FILE the folder of a release is enough")
     names = known.split(",") if known else None
     with terminal.progress_shown(not as_json):
         tried = links_by_attack(
-            data, protected, known=names, truth=truth, only=None if name == "auto" else name,
-            distance=distance, one_to_one=one_to_one, blocking=blocking,
+            data, protected, known=names, truth=links, only=None if name == "auto" else name,
+            distance=distance, one_to_one=one_to_one, blocking=blocking, other=other,
         )  # fmt: skip
     winner = max(tried, key=lambda key: tried[key].correct)
-    exposed = tried[winner].table(data, protected).head(10)
+    exposed = tried[winner].table(data if other is None else other, protected).head(10)
     if as_json:
         rows = {
             key: {
@@ -122,7 +140,7 @@ def attack(
         terminal.document({"attacks": rows, "best": winner, "most_exposed": exposed.to_dicts()})
         return
     notes = []
-    if name == "auto" and distance is None and not (one_to_one or blocking):
+    if name == "auto" and distance is None and other is None and not (one_to_one or blocking):
         for key, most in left_out(data, names).items():
             notes.append(f"{key:<14} left out: it takes at most {most} known attributes (--known)")
     terminal.show_attacks(tried, winner, exposed, notes)

@@ -233,6 +233,8 @@ ATTACKS = Registry(
         "most_ranks_wide": "tsveil.attack.rank_swap:MostRanksWide",
         "swap_chase": "tsveil.attack.swap_chase:SwapChase",
         "one-to-one": "tsveil.attack.assignment:Assignment",
+        "profile": "tsveil.attack.profile:NearestProfile",
+        "profile-learned": "tsveil.attack.profile_learned:LearnedProfile",
         "warping": "tsveil.attack.series:Warping",
         "fuzzy": "tsveil.attack.fuzzy:Fuzzy",
     },

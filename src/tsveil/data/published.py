@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,15 @@ from tsveil.data.read import read, read_own
 def read_like(path: str | Path, like: Dataset, *, own: bool = False) -> Dataset:
     """Read a file with the layout, blocks and roles of a data set at hand, instead of guessing them; `own`: just written here."""
     return (read_own if own else read)(path, **roles_of(like))
+
+
+#: options of `read` that speak of single columns of a file, or make other series of them
+OF_COLUMNS = ("blocks", "confidential", "leave_out", "numbers", "person", "block_size", "blocks_by", "split")
+
+
+def read_other_period(path: str | Path, options: Mapping[str, Any]) -> Dataset:
+    """Read a file of another period with the options of the published one, but for those that speak of its columns: the other file has other times."""
+    return read(path, **{name: value for name, value in options.items() if name not in OF_COLUMNS})
 
 
 def roles_of(like: Dataset) -> dict[str, Any]:

@@ -73,6 +73,25 @@ def times_as_numbers(labels: Sequence[object], *, counted: bool = False) -> Arra
     return _counted(labels) if counted else None
 
 
+def seconds_of(labels: Sequence[object]) -> Array | None:
+    """Time stamps in seconds from a midnight that begins a Monday, so that they tell the hour and the weekday; None when they are not all moments.
+
+    Stamps with a time zone are taken in universal time. Times of day are those of one day.
+
+    Examples
+    --------
+    >>> seconds_of(["2018-10-29T00:00", "2018-10-30T06:00"]) % (7 * 86400)
+    array([     0., 108000.])
+    >>> seconds_of(["1993", "1994"]) is None
+    True
+    """
+    moments = _moments(labels) if len(labels) else None
+    if moments is None:
+        return None
+    monday = datetime(_NO_YEAR, 1, 1, tzinfo=moments[0].tzinfo)
+    return np.array([(moment - monday).total_seconds() for moment in moments], dtype=np.float64)
+
+
 def why_not_times(labels: Sequence[object]) -> str:
     """Why labels cannot be read as times, as the end of a sentence.
 

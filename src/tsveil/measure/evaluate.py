@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from tsveil.attack.base import LeavesTraces
+from tsveil.attack.base import LeavesTraces, OtherPeriod
 from tsveil.attack.files import HasData, Ties, own_rows, released_data
 from tsveil.attack.files import files as attribute_files
 from tsveil.attack.kp import Piece
@@ -49,6 +49,7 @@ def evaluate(
     by: By | None = None,
     score: Score | None = None,
     targets: int | Literal["all"] | None = None,
+    other_period: Dataset | None = None,
     measures: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Scorecard:
     """Measure what was lost and what still leaks.
@@ -64,7 +65,8 @@ def evaluate(
     Time series: whether the better linkage or their mean counts (`dr1`), how series are normalised before linking (`normalise`),
     which forecasts IL3 compares (`models`: names of the five, name -> callable that takes records x T to records x 3, or "fitting"
     for those of the five that the series are long enough for), and whether differences are averaged with their sign, as
-    printed (`variant="paper"`); a release is also attacked by what is made for its method. Attributes: which are known to the intruder and how many of them (`known`,
+    printed (`variant="paper"`); a release is also attacked by what is made for its method, and by who knows the same persons at other times (`other_period`, a data set with the same
+    identifiers; without it the first part of the series stands in for one where they have two whole weeks or days, see `tsveil.attack.periods`). Attributes: which are known to the intruder and how many of them (`known`,
     `counts`, `by`), and how risks are combined (`score`); a release is attacked by all attacks that fit its method.
 
     All measures that fit are run, those of other packages, too; `measures` has settings for them, name -> parameter -> value.
@@ -80,7 +82,7 @@ def evaluate(
     """
     protected = released_data(released)
     given: dict[str, Any] = {"dr1": dr1, "normalise": normalise, "models": models, "variant": variant}
-    given |= {"known": known, "counts": counts, "by": by, "score": score}
+    given |= {"known": known, "counts": counts, "by": by, "score": score, "other_period": other_period}
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"ties": ties, "scaling": scaling, "targets": targets, "measures": measures}
     return scorecard(original, protected, truth=truth, method=getattr(released, "method", None), **given)
@@ -102,6 +104,8 @@ def scorecard(
     store = Memory()
     schema = Schema(_files(store, original, protected, truth))
     left_out = [block.name for block in original.blocks if not block.is_series] if original.series else []
+    if (other := options.get("other_period")) is not None:
+        options["other_period"] = OtherPeriod.of(original.ids.to_list(), other)
     card = measured(store, schema, Here(), method=method, left_out=left_out, **options)
     return with_ids(card, original.ids)
 

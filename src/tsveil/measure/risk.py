@@ -21,12 +21,13 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from tsveil.attack.base import Attack, Finding, Knowledge, LeavesTraces, OnRequest, Rung, Settings, Shape
+from tsveil.attack.base import Attack, Finding, Knowledge, LeavesTraces, OnRequest, OtherPeriod, Rung, Settings, Shape
 from tsveil.attack.choose import fitting
 from tsveil.attack.files import Ties, checked_counts, known_columns
 from tsveil.attack.interval import PERCENTS
 from tsveil.attack.kp import Fitting, Piece, links_of, merged_fits, merged_touches, targets_of
 from tsveil.attack.links import Links
+from tsveil.attack.periods import told
 from tsveil.attack.pieces import Pieces
 from tsveil.attack.run import Attacked, attacked, chances_of, risks_of
 from tsveil.attack.targets import checked_targets, in_words
@@ -177,6 +178,15 @@ class SeriesRisk(ValueRisk):
         one_of("global", "per-record", "component", "ranging", "none"),
         "how series are normalised before linking",
     )
+    other_period: OtherPeriod | None = param(
+        None,
+        Check(
+            "a data set of another period, or left out",
+            lambda value: value is None or isinstance(value, OtherPeriod),
+            OtherPeriod,
+        ),
+        "what the intruder knows of times that are not published",
+    )
 
     def attack(self, release: Release, figures: Mapping[str, float]) -> Risks:
         """The two linkages of series, and what is made for the method, which does not enter DR1 but may be the best attack."""
@@ -185,7 +195,7 @@ class SeriesRisk(ValueRisk):
         ends = np.cumsum([len(block) for block in files.series]).tolist()
         known = Knowledge([at for places in blocks for at in places], ends, blocks, list(range(1, len(blocks) + 1)))
         attacks = fitting(Shape(files.m, files.series), release.method)
-        how = Settings(self.ties, self.scaling, self.normalise, checked_targets(self.targets))
+        how = Settings(self.ties, self.scaling, self.normalise, checked_targets(self.targets), self.other_period)
         found = attacked(release.store, files, release.engine, attacks, known, how)
         risks = found.risks
         linked = counted([risks[figure] for figure in self.counted if figure in risks], self.dr1)
@@ -197,7 +207,7 @@ class SeriesRisk(ValueRisk):
             {**risks, **combined(figures["IL"], linked, figures["ID"])},
             meanings,
             {name: getattr(self, name) for name in ("ties", "dr1", "normalise", "scaling")},
-            _notes(release, found),
+            {**_notes(release, found), "other period": told(files, self.other_period)},
             lambda at: _chances(release, found, at),
             found.by_known,
             ladder=found.ladder,

@@ -19,6 +19,7 @@ from tsveil.core.errors import ParameterError, PlanError, Problems
 from tsveil.core.toml import toml_text
 from tsveil.data.dataset import Dataset
 from tsveil.data.grouping import grouped
+from tsveil.data.published import read_other_period
 from tsveil.data.read import MEMORY, bytes_of, read
 from tsveil.measure.score import Score
 from tsveil.plan.problems import look_through
@@ -61,6 +62,12 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
         size, how = options.pop("block_size", None), options.pop("blocks_by", self.blocks_by)
         data = read(base / options.pop("path"), memory=memory, chunks=chunks and size is None, **options)
         return data if size is None else grouped(data, size, how)
+
+    def read_other_period(self, path: Path) -> Dataset:
+        """A file of another period, read with the same options but for those that speak of columns."""
+        options = msgspec.to_builtins(self)
+        del options["path"]
+        return read_other_period(path, options)
 
 
 class Evaluation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):

@@ -84,6 +84,9 @@ def run(
         data = msgspec.structs.replace(plan.input, path=str((source or base / plan.input.path).absolute())).read(
             Path(), plan.run.memory, chunks=where["engine"] is not None
         )
+        measures = plan.evaluate.options()
+        if plan.intruder.other_period:
+            measures["other_period"] = plan.input.read_other_period(base / plan.intruder.other_period)
     drawn = next((one for one in (secret, plan.secret) if one is not None), None)
     drawn = fresh_secret() if drawn is None else drawn
     seed = release_seed(plan.seed, drawn)
@@ -101,7 +104,7 @@ def run(
             limits=plan.limits,
             intruder=msgspec.structs.replace(plan.intruder, knows=intruder or plan.intruder.knows),
             formulas=plan.output.formulas,
-            measures=plan.evaluate.options(),
+            measures=measures,
             title=plan.output.title,
             context=plan.context,
             source=Path(plan.input.path).name,

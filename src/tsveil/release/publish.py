@@ -31,6 +31,7 @@ from tsveil.assess.limits import Intruder, Limits
 from tsveil.assess.order import said_by_order
 from tsveil.assess.protected import ProtectedRecords
 from tsveil.attack.attribute import AttributeDisclosure, disclosed_warning, disclosure
+from tsveil.attack.base import OtherPeriod
 from tsveil.attack.candidates import joined_marks, numbered
 from tsveil.attack.kp import Piece as EnvelopePiece
 from tsveil.attack.pieces import Columns, Pieces
@@ -467,6 +468,10 @@ def _card(release: ProtectedRecords, pieces: Written, checked: Verified, options
         both = Pieces(blocks, sizes, tuple(pieces.sizes), aligned=not kept.suppressed, numbered=True)
         schema = Schema(both.of_persons(store) if kept.source.person else both)
     others = [block.name for block in release.original.blocks if not block.is_series] if schema.files.series else []
+    if options.get("other_period") is not None:
+        twins = pl.concat([store.get_frame(f"twin-{at}").select("record", "original") for at in range(kept.files)])
+        names = twins.sort("record")["original"].to_list()
+        options = {**options, "other_period": OtherPeriod.of(names, options["other_period"])}
     return measured(
         store, schema, release.engine, method=release.method,
         left_out=others, homogeneous=checked.homogeneous, **options,

@@ -30,6 +30,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.files import digest_of
 from tsveil.data.intervals import read_intervals
 from tsveil.data.published import read_like
+from tsveil.data.read import looked_at
 from tsveil.data.records import made_of
 from tsveil.guarantee.base import Promise
 from tsveil.release.publish import MARKER, read_id_map
@@ -121,6 +122,30 @@ def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[s
             "  options: the release as it was written, or its published file alone"
         )
     return _with_attacks(folder, now, intruder, changed=digest_of(files) != facts.get("sha256"))
+
+
+def published_series(folder: Path) -> tuple[Dataset, dict[str, str]]:
+    """What a release publishes, read from its files alone, and the published identifier (or the number of the row) of each original one.
+
+    Examples
+    --------
+    >>> import tempfile, tsveil as tv
+    >>> data = tv.example("load-curves")
+    >>> folder = Path(tv.MDAV(k=5).protect(data).write(tempfile.mkdtemp() + "/release"))
+    >>> shown, truth = published_series(folder)
+    >>> shown.n, len(truth)
+    (300, 300)
+    """
+    facts = release_facts(folder)
+    files, ids = published_files(folder), _id_map(folder, facts)
+    path = files[0] if files[0].parent == folder / "published" else folder / "published" / "data"
+    given = {"independent_rows": True, "transpose": False, **facts.get("columns", {})}
+    data = _promise(folder, facts).read(path, **given, numbers=list(looked_at(path, **given).columns))
+    if not isinstance(data, Dataset) or not data.series:
+        raise InputError(f"{folder} publishes no time series")
+    rows = ids["published_row"].cast(pl.Int64).to_list()
+    names = [str(name) for name in data.ids.to_list()]
+    return data, {original: names[row - 1] for original, row in zip(ids["original"], rows, strict=True)}
 
 
 def _promise(folder: Path, facts: Mapping[str, Any]) -> Promise:

@@ -76,6 +76,11 @@ def sweep(
     options = _checked_options(data, dict(evaluate or {}))
     intruder = intruder or Intruder()
     intruder.check(data.confidential)
+    if intruder.other_period:
+        raise ParameterError(
+            "a sweep takes no file of another period yet: [intruder] other_period is for plans of releases\n"
+            "  options: leave it out; a part of the published period stands in for one"
+        )
     configurations = chosen(data, methods, grid)
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ParameterError(f"The 'workers' parameter of sweep must be an integer of at least 1. Got {workers!r}.")

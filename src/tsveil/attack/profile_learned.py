@@ -1,0 +1,224 @@
+"""Linkage by a learned profile: persons whose records an intruder knows teach which features of a series stay and which change.
+
+The features are those of `attack.profile`. Of persons who are not attacked, the intruder knows both periods: pairs (a, b) of features, each standardised over its own period. Let
+
+    W = covariance of a - b, plus a tenth of its mean variance on the diagonal          what changes from one period to the other
+    B = covariance of (a + b) / 2                                                       what tells persons apart
+
+and the nearest record by (a - b)' M (a - b) is linked, M = W^-1 - (W + B)^-1. This is linear discriminant analysis with two records for each person: in its directions v, those with B v = l W v
+and v' W v = 1, M weighs squares by l / (1 + l), so that a direction which does not tell persons apart adds nothing.
+
+**Nobody is attacked by what was learned from that person.** Persons are divided into five parts by a hash of what is known of them; each part is attacked with a map that was learned from the other four (of at
+most 4,096 records), so that everybody is attacked and the order of the records is irrelevant. All records of a person are in one part. It takes 20 known persons. As for `attack.profile`, all known persons
+are attacked up to 4 * 10^8 pairs, and a random sample of them among *all* published records above.
+
+References
+----------
+.. [1] The supervised re-identification of time series in J. Nin's thesis, Contributions to record linkage for disclosure risk assessment, IIIA-CSIC (2008).
+.. [2] R. A. Fisher, The use of multiple measurements in taxonomic problems, Annals of Eugenics 7 (1936) 179-188.
+
+Examples
+--------
+>>> import tsveil as tv
+>>> data = tv.example("load-curves")
+>>> tv.attack.profile_learned(data, tv.Noise(sd=0.05).protect(data, seed=1))
+Links: linkage by learned profile, 336 attributes known: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tsveil.attack.base import NotMeasuredError, Situation, Trial
+from tsveil.attack.candidates import Found, marks
+from tsveil.attack.files import HasData
+from tsveil.attack.links import Links
+from tsveil.attack.nearest_columns import nearest_of_targets
+from tsveil.attack.pieces import Targets
+from tsveil.attack.profile import LEAST, NearestProfile
+from tsveil.core.types import AnyArray, Array, Indices
+from tsveil.data.align import Truth
+from tsveil.data.dataset import Dataset
+from tsveil.engine.base import Result, Task
+
+#: parts of the persons, the most records to learn from, and the fewest persons
+FOLDS, LESSONS, FEWEST = 5, 4096, 20
+#: what is added to the diagonal of W, in shares of its mean variance
+SHRINKAGE = 0.1
+
+
+def profile_learned(
+    original: Dataset,
+    released: Dataset | HasData,
+    *,
+    known: Sequence[str] | None = None,
+    truth: Truth = None,
+    other: Dataset | None = None,
+) -> Links:
+    """Link persons to released records by habits as `tsveil.attack.profile` does, with what was learned from other persons."""
+    return LearnedProfile().links(original, released, known=known, truth=truth, other=other)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedProfile(NearestProfile):
+    """Links to the nearest released record by features as others taught to weigh them."""
+
+    name: ClassVar[str] = "profile-learned"
+    figure: ClassVar[str] = "PFLL"
+    plain: ClassVar[str] = "linkage by learned profile"
+    summary: ClassVar[str] = (
+        "Share found by who knows a person's values at times that were not published, and has learned from other persons which habits last."
+    )
+    reference: ClassVar[str] = "tsveil; after Nin 2008 and Fisher 1936"
+
+    def check(self, people: int) -> None:
+        """There must be others to learn from."""
+        if people < FEWEST:
+            raise NotMeasuredError(f"{self.plain}, which takes at least {FEWEST} persons")
+
+    def count(self, targets: Targets, task: Task) -> Result:
+        """Also keep the features of everybody who is known in the task's pieces of the original, with their marks."""
+        store, everybody = targets.store, self.targets({**task, "border": None})
+        known = self.known(everybody, task) if len(everybody) else np.empty((0, 0))
+        store.put(f"{self.name}.known-{task['at']}", known)
+        store.put(f"{self.name}.rows-{task['at']}", everybody.rows)
+        store.put(f"{self.name}.marks-{task['at']}", marks(known))
+        return super().count(targets, task)
+
+    def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
+        """Learn a map for each part of the persons."""
+        super().weigh(counted, trial, situation)
+        store, files = situation.store, situation.files
+        every = {
+            what: [store.get(f"{self.name}.{what}-{at}") for at in range(len(counted))] for what in ("rows", "marks")
+        }
+        rows, marked = (np.concatenate(every[what]) for what in ("rows", "marks"))
+        own = files.own(store, rows)
+        folds = folds_of(marked[:, 0], files.owners(store)[own] if files.persons else None)
+        ends = np.cumsum([0, *map(len, every["rows"])])
+        for at in range(len(counted)):
+            store.put(f"{self.name}.folds-{at}", folds[ends[at] : ends[at + 1]])
+        published = np.where(own >= 0, store.get("distinct.of_row")[own], -1)
+        # Whatever the order of the records, they are learned from in the same one; what stands last tells apart who looks alike in the known period.
+        pieces = [np.asarray(store.get(f"{self.name}-{at}")) for at in range(len(files.released))]
+        features, least = _Rows(pieces), np.concatenate([marks(piece) for piece in pieces])[published, 0]
+        order = np.lexsort((least, marked[:, 1], marked[:, 0]))
+        order = order[published[order] >= 0]
+        known = _Rows([store.get(f"{self.name}.known-{at}") for at in range(len(counted))])
+        mean, factor = store.get(f"{self.name}.scale")
+        for fold in range(FOLDS):
+            lessons = learned_from(folds, order, fold)
+            found = learned(known.take(lessons), (features.take(published[lessons]) - mean) * factor, factor)
+            for what, value in zip(("shift", "factor", "middle", "map"), found, strict=True):
+                store.put(f"{self.name}.{what}-{fold}", value)
+
+    def link(self, targets: Targets, task: Task) -> Found:
+        """The nearest, part by part."""
+        from tsveil._kernels.features import mapped_rows
+
+        store = targets.store
+        mean, scale = (np.array(each) for each in store.get(f"{self.name}.scale"))
+        at = np.searchsorted(store.get(f"{self.name}.rows-{task['at']}"), targets.rows)
+        folds = np.asarray(store.get(f"{self.name}.folds-{task['at']}"))[at]
+        features = np.asarray(store.get(f"{self.name}.known-{task['at']}"))[at]
+        tied, link, hit = (np.zeros((1, len(targets)), dtype=np.int64) for _ in range(3))
+        for fold in np.unique(folds):
+            chosen = np.flatnonzero(folds == fold)
+            shift, factor, middle, directions = (
+                np.array(store.get(f"{self.name}.{what}-{fold}")) for what in ("shift", "factor", "middle", "map")
+            )
+            known = mapped_rows(features[chosen], shift, factor, directions) + middle
+            found = nearest_of_targets(
+                targets.taken(chosen), known, lambda shown, by=directions: mapped_rows(shown, mean, scale, by),  # type: ignore[misc]
+                np.ones(known.shape[1]), [known.shape[1]], stem=self.name,
+            )  # fmt: skip
+            tied[:, chosen], link[:, chosen], hit[:, chosen] = found.tied, found.link, found.hit
+        return Found(tied, link, hit)
+
+
+class _Rows:
+    """The rows of a table in pieces."""
+
+    def __init__(self, pieces: Sequence[Array]) -> None:
+        self.pieces = [piece for piece in pieces if len(piece)]
+        self.ends = np.cumsum([0, *map(len, self.pieces)])
+
+    def take(self, rows: Indices) -> Array:
+        """Some of them, in the order that is asked for."""
+        found = np.empty((len(rows), self.pieces[0].shape[1]))
+        for piece, start, stop in zip(self.pieces, self.ends, self.ends[1:], strict=False):
+            inside = np.flatnonzero((rows >= start) & (rows < stop))
+            found[inside] = piece[rows[inside] - start]
+        return found
+
+
+def folds_of(marked: AnyArray, persons: Indices | None = None) -> Indices:
+    """The part to which each record belongs, by its mark; all records of a person are in the part of the lowest of theirs.
+
+    Examples
+    --------
+    >>> folds_of(np.array([7, 15, 21], dtype=np.uint64), np.array([4, 0, 4]))
+    array([2, 0, 2])
+    """
+    if persons is not None:
+        least = np.full(persons.max(initial=-1) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
+        np.minimum.at(least, persons, marked)
+        marked = least[persons]
+    found: Indices = (marked % np.uint64(FOLDS)).astype(np.int64)
+    return found
+
+
+def learned_from(folds: Indices, order: Indices, fold: int) -> Indices:
+    """The records that a part's map is learned from: the first of all other parts.
+
+    Examples
+    --------
+    >>> learned_from(np.array([0, 1, 0, 2]), np.array([3, 2, 1, 0]), 0)
+    array([3, 1])
+    """
+    found: Indices = order[folds[order] != fold][:LESSONS]
+    return found
+
+
+def learned(known: Array, shown: Array, counts: Array) -> tuple[Array, Array, Array, Array]:
+    """Where known features are moved to and by what they are multiplied, what is added after the map, and the map, from pairs of records.
+
+    `shown` are standardised already, `counts` is zero for features that do not count. Where everybody else looks alike there are no pairs, nothing is learned, and all records are as near.
+    """
+    if len(known) < 2:
+        nothing = np.zeros_like(counts)
+        return nothing, nothing, np.zeros(1), nothing[:, None]
+    shift = known.mean(axis=0)
+    deviation = known.std(axis=0)
+    factor = np.zeros_like(shift)
+    np.divide(1.0, deviation, out=factor, where=(deviation > LEAST * np.abs(known).max()) & (counts > 0))
+    a, b = (known - shift) * factor, shown * (factor > 0)
+    middle = b.mean(axis=0)
+    b = b - middle
+    within, between = (_products(x) / max(len(x) - 1, 1) for x in (a - b, (a + b) / 2))
+    used = max(int((factor > 0).sum()), 1)
+    diagonal = np.diag_indices_from(within)
+    within[diagonal] += SHRINKAGE * np.trace(within) / used + 1e-9
+    weights = _inverse(within) - _inverse(within + between)
+    # Fewer persons than features leave directions that weigh nothing, or by rounding less.
+    weights[diagonal] += max(1e-9 * float(np.trace(weights)) / used, 1e-12)
+    matrix = np.ascontiguousarray(np.linalg.cholesky(weights))
+    return shift, factor, middle @ matrix, matrix
+
+
+def _inverse(x: Array) -> Array:
+    """That of a positive definite matrix."""
+    from tsveil._kernels.features import inverse_of_triangle
+
+    root = inverse_of_triangle(np.ascontiguousarray(np.linalg.cholesky(x)))
+    return _products(root)
+
+
+def _products(x: Array) -> Array:
+    """X' x without the threads of a linear algebra library: for matrices of this size, those cost more than they save on a machine with other work."""
+    found: Array = np.einsum("ij,ik->jk", x, x)
+    return found

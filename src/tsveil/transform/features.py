@@ -1,0 +1,148 @@
+"""Fixed features of a series, by which a person is known again at other times.
+
+All are taken of y = sign(x) log(1 + |x|): consumption, prices and counts spread over orders of magnitude, and values below zero have their place.
+
+    hours       mean and deviation of y in each hour of the day
+    weekdays    mean and deviation of y on each weekday
+    quantiles   of y, at 13 levels, by linear interpolation
+    steps       the same quantiles of the differences of successive values
+    Fourier     magnitudes of the first 12 harmonics of a day, |sum_t y(t) exp(-2 pi i h t / day)| / (number of t), on average over the days
+
+Two periods have a feature in common, or neither has it. An hour or a weekday counts if it occurs in both periods, and if at least two do. Harmonics are those that the
+times can show (two times for each), of the day where it has four times or more, else of the week; a day or a week that lacks times is left out of them. Where times are no
+time stamps, nothing is known of hours and weekdays, and the windows of the Fourier transform are 24 successive values each, or as many as the shorter series has.
+
+Examples
+--------
+>>> import numpy as np
+>>> hours = 3600.0 * np.arange(48)
+>>> first, second = common(Times(24, hours[:24]), Times(24, hours[24:]))
+>>> x = np.sin(np.arange(48) / 24 * 2 * np.pi)[None]
+>>> bool(np.allclose(first.features(x[:, :24]), second.features(x[:, 24:])))
+True
+>>> first.features(x[:, :24]).shape[1] == 2 * 24 + 13 + 13 + 12
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from tsveil.core import progress
+from tsveil.core.types import Array, Indices
+from tsveil.engine.local import map_chunks
+
+DAY, WEEK = 86400.0, 7 * 86400.0
+#: the levels of quantiles
+LEVELS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98])
+#: harmonics, the fewest times of a window that is worth its transform, and the width of windows without time stamps
+HARMONICS, FEWEST, WINDOW = 12, 4, 24
+#: records of a piece of work
+CHUNK = 1024
+
+
+class Times(NamedTuple):
+    """The times of a series: how many, and in seconds from a Monday's midnight where they are time stamps."""
+
+    points: int
+    seconds: Array | None
+
+    @property
+    def step(self) -> float:
+        """The smallest time between two values, in seconds; infinite where there is none."""
+        return float(np.diff(self.seconds).min()) if self.seconds is not None and self.points > 1 else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Which features a series has, and how they are taken of its times."""
+
+    #: of each time: the number of its hour, weekday and window, or -1; and how many of them there are
+    hour: Indices
+    hours: int
+    weekday: Indices
+    weekdays: int
+    window: Indices
+    windows: int
+    #: of each time its share of the window that has passed, and the number of harmonics
+    phase: Array
+    harmonics: int
+    #: whether there are steps
+    steps: bool
+
+    @cached_property
+    def waves(self) -> tuple[Array, Array]:
+        """Cosines and sines of all harmonics at all times."""
+        angles = 2 * np.pi * np.arange(1, self.harmonics + 1)[:, None] * self.phase
+        return np.cos(angles), -np.sin(angles)
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return 2 * self.hours + 2 * self.weekdays + len(LEVELS) * (1 + self.steps) + self.harmonics
+
+    def features(self, x: Array) -> Array:
+        """A row of features for each record."""
+        from tsveil._kernels.features import features_of_rows
+
+        x, (cosines, sines) = np.ascontiguousarray(x), self.waves
+        with progress.step("Describing series", total=len(x)) as counter:
+            parts = map_chunks(
+                lambda low, high: features_of_rows(
+                    x[low:high], self.hour, self.hours, self.weekday, self.weekdays, self.window, self.windows,
+                    cosines, sines, LEVELS, self.steps, counter,
+                ),
+                len(x),
+                CHUNK,
+            )  # fmt: skip
+        return np.concatenate(parts) if parts else np.empty((0, self.width))
+
+
+def common(one: Times, other: Times) -> tuple[Profile, Profile]:
+    """The features that two periods have in common, for each of them."""
+    both = (one, other)
+    if one.seconds is None or other.seconds is None:
+        nowhere = [(np.full(each.points, -1), 0) for each in both]
+        hours = weekdays = nowhere
+        length = min(WINDOW, one.points, other.points)
+        phases = [np.arange(each.points) / length for each in both]
+        harmonics = length // 2 if length >= FEWEST else 0
+    else:
+        seconds = (one.seconds, other.seconds)
+        hours = _bins(*(each % DAY // 3600 for each in seconds))
+        weekdays = _bins(*(each % WEEK // DAY for each in seconds))
+        step = max(each.step for each in both)
+        period = DAY if step * FEWEST <= DAY else WEEK
+        phases = [each / period for each in seconds]
+        harmonics = int(period / step / 2) if step * FEWEST <= period else 0
+    harmonics = min(harmonics, HARMONICS)
+    steps = one.points > 1 and other.points > 1
+    first, second = (
+        Profile(*hour, *weekday, *_windows(phase), phase % 1.0, harmonics, steps)
+        for hour, weekday, phase in zip(hours, weekdays, phases, strict=True)
+    )
+    return first, second
+
+
+def _bins(*both: Array) -> list[tuple[Indices, int]]:
+    """The numbers of the bins that occur in both, and how many there are; none, if it is a single one."""
+    shared = np.intersect1d(both[0], both[1])
+    if len(shared) < 2:
+        shared = shared[:0]
+    found = []
+    for each in both:
+        number = np.searchsorted(shared, each)
+        found.append((np.where(np.isin(each, shared), number, -1).astype(np.int64), len(shared)))
+    return found
+
+
+def _windows(phase: Array) -> tuple[Indices, int]:
+    """The number of each time's window, -1 in windows that have fewer times than the fullest; and how many are left."""
+    _, window, sizes = np.unique(np.floor(phase), return_inverse=True, return_counts=True)
+    full = sizes == sizes.max()
+    number = np.where(full, np.cumsum(full) - 1, -1)
+    return number[window].astype(np.int64), int(full.sum())
