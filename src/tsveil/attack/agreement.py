@@ -17,7 +17,7 @@ import numpy as np
 from tsveil.attack.base import Column
 from tsveil.attack.candidates import marks, tell_apart
 from tsveil.attack.files import Files, Ties, on_one_scale, wrong_choices
-from tsveil.attack.links import Links
+from tsveil.attack.links import Links, whose
 from tsveil.attack.pieces import Pieces, Side, Targets
 from tsveil.attack.sorted_column import Sorted
 from tsveil.core import progress
@@ -152,7 +152,8 @@ def heaviest_links(
         linked = best >= upper
         hit, tied, link = np.where(linked, hit, 0), np.where(linked, tied, 0), np.where(linked, link, -1)
         facts |= {"upper": upper, "lower": lower, "undecided": int(((best < upper) & (best > lower)).sum())}
-    return Links.of(pair.describe("probabilistic linkage"), (tied, link, hit), ties, pair.own, len(pair.b), facts=facts)
+    words, linked = pair.describe("probabilistic linkage"), (tied, link, hit)
+    return Links.of(words, linked, ties, pair.own, len(pair.b), persons=pair.persons, facts=facts)
 
 
 def models_by_count(total: Indices, counts: Sequence[int]) -> dict[int, FellegiSunter]:
@@ -298,11 +299,12 @@ class Labels(_Table):
     def of_pair(cls, pair: Files) -> Labels:
         """Those of two files in memory."""
         store, columns = Memory(), range(len(pair.names))
-        files = Pieces.of(store, [Block("known", pair.names)], pair.a, pair.b, pair.own)
+        files = Pieces.of(store, [Block("known", pair.names)], pair.a, pair.b, pair.own, pair.persons)
         store.put("marks-0", marks(pair.b))
         tell_apart(store, files, "first")
         sizes = [keep_labels(Column(store, files, at)) for at in columns]
-        everyone = Targets(store, files, np.arange(len(pair.a)), pair.own, pair.own)
+        mine, _ = whose(pair.own, pair.persons, len(pair.b))
+        everyone = Targets(store, files, np.arange(len(pair.a)), pair.own, mine)
         return cls(everyone, columns, sizes, store=_kept(pair))
 
     def labels(self, side: Side, rows: Indices) -> Indices:
@@ -350,7 +352,7 @@ class _Within(_Table):
     """Attributes agree where the values differ by at most some standard deviations."""
 
     def __init__(self, pair: Files, tolerance: float) -> None:
-        super().__init__(pair.own, np.arange(len(pair.b)), len(pair.names), _kept(pair))
+        super().__init__(*whose(pair.own, pair.persons, len(pair.b)), len(pair.names), _kept(pair))
         self.a, self.b, self.factor = on_one_scale(pair.a, pair.b)
         self.tolerance = float(tolerance)
 

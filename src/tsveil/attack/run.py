@@ -152,17 +152,24 @@ def links_in_memory(
     ]
     pair = files(original, released, [name for block in blocks for name in block.columns], truth)
     store = Memory()
-    table = Pieces.of(store, blocks, pair.a, pair.b, pair.own)
+    table = Pieces.of(store, blocks, pair.a, pair.b, pair.own, pair.persons)
     ends = np.cumsum([0, *map(len, blocks)]).tolist()
     places = [list(range(low, high)) for low, high in pairwise(ends)]
     knowledge = Knowledge(range(ends[-1]), ends[-1:], places, [len(blocks)])
     found, trial = _Attacks(store, table, Here(), [attack], knowledge, Settings(targets=0), ()).best_links()
     words = f"{attack.describe()}{f' ({trial.way})' if trial.way and not trial.rungs else ''}"
-    linked = found.candidates[0], found.link[0], found.hit[0]
-    more = {name: each[0] for name in ("tied", "certain", "chance") if (each := getattr(found, name)) is not None}
-    if "chance" in more:
-        more["probability"] = more.pop("chance")
-    return Links.of(pair.describe(words), linked, "expected", pair.own, len(pair.b), **more)
+    of = {"candidates": "candidates", "tied": "tied", "right": "hit", "certain": "certain", "probability": "chance"}
+    told = {name: each[0] for name, its in of.items() if (each := getattr(found, its)) is not None}
+    told["link"] = found.link[0]
+    if pair.persons is not None:
+        # Of persons with several records, those that were not released are no targets.
+        there, nothing = np.flatnonzero(pair.own >= 0), {"link": -1}
+        for name, each in told.items():
+            every = np.full(len(pair.own), nothing.get(name, 0), dtype=each.dtype)
+            every[there] = each
+            told[name] = every
+    linked = told.pop("candidates"), told.pop("link"), told.pop("right")
+    return Links.of(pair.describe(words), linked, "expected", pair.own, len(pair.b), persons=pair.persons, **told)
 
 
 # -- the steps, each a function of one task ---------------------------------------------------------------------------
@@ -356,7 +363,8 @@ class _Attacks:
             if one.attack.twice:
                 one.attack.weigh([one.attack.count(targets, task)], one.trial, one.situation)
             found = one.attack.link(targets, task)
-            tried.append((float(found.chances(targets, self.settings.ties).sum()), found, one.trial))
+            chances = found.chances(targets, self.settings.ties) / targets.records()
+            tried.append((float(chances.sum()), found, one.trial))
         if not tried:
             reasons = [*self.found.skipped, *self.found.not_measured] or ["it does not fit these files"]
             raise DoesNotFitError(f"the attack cannot run: {'; '.join(reasons)}")

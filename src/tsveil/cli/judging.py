@@ -89,7 +89,7 @@ def attack(
 ) -> None:  # fmt: skip
     """Re-identify records of a file made by any tool.
 
-    The intruder knows ORIGINAL and looks for its records in RELEASED.
+    The intruder knows ORIGINAL and looks for its records in RELEASED. With --person a link to any record of the person is right, and rates are means over persons.
     """
     from tsveil.attack.choose import left_out, links_by_attack
     from tsveil.core.registry import ATTACKS
@@ -105,7 +105,7 @@ def attack(
             data, protected, known=names, truth=truth, only=None if name == "auto" else name,
             distance=distance, one_to_one=one_to_one, blocking=blocking,
         )  # fmt: skip
-    winner = max(tried, key=lambda key: tried[key].correct)
+    winner = max(tried, key=lambda key: tried[key].rate)
     exposed = tried[winner].table(data, protected).head(10)
     if as_json:
         rows = {
@@ -113,6 +113,7 @@ def attack(
                 "attack": links.attack,
                 "correct": links.correct,
                 "rate": links.rate,
+                "persons": links.people,
                 "certain": int(links.certain.sum()),
                 "by_guessing": links.by_guessing,
                 "approximate": links.approximate,
