@@ -59,6 +59,7 @@ path = "{path}"
 [method]
 name = "mdav"
 k = 10
+refine = "none"
 [output]
 folder = "{path}-release"
 """

@@ -56,7 +56,7 @@ def casc(seconds: float) -> None:
     risks: list[tuple[str, int, list[float]]] = []
     for name, data in tables.items():
         for at, k in enumerate(KS):
-            methods = (MDAV(k=k), MDAV(k=k, refine="swap"), MDAV(k=k, refine="search", seconds=seconds))
+            methods = (MDAV(k=k, refine="none"), MDAV(k=k, refine="swap"), MDAV(k=k, refine="search", seconds=seconds))
             made = [released(method, data) for method in methods]
             loss = [sse_share(data.values, release.data.values) for release, _ in made]
             published = f"{IMHM[name][at]:.2f}" if name in IMHM else ""

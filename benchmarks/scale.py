@@ -50,7 +50,9 @@ def main() -> None:
         write_walks(work / "in", n)
         print(f"load of the machine before: {os.getloadavg()[0]:.1f}")
         wall, used = time.perf_counter(), cpu()
-        plan = Plan(input=Input(path="in"), method={"name": "mdav", "k": 10}, output=Output(folder="out"))
+        plan = Plan(
+            input=Input(path="in"), method={"name": "mdav", "k": 10, "refine": "none"}, output=Output(folder="out")
+        )
         outcome = tv.run(plan, base=work, engine=engine)
         wall, used = time.perf_counter() - wall, cpu() - used
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -67,7 +69,10 @@ def main() -> None:
 
         values = pl.read_parquet(work / "in" / "0000.parquet")[:FIRST].to_numpy()
         data = tv.Dataset.from_arrays({"series": values})
-        methods = {"partitioned": tv.MDAV(k=10, mode="partitioned"), "exact": tv.MDAV(k=10, mode="exact")}
+        methods = {
+            "partitioned": tv.MDAV(k=10, mode="partitioned", refine="none"),
+            "exact": tv.MDAV(k=10, mode="exact", refine="none"),
+        }
         loss = {
             mode: float(np.square(values - method.protect(data).data.values).sum()) for mode, method in methods.items()
         }

@@ -36,7 +36,7 @@ WORDS = {
 }  # fmt: skip
 #: what is called like this holds a registered name
 HOLDERS = {"name", "method", "attack", "promise", "measure", "distance"}
-REGISTRIES = {"METHODS", "PROMISES", "ATTACKS", "MEASURES", "DISTANCES", "recommended"}
+REGISTRIES = {"METHODS", "PROMISES", "ATTACKS", "MEASURES", "DISTANCES"}
 
 
 @dataclass(frozen=True)

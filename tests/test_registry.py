@@ -26,9 +26,10 @@ every_value_method = pytest.mark.parametrize("made", [m() for m in VALUES.values
 
 
 def some_data(made: Method, n: int = 40) -> tv.Dataset:
-    """Two series for each record, or one if only one can be published."""
+    """Two series for each record, or one if only one can be published; of one length where they are the dimensions of points."""
     rng = np.random.default_rng(3)
-    blocks = {"load": rng.normal(10, 3, (n, 12)).cumsum(1), "gas": rng.gamma(2, 1, (n, 10))}
+    length = 12 if isinstance(made, tv.NLK) else 10
+    blocks = {"load": rng.normal(10, 3, (n, 12)).cumsum(1), "gas": rng.gamma(2, 1, (n, length))}
     return tv.Dataset.from_arrays(
         {"load": blocks["load"]} if isinstance(made, IntervalMethod) else blocks,
         ids=[f"person {i}" for i in range(n)],

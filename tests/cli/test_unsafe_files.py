@@ -129,7 +129,7 @@ def test_an_intruder_who_knows_less_is_declared(two_series: Path, tmp_path: Path
     found = tsveil("protect", two_series, "-o", tmp_path / "out", "--k", 5, "--intruder", "part", "--json")
     document = json.loads(found.stdout)["assessment"]
     assert document["risk"]["intruder"] == "part"
-    assert {one["rung"] for one in document["ladder"]} == {"part", "person", "file"}
+    assert {one["rung"] for one in document["ladder"]} == {"part", "person", "share", "file"}
     file = next(one for one in document["ladder"] if one["rung"] == "file")
     assert document["risk"]["rate"] <= file["rate"]
 

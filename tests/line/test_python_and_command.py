@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
@@ -14,12 +16,15 @@ import tsveil as tv
 from release_folders import BLOCKS, contents, table
 from tsveil.cli import main
 from tsveil.core.randomness import release_seed
+from tsveil.core.registry import METHODS as REGISTERED
 from tsveil.plan.plan import Input, Output, Plan, Running
 from tsveil.plan.run import run
+from tsveil.release.reopen import reopened
 from tsveil.report.context import Context
+from tsveil.study.grids import chosen
 
 METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "mdav": (tv.MDAV(k=5, distance="sts", refine="swap"), {"k": 5, "distance": "sts", "refine": "swap"}),
+    "mdav": (tv.MDAV(k=5, distance="sts"), {"k": 5, "distance": "sts"}),
     "rank-swap": (tv.RankSwap(p=20.0), {"p": 20.0}),
     "kp": (tv.KP(k=5, P=2), {"k": 5, "P": 2}),
 }
@@ -131,3 +136,47 @@ def test_options_of_writing_are_those_of_a_plan(meters: Path, tmp_path: Path) ->
     assert (told.output.title, told.output.format) == ("Meters", "parquet")
     assert (told.evaluate.ties, told.evaluate.models) == ("first", ["ses"])
     assert told.context.purpose == "research"
+
+
+@pytest.fixture(scope="module")
+def two_series(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of two series of one length, which can be grouped together or one by one."""
+    path = tmp_path_factory.mktemp("two") / "two.csv"
+    values = np.random.default_rng(5).normal(size=(60, 24)).cumsum(axis=1)
+    frame = pl.DataFrame(values, schema=[f"2018-01-{day:02d}" for day in range(1, 25)], orient="row")
+    frame.with_columns(town=pl.Series(["a", "b", "c"] * 20)).write_csv(path)
+    return path
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_a_plan_starts_with_what_python_starts_with(two_series: Path, tmp_path: Path, name: str) -> None:
+    place = tmp_path / "two.plan.toml"
+    words = ["plan", str(two_series), "--out", str(place), "--method", name, "--confidential", "town"]
+    ended = CliRunner().invoke(main, words)
+    assert ended.exit_code == 0, ended.output
+    plan = Plan.load(place)
+    assert REGISTERED.make(plan.method.pop("name"), plan.method) == REGISTERED[name]()
+
+
+@pytest.mark.parametrize("name", ["mdav", "v-mdav", "nlk"])
+def test_nothing_said_means_the_same_everywhere(two_series: Path, tmp_path: Path, name: str) -> None:
+    """A method made in Python, a plan that leaves everything out, the command and a sweep make the same release of two series."""
+    ends = {"first": ("2018-01-01", "2018-01-12"), "second": ("2018-01-13", "2018-01-24")}
+    data = tv.read(two_series, blocks={block: {"from": low, "to": high} for block, (low, high) in ends.items()})
+    assert data.series
+    release = REGISTERED[name]().protect(data, seed=7)
+    assert "per-block" not in release.method.settings().values()
+    assert (
+        np.array_equal(*release.groups.values()) if release.groups else list(release.facts) == ["all blocks together"]
+    )
+
+    words = ["protect", str(two_series), "--out", str(tmp_path / "out"), "--method", name, "--allow", "accepted-risk"]
+    given = [word for block, (low, high) in ends.items() for word in ("--block", f"{block}={low}..{high}")]
+    ended = CliRunner().invoke(main, [*words, *given])
+    assert ended.exit_code == 0, ended.output
+    told = json.loads((tmp_path / "out" / "private" / "release.json").read_text())
+    assert told["settings"] == release.method.settings()
+    assert np.array_equal(reopened(tmp_path / "out", data).data.values, release.data.values)
+
+    (tried,) = chosen(data, [name], {name: {}})
+    assert tried.made() == release.method

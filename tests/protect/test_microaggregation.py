@@ -16,6 +16,8 @@ from tsveil.protect import mdav
 from tsveil.protect.base import EXACT_RECORDS, EXACT_VALUES
 from tsveil.protect.mdav import MDAV, equal_records
 from tsveil.protect.representative import represent
+from tsveil.protect.vmdav import VMDAV
+from tsveil.study.grids import configurations
 from tsveil.transform.statistics import slopes
 
 
@@ -51,7 +53,7 @@ def test_attributes_are_standardised_and_series_are_not(
     x: Array, scale: Any, of_series: bool, of_attributes: bool
 ) -> None:
     for data, wanted in ((tv.Dataset.from_arrays({"b0": x}), of_series), (attributes(x), of_attributes)):
-        groups = MDAV(k=4, scale=scale).protect(data).groups["b0"]
+        groups = MDAV(k=4, scale=scale, refine="none").protect(data).groups["b0"]
         assert same(groups, naive.mdav(standardised(x) if wanted else x, 4))
         assert not same(groups, naive.mdav(x if wanted else standardised(x), 4))
 
@@ -59,7 +61,7 @@ def test_attributes_are_standardised_and_series_are_not(
 def test_shapes_are_compared_by_slopes() -> None:
     x = np.random.default_rng(8).normal(size=(30, 3))
     data = tv.Dataset.from_arrays({"load": x}, times=["2020-01-01", "2020-01-02", "2020-01-04"])
-    groups = MDAV(k=4, distance="sts").protect(data).groups["load"]
+    groups = MDAV(k=4, distance="sts", refine="none").protect(data).groups["load"]
     times = data.blocks[0].times
     assert times is not None
     assert same(groups, naive.mdav(slopes(x, times), 4))
@@ -74,18 +76,48 @@ def test_joint_groups_weigh_blocks_alike(x: Array) -> None:
         blocks=(tv.Dataset.from_arrays({"load": x}).blocks[0], tv.Block("income", ("p", "q"))),
         others=pl.DataFrame(),
     )
-    release = MDAV(k=5, grouping="joint").protect(data)
+    release = MDAV(k=5, refine="none").protect(data)
     assert np.array_equal(release.groups["load"], release.groups["income"])
     assert same(release.groups["load"], naive.mdav(np.hstack([(x - x.mean()) / x.std(ddof=1), standardised(y)]), 5))
     assert release.guarantee == tv.KAnonymity(5, scope="record", blocks=2)
-    apart = MDAV(k=5).protect(data)
+    apart = MDAV(k=5, grouping="per-block").protect(data)
     assert not np.array_equal(apart.groups["load"], apart.groups["income"])
     assert apart.guarantee == tv.KAnonymity(5, scope="block", blocks=2)
 
 
+@pytest.mark.parametrize("scale", ["standardise", "none"])
+def test_a_scale_that_is_asked_for_holds_for_joint_groups_too(x: Array, scale: Any) -> None:
+    y = np.random.default_rng(9).normal(size=(30, 2)) * [1, 1000]
+    release = MDAV(k=5, scale=scale, refine="none").protect(tv.Dataset.from_arrays({"load": x, "gas": y}))
+    both = np.hstack([x, y])
+    assert same(release.groups["load"], naive.mdav(standardised(both) if scale == "standardise" else both, 5))
+
+
+@pytest.mark.parametrize("kind", [MDAV, VMDAV])
+def test_a_single_block_is_the_whole_record(x: Array, kind: Any) -> None:
+    for data in (tv.Dataset.from_arrays({"load": x}), attributes(np.round(x))):
+        joint, apart = (kind(k=4, grouping=grouping).protect(data, seed=1) for grouping in ("joint", "per-block"))
+        assert np.array_equal(joint.data.values, apart.data.values)
+        assert (joint.guarantee, joint.facts) == (apart.guarantee, apart.facts)
+
+
+def test_groups_are_refined_unless_the_printed_loop_is_asked_for() -> None:
+    assert MDAV() == MDAV(refine="swap", grouping="joint")
+    assert MDAV(variant="paper") == MDAV(variant="paper", refine="none")
+    assert MDAV.from_settings({"variant": "paper"}).settings()["refine"] == "none"
+    assert [str(one) for one in (MDAV(), MDAV(variant="paper"), MDAV(refine="none"))] == [
+        "MDAV(k=5)",
+        "MDAV(k=5, variant='paper')",
+        "MDAV(k=5, refine='none')",
+    ]
+    tried = configurations("mdav", {"k": [3], "variant": ["standard", "paper"]})
+    assert [one.settings["refine"] for one in tried] == ["swap", "none"]
+    assert [one.made().settings() for one in tried] == [one.settings for one in tried]
+
+
 @pytest.mark.parametrize("how", ["mean", "median"])
 def test_values_are_those_of_their_group(x: Array, how: Any) -> None:
-    release = MDAV(k=4, representative=how).protect(tv.Dataset.from_arrays({"load": x}))
+    release = MDAV(k=4, representative=how, refine="none").protect(tv.Dataset.from_arrays({"load": x}))
     groups = release.groups["load"]
     for g in range(groups.max() + 1):
         expected = getattr(np, how)(x[groups == g], axis=0)
@@ -183,9 +215,9 @@ def test_parts_are_used_when_asked_for_or_beyond_reach() -> None:
     assert release.facts["load"]["mode"] == "partitioned"
     assert release.facts["load"]["parts"] == 3
     assert (EXACT_RECORDS, EXACT_VALUES) == (200_000, 2**27)
-    plain = MDAV(k=3).protect(data)
+    plain = MDAV(k=3, refine="none").protect(data)
     assert set(plain.facts["load"]) == {"groups", "smallest group", "largest group", "mode"}
-    refined = MDAV(k=3, refine="swap").protect(data)
+    refined = MDAV(k=3).protect(data)
     assert len(refined.facts["load"]) > 4
 
 

@@ -13,7 +13,7 @@ from tsveil.core.registry import METHODS
 GROUPS = {
     "k": (5, "an integer of at least 2"),
     "distance": ("euclidean", "one of 'euclidean', 'sts'"),
-    "grouping": ("per-block", "one of 'per-block', 'joint'"),
+    "grouping": ("joint", "one of 'per-block', 'joint'"),
     "representative": ("mean", "one of 'mean', 'median'"),
     "scale": ("auto", "one of 'auto', 'standardise', 'none'"),
 }
@@ -30,7 +30,7 @@ PARAMETERS: dict[str, dict[str, tuple[Any, str]]] = {
         **GROUPS,
         "variant": ("standard", "one of 'standard', 'paper'"),
         "mode": ("auto", "one of 'auto', 'exact', 'partitioned'"),
-        "refine": ("none", "one of 'none', 'swap', 'search'"),
+        "refine": ("swap", "one of 'none', 'swap', 'search'"),
         "iterations": (None, "an integer of at least 1, or left out"),
         "seconds": (None, "a number above 0 and at most 1e+06, or left out"),
         "part": (8000, "an integer of at least 100"),
@@ -52,7 +52,7 @@ PARAMETERS: dict[str, dict[str, tuple[Any, str]]] = {
         "heuristic": ("auto", "one of 'auto', 'stage1', 'mth', 'mil', 'gpe', 'peel'"),
         "representative": ("mean", "one of 'mean', 'median'"),
         "smallest_cluster": (1, "an integer of at least 1"),
-        "grouping": ("per-block", "one of 'per-block', 'joint'"),
+        "grouping": ("joint", "one of 'per-block', 'joint'"),
         **ROUNDING,
     },
     "optimal-univariate": {"k": (5, "an integer of at least 2"), **ROUNDING},

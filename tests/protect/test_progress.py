@@ -48,11 +48,11 @@ def some_data(n: int = 60, T: int = 6) -> tv.Dataset:
 @pytest.mark.parametrize(
     "made",
     [
-        tv.MDAV(k=4),
-        tv.MDAV(k=4, mode="partitioned", part=100),
-        tv.MDAV(k=4, refine="swap"),
-        tv.VMDAV(k=4),
-        tv.SensitiveMDAV(k=4),
+        tv.MDAV(k=4, grouping="per-block"),
+        tv.MDAV(k=4, grouping="per-block", mode="partitioned", part=100),
+        tv.MDAV(k=4, grouping="per-block", refine="none"),
+        tv.VMDAV(k=4, grouping="per-block"),
+        tv.SensitiveMDAV(k=4, grouping="per-block"),
     ],
     ids=str,
 )
@@ -66,7 +66,7 @@ def test_grouping_counts_the_records_of_each_block(made: Method) -> None:
 
 
 def test_records_are_counted_part_by_part() -> None:
-    steps = steps_of(tv.MDAV(k=4, mode="partitioned", part=100), some_data(300))
+    steps = steps_of(tv.MDAV(k=4, grouping="per-block", mode="partitioned", part=100), some_data(300))
     assert steps[:3] == [*BEFORE, ("Sorting the records into parts", 1, 1)]
     for name in ("load", "gas"):
         own = [step for step in steps if step[0] == f"Grouping {name}"]
@@ -77,7 +77,7 @@ def test_records_are_counted_part_by_part() -> None:
 
 
 def test_joint_grouping_is_one_step() -> None:
-    assert steps_of(tv.MDAV(k=4, grouping="joint"), some_data()) == [
+    assert steps_of(tv.MDAV(k=4), some_data()) == [
         BEFORE[0],
         ("Finding the scales", 1, 1),
         ("Finding the scales", 1, 1),

@@ -514,7 +514,7 @@ def test_how_far_single_values_move(few_households: Source, monkeypatch: pytest.
     class Smaller:
         """A third of the groups that are asked for, which fit 16 households."""
 
-        def __init__(self, n: int, l: int, k: int, heuristic: str) -> None:
+        def __init__(self, n: int, l: int, k: int, heuristic: str, grouping: str) -> None:
             self.method, self.k = NLK(n=2, l=3, k=k // 3, heuristic="mth"), k
 
         def protect(self, data: Dataset, seed: int) -> Release:

@@ -18,7 +18,7 @@ import numpy as np
 from tsveil.attack.base import Column
 from tsveil.attack.candidates import marks, tell_apart
 from tsveil.attack.files import Files, Ties, wrong_choices
-from tsveil.attack.links import Links
+from tsveil.attack.links import Links, whose
 from tsveil.attack.pieces import Pieces, Side, Targets
 from tsveil.attack.rank_swap import within_ranks
 from tsveil.attack.sorted_column import Sorted
@@ -157,7 +157,8 @@ def heaviest_links(
         linked = best >= upper
         hit, tied, link = np.where(linked, hit, 0), np.where(linked, tied, 0), np.where(linked, link, -1)
         facts |= {"upper": upper, "lower": lower, "undecided": int(((best < upper) & (best > lower)).sum())}
-    return Links.of(pair.describe("probabilistic linkage"), (tied, link, hit), ties, pair.own, len(pair.b), facts=facts)
+    words, linked = pair.describe("probabilistic linkage"), (tied, link, hit)
+    return Links.of(words, linked, ties, pair.own, len(pair.b), persons=pair.persons, facts=facts)
 
 
 def first_columns(total: Indices, count: int) -> Indices:
@@ -392,10 +393,10 @@ def _pairs_with_patterns(pairs: Compared, copies: Indices, begin: int, end: int)
 def table_of(pair: Files, agree: Agree = "nearest", tolerance: float = 0.1, window: int | None = None) -> Table:
     """The agreements of two files in memory: within so many ranks, if a window is given, or else by the nearest value or within a tolerance."""
     store, columns = Memory(), range(len(pair.names))
-    files = Pieces.of(store, [Block("known", pair.names)], pair.a, pair.b, pair.own)
+    files = Pieces.of(store, [Block("known", pair.names)], pair.a, pair.b, pair.own, pair.persons)
     store.put("marks-0", marks(pair.b))
     tell_apart(store, files, "first")
-    everyone = Targets(store, files, np.arange(len(pair.a)), pair.own, pair.own)
+    everyone = Targets(store, files, np.arange(len(pair.a)), pair.own, whose(pair.own, pair.persons, len(pair.b))[0])
     each = [Column(store, files, at) for at in columns]
     if window is None and agree == "nearest":
         return Labels(everyone, columns, [keep_labels(column) for column in each], store=_kept(pair))

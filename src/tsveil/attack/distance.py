@@ -39,7 +39,7 @@ import numpy as np
 
 from tsveil.attack.base import Attack, Column, Situation, Trial
 from tsveil.attack.candidates import Found
-from tsveil.attack.files import Files, HasData, Ties, files, on_one_scale, relative, wrong_choices
+from tsveil.attack.files import Files, HasData, Ties, files, on_one_scale, refuse_persons, relative, wrong_choices
 from tsveil.attack.links import Links
 from tsveil.attack.nearest_columns import Metric, compared_rows, nearest, nearest_of_targets
 from tsveil.attack.neighbourhood import nearest_around, neighbourhood
@@ -75,8 +75,9 @@ def distance(
     a, b, factor = _prepared(pair, scaling, metric, weights, ties)
     if one_to_one:
         attack, whole = pair.describe("distance linkage"), np.array([0, a.shape[1]])
-        return assigned(a, b, pair.own, lambda x, y: distances(x, y, factor, whole, metric), ties, attack)
+        return assigned(a, b, pair.own, pair.persons, lambda x, y: distances(x, y, factor, whole, metric), ties, attack)
     if blocking is not None:
+        refuse_persons(pair.persons, "the option 'blocking' of the distance attack")
         around = neighbourhood(a, b, pair.own, factor, blocking)
         starts, text = np.array([0, a.shape[1]], dtype=np.int64), "Linking records by distance"
         found = nearest_around(a, around, factor, starts, metric=metric, text=text)

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
+from tsveil.attack.links import whose
 from tsveil.core.errors import InputError, ParameterError, Problems, some
 from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth, released_names
@@ -52,10 +53,12 @@ class Files:
     a: Array
     #: released records by known columns
     b: Array
-    #: the released row of each original record's person; -1: not released
+    #: the released row that was made of each original record; -1: not released
     own: Indices
     #: the released data
     released: Dataset
+    #: whose each original record is, where persons may have several
+    persons: Indices | None = None
 
     def describe(self, attack: str) -> str:
         """The attack and what was known, in words."""
@@ -67,7 +70,8 @@ class Files:
         own = np.full(len(self.b), -1, dtype=np.int64)
         linked = np.flatnonzero(self.own >= 0)
         own[self.own[linked]] = linked
-        return Files(self.names, self.b, self.a, own, self.released)
+        persons = None if self.persons is None else whose(self.own, self.persons, len(self.b))[1]
+        return Files(self.names, self.b, self.a, own, self.released, persons)
 
 
 def files(
@@ -86,13 +90,27 @@ def files(
     ours = {name: at for at, name in enumerate(original.columns)}
     a = np.ascontiguousarray(original.values[:, [ours[name] for name in names]])
     b = np.ascontiguousarray(protected.values[:, [theirs[name] for name in names]])
-    for table, whose in ((a, "the original"), (b, "the release")):
+    for table, side in ((a, "the original"), (b, "the release")):
         gaps = [bool(np.isnan(column).any()) for column in table.T]
         if any(gaps):
-            problems.add(f"{whose} has missing values in {some([n for n, g in zip(names, gaps, strict=True) if g])}")
+            problems.add(f"{side} has missing values in {some([n for n, g in zip(names, gaps, strict=True) if g])}")
             problems.hint("options: read the data with missing='drop', or leave these columns out of known=...")
     problems.raise_if_any()
-    return Files(names, a, b, own_rows(original, protected, truth), protected)
+    return Files(names, a, b, own_rows(original, protected, truth), protected, persons_of(original))
+
+
+def persons_of(original: Dataset) -> Indices | None:
+    """Whose each record is, if that is declared."""
+    return original.persons if original.person else None
+
+
+def refuse_persons(persons: Indices | None, what: str) -> None:
+    """Refuse what cannot count the records of a person."""
+    if persons is not None:
+        raise ParameterError(
+            f"{what} looks for single records, and here several may belong to one person (person=)\n"
+            "  options: leave it out, or the persons"
+        )
 
 
 def known_columns(data: HasColumns, known: Sequence[str] | None) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ from tsveil.attack.files import (
     mean_and_deviation,
     on_one_scale,
     own_rows,
+    persons_of,
     released_data,
     wrong_choices,
 )
@@ -115,7 +116,7 @@ def fuzzy(
         tables.append(representatives(normalised(table, normalise), aggregation, quantifier, second))
     a, b = tables
     names = tuple(f"{aggregation} {alpha:g}" for alpha in ALPHAS[quantifier])
-    pair = Files(names, a, b, own_rows(original, protected, truth), protected)
+    pair = Files(names, a, b, own_rows(original, protected, truth), protected, persons_of(original))
     if linkage == "distance":
         found = nearest(pair, *on_one_scale(a, b, scaling), "euclidean", ties)
     else:

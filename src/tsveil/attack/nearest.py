@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tsveil.attack.links import whose
 from tsveil.core import progress
 from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.engine.local import map_chunks
@@ -61,10 +62,15 @@ class Rows:
     mine: Indices | None = None
 
     @classmethod
-    def of(cls, released: Array, own: Indices | None = None) -> Rows:
-        """Those of a table; row i is known record i's own unless it is said."""
-        values, first, label, copies = distinct_rows(released)
-        return cls(values, first, copies, label if own is None else own_candidate(own, label))
+    def of(cls, released: Array, own: Indices | None = None, persons: Indices | None = None) -> Rows:
+        """Those of a table; row i is known record i's own unless it is said, and each record a person of its own."""
+        if persons is None:
+            values, first, label, copies = distinct_rows(released)
+            return cls(values, first, copies, label if own is None else own_candidate(own, label))
+        own = np.arange(len(persons)) if own is None else own
+        mine, owner = whose(own, persons, len(released))
+        table, first, label, copies = distinct_rows(np.column_stack([released, owner]))
+        return cls(np.ascontiguousarray(table[:, :-1]), first, copies, own_candidate(own, label), owner[first], mine)
 
     @property
     def whose(self) -> Whose:
@@ -93,16 +99,22 @@ class Rows:
 
 
 def nearest(
-    known: Array, released: Array, starts: Indices, own: Indices | None = None, *, few: int = FEW
+    known: Array,
+    released: Array,
+    starts: Indices,
+    own: Indices | None = None,
+    persons: Indices | None = None,
+    *,
+    few: int = FEW,
 ) -> tuple[Indices, Indices, Indices]:
-    """Per known record and number of known blocks: how many released records are nearest, the lowest, the own among them.
+    """Per known record and number of known blocks: how many released records are nearest, the lowest, and how many of the person's are among them.
 
     Block b has the columns starts[b]..starts[b+1]; the distance with j known blocks is
 
         d_j(a, b) = sum_{i <= j} |a_i - b_i|,
 
     in float64 with squares summed in the order of the columns; equal distances are ties. `own` says which released row
-    belongs to each known record (-1: none); row i to row i when left out. Against fewer than `few` distinct released rows no float32 picture is made; the figures do not depend on it.
+    belongs to each known record (-1: none); row i to row i when left out; `persons` whose each known record is. Against fewer than `few` distinct released rows no float32 picture is made; the figures do not depend on it.
 
     Examples
     --------
@@ -112,7 +124,7 @@ def nearest(
     >>> tied.ravel(), link.ravel(), hit.ravel()
     (array([2, 2, 1]), array([0, 0, 2]), array([1, 1, 1]))
     """
-    return nearest_distinct(known, Rows.of(released, own), starts, few=few)[1:]
+    return nearest_distinct(known, Rows.of(released, own, persons), starts, few=few)[1:]
 
 
 def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, few: int = FEW) -> Near:

@@ -40,8 +40,9 @@ def nearest(pair: Files, a: Array, b: Array, factor: Array, metric: Metric, ties
 
     The distance is the sum over columns, in their order, of squared (or absolute) differences times `factor`.
     """
-    _, tied, link, hit = nearest_distinct(a, Rows.of(b, pair.own), factor, metric, [a.shape[1]])
-    return Links.of(pair.describe("distance linkage"), (tied[:, 0], link[:, 0], hit[:, 0]), ties, pair.own, len(b))
+    _, tied, link, hit = nearest_distinct(a, Rows.of(b, pair.own, pair.persons), factor, metric, [a.shape[1]])
+    linked, words = (tied[:, 0], link[:, 0], hit[:, 0]), pair.describe("distance linkage")
+    return Links.of(words, linked, ties, pair.own, len(b), persons=pair.persons)
 
 
 def nearest_distinct(a: Array, rows: Rows, factor: Array, metric: Metric, counts: Sequence[int]) -> Near:

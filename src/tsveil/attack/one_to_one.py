@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tsveil.attack.files import Ties
-from tsveil.attack.links import Links
+from tsveil.attack.links import Links, linked_right, whose
 from tsveil.attack.nearest import distinct_rows
 from tsveil.core import progress
 from tsveil.core.errors import InputError
@@ -30,17 +30,17 @@ ASSIGNED = 5000
 
 
 def one_to_one(
-    a: Array, b: Array, own: Indices, distances: Callable[[Array, Array], Array], ties: Ties, attack: str
-) -> Links:
-    """The links of two prepared files; `distances` gives the table of all distances between two such files."""
+    a: Array, b: Array, own: Indices, persons: Indices | None, distances: Callable[[Array, Array], Array], ties: Ties, attack: str
+) -> Links:  # fmt: skip
+    """The links of two prepared files, whose records belong to some persons or each to its own; `distances` gives the table of all distances between two such files."""
     n, m = len(a), len(b)
     if max(n, m) > ASSIGNED:
         raise InputError(
             f"one-to-one assignment takes files of at most {ASSIGNED} records, these have {n} and {m}\n"
             "  options: leave out one_to_one, or attack a sample of the records"
         )
-    found = assigned(a, b, np.arange(m), own, distances)
-    first = ((found.link[0] == own) & (found.link[0] >= 0)).astype(np.float64)
+    mine, owner = whose(own, persons, m)
+    found = assigned(a, b, owner, mine, distances)
     chance = found.chance[0]
     return Links(
         attack=f"one-to-one {attack}",
@@ -49,7 +49,8 @@ def one_to_one(
         hit=chance > 0,
         ties=ties,
         own=own,
-        probability=first if ties == "first" else chance,
+        persons=persons,
+        probability=linked_right(found.link[0], own, persons, m) if ties == "first" else chance,
         released=m,
     )
 

@@ -85,7 +85,7 @@ def projected(
         links = nearest(pair, a, b, np.ones(len(blocks)), "euclidean", ties)
         words = f"{how} projection linkage, {len(blocks)} block{'s' * (len(blocks) != 1)} known"
         tried.append(replace(links, attack=words, facts={"projection": how}))
-    return max(tried, key=lambda links: links.correct)
+    return max(tried, key=lambda links: links.rate)
 
 
 def _blocks(data: Dataset, names: Sequence[str]) -> list[list[int]]:

@@ -17,7 +17,7 @@ from tsveil.attack import base
 from tsveil.attack.base import Attack, Column, NotMeasuredError, Situation, Trial
 from tsveil.attack.candidates import MANY, Best, Found
 from tsveil.attack.files import Files, Ties, relative, scale_of
-from tsveil.attack.links import Links
+from tsveil.attack.links import Links, whose
 from tsveil.attack.nearest import Near
 from tsveil.attack.pieces import Pieces, Side, Targets, opened_files
 from tsveil.attack.sorted_column import Sorted
@@ -96,18 +96,19 @@ def nearest_in_ranges(
     the right record, so a single candidate is certain.
     """
     store, columns = Memory(), range(len(pair.names))
-    files = Pieces.of(store, [Block("known", pair.names)], pair.a, pair.b, pair.own)
+    files = Pieces.of(store, [Block("known", pair.names)], pair.a, pair.b, pair.own, pair.persons)
     for at in columns:
         _ = Column(store, files, at).places
         store.put(f"ranges-{at}", np.stack([low[:, at], high[:, at]]))
     scales = list(zip(*scale_of(pair.a, pair.b), strict=True))
     task = {"columns": list(columns), "counts": [len(columns)], "scales": scales}
-    targets = Targets(store, files, np.arange(len(pair.a)), pair.own, pair.own)
+    mine, _ = whose(pair.own, pair.persons, len(pair.b))
+    targets = Targets(store, files, np.arange(len(pair.a)), pair.own, mine)
     found = (in_most if most else in_all)(targets, task, "ranges")
     possible = found.candidates[0]
     more = {"tied": found.tied[0], "certain": (possible == 1) & exact}
     linked = possible, found.link[0], found.hit[0]
-    return Links.of(pair.describe(attack), linked, ties, pair.own, len(pair.b), **more)
+    return Links.of(pair.describe(attack), linked, ties, pair.own, len(pair.b), persons=pair.persons, **more)
 
 
 # -- linking ----------------------------------------------------------------------------------------------------------

@@ -148,23 +148,38 @@ def links_in_memory(
     blocks = [part_of(block, own) for block, own in parts if own]
     pair = files(original, released, [name for block in blocks for name in block.columns], truth)
     store = Memory()
-    table = Pieces.of(store, blocks, pair.a, pair.b, pair.own)
+    table = Pieces.of(store, blocks, pair.a, pair.b, pair.own, pair.persons)
     ends = np.cumsum([0, *map(len, blocks)]).tolist()
     places = [list(range(low, high)) for low, high in pairwise(ends)]
     knowledge = Knowledge(range(ends[-1]), ends[-1:], places, [len(blocks)])
-    return linked(attack, store, table, knowledge, Settings(targets=0), pair.describe)
+    return linked(attack, store, table, knowledge, Settings(targets=0), pair.describe, pair.persons)
 
 
 def linked(
-    attack: Attack, store: Store, files: Pieces, known: Knowledge, settings: Settings, described: Callable[[str], str]
-) -> Links:
-    """What an intruder concludes for each record of files in one piece; `described` says what was known, beside the words for the attack."""
+    attack: Attack, store: Store, files: Pieces, known: Knowledge, settings: Settings, described: Callable[[str], str], persons: Indices | None = None
+) -> Links:  # fmt: skip
+    """What an intruder concludes for each record of files in one piece; `described` says what was known, beside the words for the attack, `persons` whose the originals are."""
     found, trial = _Attacks(store, files, Here(), [attack], known, settings, ()).best_links()
     words = f"{attack.describe()}{f' ({trial.way})' if trial.way and not trial.rungs else ''}"
-    best = found.candidates[0], found.link[0], found.hit[0]
-    given = {"tied": found.tied, "certain": found.certain, "probability": found.chance}
-    more = {name: each[0] for name, each in given.items() if each is not None}
-    return Links.of(described(words), best, "expected", files.own(store, np.arange(files.n)), files.m, **more)
+    own = files.own(store, np.arange(files.n))
+    given = {
+        "candidates": found.candidates,
+        "link": found.link,
+        "right": found.hit,
+        "tied": found.tied,
+        "certain": found.certain,
+        "probability": found.chance,
+    }
+    told = {name: each[0] for name, each in given.items() if each is not None}
+    if persons is not None:
+        # Of persons with several records, those that were not released are no targets.
+        there = np.flatnonzero(own >= 0)
+        for name, each in told.items():
+            every = np.full(len(own), -1 if name == "link" else 0, dtype=each.dtype)
+            every[there] = each
+            told[name] = every
+    best = told.pop("candidates"), told.pop("link"), told.pop("right")
+    return Links.of(described(words), best, "expected", own, files.m, persons=persons, **told)
 
 
 def part_of(block: Block, columns: Sequence[str]) -> Block:
@@ -366,7 +381,8 @@ class _Attacks:
             if one.attack.twice:
                 one.attack.weigh([one.attack.count(targets, task)], one.trial, one.situation)
             found = one.attack.link(targets, task)
-            tried.append((float(found.chances(targets, self.settings.ties).sum()), found, one.trial))
+            chances = found.chances(targets, self.settings.ties) / targets.records()
+            tried.append((float(chances.sum()), found, one.trial))
         if not tried:
             reasons = [*self.found.skipped, *self.found.not_measured] or ["it does not fit these files"]
             raise DoesNotFitError(f"the attack cannot run: {'; '.join(reasons)}")

@@ -55,7 +55,7 @@ import numpy as np
 
 from tsveil.attack.base import Attack, NotMeasuredError, OnRequest, Situation, Trial
 from tsveil.attack.candidates import Found, nearest_in_pieces
-from tsveil.attack.files import HasData, Ties, own_rows, released_data, wrong_choices
+from tsveil.attack.files import HasData, Ties, own_rows, persons_of, refuse_persons, released_data, wrong_choices
 from tsveil.attack.links import Linked, Links
 from tsveil.attack.nearest import Near, Rows, nearest, nearest_distinct
 from tsveil.attack.neighbourhood import Neighbourhood, nearest_around, neighbourhood
@@ -95,19 +95,22 @@ def series(
         raise ParameterError("The series attack takes either 'one_to_one' or 'blocking', not both.")
     curves = _curves(original, released, known, truth, distance, radius, normalise, scaling, ties)
     if one_to_one:
-        return assigned(curves.a, curves.b, curves.own, curves.distances, ties, curves.describe())
+        return assigned(curves.a, curves.b, curves.own, curves.persons, curves.distances, ties, curves.describe())
     embeds = curves.distance.embeds()
     if blocking is None and embeds:
-        tied, link, hit = (each[:, -1] for each in nearest(curves.a, curves.b, curves.starts, curves.own))
-        return Links.of(curves.describe(), (tied, link, hit), ties, curves.own, len(curves.b))
+        found = nearest(curves.a, curves.b, curves.starts, curves.own, curves.persons)
+        tied, link, hit = (each[:, -1] for each in found)
+        return Links.of(curves.describe(), (tied, link, hit), ties, curves.own, len(curves.b), persons=curves.persons)
+    way = f"distance={distance!r}" if blocking is None else "the option 'blocking'"
+    refuse_persons(curves.persons, f"{way} of the series attack")
     factor = np.ones(curves.a.shape[1])
     around = neighbourhood(curves.a, curves.b, curves.own, factor, blocking)
     if embeds:
-        found = nearest_around(curves.a, around, factor, curves.starts, metric="norms", text="Linking records")
+        linked = nearest_around(curves.a, around, factor, curves.starts, metric="norms", text="Linking records")
     else:
-        found = _one_by_one(curves, around)
+        linked = _one_by_one(curves, around)
     words = curves.describe() + ("" if blocking is None else f" among the {blocking} records nearest in sum")
-    return Links.of(words, found, ties, curves.own, len(curves.b), approximate=blocking is not None)
+    return Links.of(words, linked, ties, curves.own, len(curves.b), approximate=blocking is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +122,10 @@ class _Curves:
     b: Array
     #: series i has the columns starts[i]..starts[i+1]
     starts: Indices
-    #: the released row of each original record's person; -1: not released
+    #: the released row that was made of each original record; -1: not released
     own: Indices
+    #: whose each original record is, where persons may have several
+    persons: Indices | None
     distance: Distance
 
     def describe(self) -> str:
@@ -166,7 +171,7 @@ def _curves(
     a, b = (np.ascontiguousarray(np.hstack([pair[side] for pair in pairs])) for side in (0, 1))
     lengths = [pair[0].shape[1] for pair in pairs]
     starts = np.cumsum([0, *lengths]).astype(np.int64)
-    return _Curves(names, a, b, starts, own, measure.at_length(max(lengths)))
+    return _Curves(names, a, b, starts, own, persons_of(original), measure.at_length(max(lengths)))
 
 
 def _check(original: Dataset, protected: Dataset, names: Sequence[str]) -> None:

@@ -96,8 +96,8 @@ def attack(
 ) -> None:  # fmt: skip
     """Re-identify records of a file made by any tool.
 
-    The intruder knows ORIGINAL and looks for its records in RELEASED. With --other-period he only knows that file, and looks for its persons; then the folder of a release, with its
-    private side, may stand for both.
+    The intruder knows ORIGINAL and looks for its records in RELEASED. With --person a link to any record of the person is right, and rates are means over persons. With --other-period he only
+    knows that file, and looks for its persons; then the folder of a release, with its private side, may stand for both.
     """
     from tsveil.attack.choose import left_out, links_by_attack
     from tsveil.core.registry import ATTACKS
@@ -123,7 +123,7 @@ def attack(
             data, protected, known=names, truth=links, only=None if name == "auto" else name,
             distance=distance, one_to_one=one_to_one, blocking=blocking, other=other,
         )  # fmt: skip
-    winner = max(tried, key=lambda key: tried[key].correct)
+    winner = max(tried, key=lambda key: tried[key].rate)
     exposed = tried[winner].table(data if other is None else other, protected).head(10)
     if as_json:
         rows = {
@@ -131,6 +131,7 @@ def attack(
                 "attack": links.attack,
                 "correct": links.correct,
                 "rate": links.rate,
+                "persons": links.people,
                 "certain": int(links.certain.sum()),
                 "by_guessing": links.by_guessing,
                 "approximate": links.approximate,

@@ -11,7 +11,7 @@ import click
 
 from tsveil.cli import arguments, terminal
 from tsveil.core.errors import InputError
-from tsveil.core.registry import METHODS, recommended
+from tsveil.core.registry import METHODS
 
 if TYPE_CHECKING:
     from tsveil.data.read import Look
@@ -62,9 +62,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     ask(file.name, look.guess.questions)
     place = out or file.with_name(file.name.split(".")[0] + ".plan.toml")
     arguments.check_new(place, overwrite=overwrite)
-    chosen = METHODS.make(
-        name, starting_settings(name, len(look.options().get("blocks", {})) or len(look.guess.values))
-    )
+    chosen = METHODS.make(name)
     settings = chosen.settings()
     promise = chosen.guarantee(Described(look))
     limits = Limits(accepted_risk=promise.bound if promise.intruder == "file" else None)
@@ -137,7 +135,7 @@ def protect(
         input=Input(
             path=str(file.absolute()), block_size=block_size, blocks_by=blocks_by, **arguments.reading(options)
         ),
-        method={"name": name, **recommended(name, arguments.method_parameters(ctx.args))},
+        method={"name": name, **arguments.method_parameters(ctx.args)},
         output=Output(folder=str(out.absolute()), format=form),
         seed=seed,
     )
@@ -161,12 +159,6 @@ class Described:
         self.n = look.rows
         self.blocks: tuple[Any, ...] = tuple(look.options().get("blocks", {})) or look.guess.values
         self.confidential, self.person = look.guess.confidential, look.guess.person
-
-
-def starting_settings(name: str, blocks: int) -> dict[str, Any]:
-    """What we recommend; several blocks are protected together, because records that are alike in each block are unique in all of them."""
-    grouping = {"grouping": "joint"} if blocks > 1 and METHODS[name].groups_jointly() else {}
-    return recommended(name, grouping)
 
 
 def plan_comments(plan: Plan) -> dict[str, str]:

@@ -212,7 +212,8 @@ def show_attacks(tried: Mapping[str, Links], winner: str, exposed: pl.DataFrame,
             + f" ({int((links.certain & links.hit).sum())} of them right)" * bool(links.certain.any())
         )
         sure += ", approximate" * links.approximate + "   <- best" * (key == winner and len(tried) > 1)
-        line(f"{key:<14} {links.correct:9.1f} of {len(links.link)} right ({links.rate:.1f} %), {sure}")
+        of = "" if links.persons is None else f" of {links.people} persons"
+        line(f"{key:<14} {links.correct:9.1f} of {len(links.link)} right ({links.rate:.1f} %{of}), {sure}")
     for note in notes:
         line(note)
     chance = tried[winner].by_guessing

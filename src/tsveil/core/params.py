@@ -68,12 +68,15 @@ def optional(check: Check) -> Check:
     )
 
 
-def param(default: Any, check: Check | Callable[[], Check], doc: str, *, last: bool = False) -> Any:
+def param(
+    default: Any, check: Check | Callable[[], Check], doc: str, *, last: bool = False, depends: bool = False
+) -> Any:
     """A field of a `Parameters` class: its default, what it accepts, and one line on what it means.
 
-    A function that makes the check is called when it is needed: for names to which other packages may add. `last` is for what a base class gives to all: it is listed after the parameters of the class itself.
+    A function that makes the check is called when it is needed: for names to which other packages may add. `last` is for what a base class gives to all: it is listed after the parameters of the class itself. `depends` is for a default that other parameters may rule out: `Parameters.completed` says what it is then.
     """
-    return dataclasses.field(default=default, metadata={"check": check, "doc": doc, "last": last})
+    metadata = {"check": check, "doc": doc, "last": last, "default": default, "depends": depends}
+    return dataclasses.field(default=None if depends else default, metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,9 @@ class Parameters:
     headline: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
+        for name in (f.name for f in dataclasses.fields(self) if f.metadata.get("depends")):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, self._without(self.settings(), name))
         wrong = [
             f"The {p.name!r} parameter of {self._label()} must be {p.words}. Got {value!r}."
             for p in self.parameters()
@@ -132,8 +138,13 @@ class Parameters:
                 given = f.metadata["check"]
                 check = given if isinstance(given, Check) else given()
                 own = check.words, f.metadata["doc"], check.kind, check.choices, check.accepts
-                found.append(Parameter(f.name, f.default, *own))
+                found.append(Parameter(f.name, f.metadata["default"], *own))
         return tuple(found)
+
+    @classmethod
+    def completed(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All parameters: those given, and the defaults of the others."""
+        return {p.name: given.get(p.name, p.default) for p in cls.parameters()}
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:
@@ -174,8 +185,14 @@ class Parameters:
         >>> KP.worth_showing(KP(k=10, P=3).settings()), KP.worth_showing(KP(levels="paper").settings())
         (['k', 'P'], ['k', 'P', 'levels'])
         """
-        always = cls.headline or tuple(p.name for p in cls.parameters()[:1])
-        return [p.name for p in cls.parameters() if p.name in always or settings[p.name] != p.default]
+        names = [p.name for p in cls.parameters()]
+        always = cls.headline or names[:1]
+        return [name for name in names if name in always or settings[name] != cls._without(settings, name)]
+
+    @classmethod
+    def _without(cls, settings: Mapping[str, Any], name: str) -> Any:
+        """What a parameter would be if it were not given."""
+        return cls.completed({other: value for other, value in settings.items() if other != name})[name]
 
     def __str__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in self.worth_showing(self.settings()))

@@ -250,16 +250,3 @@ def starting() -> str:
     'mdav'
     """
     return next(iter(METHODS.own))
-
-
-def recommended(name: str, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The settings given, completed by those that we recommend where the defaults keep to the published method.
-
-    Examples
-    --------
-    >>> recommended("mdav", {"k": 7})
-    {'refine': 'swap', 'k': 7}
-    >>> recommended("mdav", {"variant": "paper"})
-    {'variant': 'paper'}
-    """
-    return dict(METHODS[name].advised(given or {})) if name in METHODS else dict(given or {})

@@ -77,7 +77,7 @@ def evaluate(
     >>> import tsveil as tv
     >>> data = tv.example("food-prices")
     >>> print(tv.evaluate(data, tv.MDAV(k=2).protect(data)))
-    IL1      38.86 %  loss in statistics
+    IL1      17.71 %  loss in statistics
     ...
     """
     protected = released_data(released)
@@ -99,7 +99,7 @@ def scorecard(
     >>> data = tv.example("food-prices")
     >>> card = scorecard(data, tv.MDAV(k=2).protect(data).data, dr1="mean")
     >>> card["EULD"], card.best_attack
-    (37.5, ('EULD', 37.5))
+    (50.0, ('EULD', 50.0))
     """
     store = Memory()
     schema = Schema(_files(store, original, protected, truth))

@@ -15,7 +15,7 @@ import polars as pl
 from tsveil.assess.limits import Knows, Limits
 from tsveil.core import progress
 from tsveil.core.randomness import fresh_secret, release_seed
-from tsveil.core.registry import METHODS, recommended, starting
+from tsveil.core.registry import METHODS, starting
 from tsveil.data.dataset import Dataset
 from tsveil.data.examples import example_frame
 from tsveil.data.store import Folder
@@ -149,7 +149,7 @@ def demo_plan() -> tuple[pl.DataFrame, Plan]:
     first, last = raw.columns[1], raw.columns[-2]
     return raw, Plan(
         input=Input(path="load_curves.csv", blocks={"load": {"from": first, "to": last}}, confidential=["heating"]),
-        method={"name": starting(), **recommended(starting(), {"k": 5})},
+        method={"name": starting(), "k": 5},
         output=Output(folder="release", title="Demo: household load curves"),
         context=Context(
             purpose="to show what a release looks like",

@@ -169,19 +169,9 @@ class Method(Declared, ABC):
         """What a sweep tries of it unless told otherwise, mild to strong: parameters and their values, for all combinations."""
         return [{}]
 
-    @classmethod
-    def advised(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings given, completed by those that we recommend where the defaults keep to the published method."""
-        return dict(given)
-
     def traces(self, release: Shape) -> Traces:
         """What it leaves behind in a release of this shape, for the attacks that look for it; None: unknown, so every attack is tried."""
         return None
-
-    @classmethod
-    def groups_jointly(cls) -> bool:
-        """Whether it can protect several blocks together (its parameter `grouping`)."""
-        return any(p.name == "grouping" and "joint" in p.choices for p in cls.parameters())
 
     # -- what it needs ------------------------------------------------------------------------------------------------
 
@@ -322,6 +312,11 @@ def checked_chunk(chunk: object) -> int | None:
     if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1):
         raise ParameterError(f"The 'chunk' parameter of protect must be an integer of at least 1. Got {chunk!r}.")
     return chunk
+
+
+def whole_records(grouping: str, data: Described) -> bool:
+    """Whether several blocks are grouped as one; a single block is the whole record however it is grouped."""
+    return grouping == "joint" and len(data.blocks) > 1
 
 
 def column_units(survey: Survey, size: int | None = None) -> tuple[Unit, ...]:

@@ -20,10 +20,10 @@ than that can bear: it cuts the records into parts of some thousand along their 
 MDAV in each part. Groups still have at least k members; they are a little less tight, because a group cannot cross the border of a part.
 `mode="auto"` takes it for more than 200,000 records or 2^27 values (1 GB) of a block, and the release says which mode was used.
 
-MDAV is greedy: later groups get what earlier ones left. With `refine` the same promise costs less. Let SSE be the sum of the squared
+MDAV is greedy: later groups get what earlier ones left. With `refine` the same promise costs less; `refine="none"` is MDAV as it was published. Let SSE be the sum of the squared
 distances of all records to their group's mean, in the space of the distance (standardised columns for attributes, slopes for STS):
 
-    swap      records move to near groups, or are swapped with records of near groups, and groups are dissolved or formed anew, as long
+    swap      the default: records move to near groups, or are swapped with records of near groups, and groups are dissolved or formed anew, as long
               as the SSE falls and every group keeps at least k: a local optimum, 7 to 50 % below MDAV on what we measured
     search    goes on from there with trials at random places, each kept if the SSE fell, for a number of `iterations` or of `seconds`
 
@@ -35,7 +35,8 @@ Where several records may belong to one person (`person=` when reading), k count
 (`protect.mdav_persons`). A person with more records than there are groups cannot have them all published: the records that find no group are
 suppressed, `max_records` leaves out a random choice of them beforehand, and `share = "told"` lets them join groups in which their person is already.
 
-Guarantee: k-anonymity of each block by itself, or of whole records with `grouping="joint"`.
+Guarantee: k-anonymity of whole records, or of each block by itself with `grouping="per-block"`: then who knows several blocks of a person can
+combine them.
 
 References
 ----------
@@ -60,12 +61,12 @@ array([[1.1, 2.1],
 HOLDS: 2-anonymity: in each block, every published row of values is shared by at least 2 records.
   the smallest group has 2 records
 
-MDAV puts 6 with 9, because 10 and 11 are taken; refined groups follow the data:
+Plain MDAV puts 6 with 9, because 10 and 11 are taken; refined groups follow the data:
 
 >>> line = tv.Dataset.from_arrays({"x": np.array([[0.0], [1.0], [4.0], [5.0], [6.0], [9.0], [10.0], [11.0]])})
->>> tv.MDAV(k=2).protect(line).groups["x"]
+>>> tv.MDAV(k=2, refine="none").protect(line).groups["x"]
 array([0, 0, 3, 3, 2, 2, 1, 1])
->>> tv.MDAV(k=2, refine="swap").protect(line).groups["x"]
+>>> tv.MDAV(k=2).protect(line).groups["x"]
 array([0, 0, 2, 2, 2, 1, 1, 1])
 """
 
@@ -101,7 +102,7 @@ class MDAV(Microaggregation):
     counts_persons: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "groups of at least k similar records (by value or by shape), each value replaced by the group's mean; "
-        "refine = swap, recommended, loses less at the same k"
+        "refined, so that they lose less at the same k"
     )
     reference: ClassVar[str] = "Domingo-Ferrer and Torra 2005; for time series Nin and Torra 2006, 2009"
 
@@ -114,9 +115,10 @@ class MDAV(Microaggregation):
         "partitioned: MDAV in parts along principal directions, for very many records",
     )
     refine: Refine = param(
-        "none",
+        "swap",
         one_of("none", "swap", "search"),
-        "make MDAV's groups tighter: swap records between near groups (recommended), or search on for longer",
+        "make MDAV's groups tighter: swap records between near groups, or search on for longer; none with variant = paper",
+        depends=True,
     )
     iterations: int | None = param(
         None, optional(at_least(1)), "refine = search: how many trials; 50 per group unless said otherwise"
@@ -161,9 +163,10 @@ class MDAV(Microaggregation):
         return grids
 
     @classmethod
-    def advised(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Refined groups; the printed loop is there to reproduce published figures, and is left as it is."""
-        return {"refine": "swap", **given} if given.get("variant", "standard") == "standard" else dict(given)
+    def completed(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Groups are refined unless the printed loop is asked for, which is there to reproduce published figures."""
+        found = super().completed(given)
+        return found if "refine" in given or found["variant"] != "paper" else found | {"refine": "none"}
 
     def most_records(self) -> int | None:
         """As many as were asked for."""

@@ -22,7 +22,7 @@ from tsveil.core.types import Array, Indices
 from tsveil.distance.base import USUAL, embedded
 from tsveil.guarantee.base import Promise
 from tsveil.guarantee.k_anonymity import KAnonymity
-from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, sizes_of
+from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, sizes_of, whole_records
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative, represent
 from tsveil.protect.survey import Scale, Survey
@@ -48,13 +48,15 @@ class Microaggregation(ValueMethod):
         "what makes series similar: their values (euclidean) or their shape (sts)",
     )
     grouping: Literal["per-block", "joint"] = param(
-        "per-block", one_of("per-block", "joint"), "protect each block by itself, or whole records together"
+        "joint",
+        one_of("per-block", "joint"),
+        "protect whole records together, or each block by itself: records that are alike in each block are unique in all of them",
     )
     representative: Representative = param("mean", one_of("mean", "median"), "what replaces the values of a group")
     scale: Literal["auto", "standardise", "none"] = param(
         "auto",
         one_of("auto", "standardise", "none"),
-        "standardise columns before grouping; auto: attributes yes, series no",
+        "standardise columns before grouping; auto: attributes yes, series no, or as a whole if grouped with other blocks",
     )
 
     @property
@@ -74,7 +76,7 @@ class Microaggregation(ValueMethod):
         """k-anonymity of blocks, or of whole records when they were grouped together."""
         return KAnonymity(
             self.k,
-            scope="record" if self.grouping == "joint" else "block",
+            scope="record" if whole_records(self.grouping, data) else "block",
             counts=self.counted() if data.person else "records",
             blocks=len(data.blocks),
         )
@@ -105,7 +107,7 @@ class Microaggregation(ValueMethod):
 
     def units(self, survey: Survey) -> tuple[Unit, ...]:
         """Each block, or whole records."""
-        if self.grouping == "joint":
+        if whole_records(self.grouping, survey):
             return (Unit(TOGETHER, TOGETHER, tuple(range(survey.width)), self.part_size(survey.n, survey.width)),)
         return tuple(
             Unit(b.name, b.name, tuple(survey.span(b.name)), self.part_size(survey.n, len(b))) for b in survey.blocks
@@ -120,14 +122,18 @@ class Microaggregation(ValueMethod):
         return self.k
 
     def scales(self, survey: Survey) -> tuple[Scale, ...]:
-        """Blocks that are grouped together are made comparable: each series by its one mean and sd, attributes column by column.
+        """Attributes of different units are standardised; points of one series share their unit.
 
-        By itself, a block of attributes of different units is standardised; points of one series share their unit.
+        Blocks that are grouped together are made comparable: each series by its one mean and sd, attributes column by column.
         """
-        if self.grouping == "joint":
-            return tuple((b.name, "global" if b.is_series else "component") for b in survey.blocks)
-        chosen = {"standardise": (True, True), "auto": (False, True), "none": (False, False)}[self.scale]
-        return tuple((b.name, "component") for b in survey.blocks if chosen[0 if b.is_series else 1])
+        if self.scale == "none":
+            return ()
+        if self.scale == "standardise":
+            return tuple((b.name, "component") for b in survey.blocks)
+        together = whole_records(self.grouping, survey)
+        return tuple(
+            (b.name, "global" if b.is_series else "component") for b in survey.blocks if together or not b.is_series
+        )
 
     def space(self, values: Array, unit: Unit, survey: Survey) -> Array:
         """The space in which records are compared: on the scale of the whole, where the distance is Euclidean."""

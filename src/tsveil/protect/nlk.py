@@ -30,7 +30,7 @@ Time grows faster than the records. Above about two million values the series ar
 records in ranges of values. Each series may spend a share of its allowance in each piece, and cuts are made only where the count of small clusters
 allows them; `auto` peels. This loses more than clustering whole series at once (45,000 walks of 24 points: 34 and 92 % more).
 
-Guarantee: (n,l,k)-anonymity of each series by itself, or of points of several dimensions with `grouping="joint"`. It does not stop
+Guarantee: (n,l,k)-anonymity of points of several dimensions, or of each series by itself with `grouping="per-block"`. It does not stop
 re-identification; how many series n known values single out is measured and told with every release.
 
 References
@@ -76,7 +76,7 @@ from tsveil.engine.base import Result, Task
 from tsveil.guarantee.base import Status
 from tsveil.guarantee.nlk import NLKAnonymity, check_nlk, find_violation
 from tsveil.measure.nlk import clusters_per_point, nlk_figures, singled_out
-from tsveil.protect.base import Described, Part, Protected, ValueMethod
+from tsveil.protect.base import Described, Part, Protected, ValueMethod, whole_records
 from tsveil.protect.microaggregation import TOGETHER
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative
@@ -135,9 +135,9 @@ class NLK(ValueMethod):
     representative: Representative = param("mean", one_of("mean", "median"), "what replaces the values of a cluster")
     smallest_cluster: int = param(1, at_least(1), "smallest cluster published; with 2 no value is published exactly")
     grouping: Literal["per-block", "joint"] = param(
-        "per-block",
+        "joint",
         one_of("per-block", "joint"),
-        "each series by itself, or all series at a time as one point of several dimensions",
+        "all series at a time as one point of several dimensions, or each series by itself",
     )
 
     @property
@@ -161,13 +161,13 @@ class NLK(ValueMethod):
 
     def guarantee(self, data: Described) -> NLKAnonymity:
         """(n,l,k)-anonymity of each series, or of points of several dimensions."""
-        return NLKAnonymity(self.n, self.l, self.k, scope="record" if self.grouping == "joint" else "block")
+        return NLKAnonymity(self.n, self.l, self.k, scope="record" if whole_records(self.grouping, data) else "block")
 
     def check(self, survey: Survey) -> None:
         """There must be k records and l time points."""
         lengths = [len(block) for block in survey.blocks]
         check_nlk("NLK", self.n, self.l, self.k, records=survey.n, points=min(lengths))
-        if self.grouping == "joint" and len(set(lengths)) > 1:
+        if whole_records(self.grouping, survey) and len(set(lengths)) > 1:
             raise InputError(
                 f"grouping='joint' needs series of the same length. Got {', '.join(map(str, lengths))} points\n"
                 "  options: grouping='per-block', or resample the series"
@@ -177,7 +177,7 @@ class NLK(ValueMethod):
 
     def units(self, survey: Survey) -> tuple[Unit, ...]:
         """Each series, or all of them together; in pieces of time, and single points in ranges of values, above about two million values."""
-        if self.grouping == "joint":
+        if whole_records(self.grouping, survey):
             return self._pieces(TOGETHER, [survey.span(b.name) for b in survey.blocks], survey.n)
         return tuple(unit for b in survey.blocks for unit in self._pieces(b.name, [survey.span(b.name)], survey.n))
 
@@ -208,11 +208,11 @@ class NLK(ValueMethod):
 
     def scales(self, survey: Survey) -> tuple[Scale, ...]:
         """Points of several dimensions are compared on one scale for each series."""
-        return tuple((b.name, "global") for b in survey.blocks) if self.grouping == "joint" else ()
+        return tuple((b.name, "global") for b in survey.blocks) if whole_records(self.grouping, survey) else ()
 
     def space(self, values: Array, unit: Unit, survey: Survey) -> Array:
         """Values, or for several dimensions standardised ones."""
-        if self.grouping != "joint":
+        if not whole_records(self.grouping, survey):
             return values
         width = values.shape[1] // len(survey.blocks)
         own = [values[:, at * width : (at + 1) * width] for at in range(len(survey.blocks))]
@@ -220,7 +220,7 @@ class NLK(ValueMethod):
 
     def protect_part(self, part: Part) -> Protected:
         """Cluster a series, or all of them as points of several dimensions."""
-        dimensions = len(part.survey.blocks) if self.grouping == "joint" else 1
+        dimensions = len(part.survey.blocks) if whole_records(self.grouping, part.survey) else 1
 
         def cube(table: Array) -> Array:
             return np.ascontiguousarray(table.reshape(len(table), dimensions, -1).transpose(0, 2, 1))

@@ -5,7 +5,7 @@ same. Here a group takes its nearest records in order until it has k members and
 seeded as in MDAV (a pair while at least 3k records remain, one more while 2k remain); what is left at the end is the last group if it
 has k members and p values, and otherwise each of its records joins the group with the nearest mean.
 
-Guarantee: k-anonymity of each block (or record, with `grouping="joint"`), with p different values of each named column in each group.
+Guarantee: k-anonymity of each record (or block, with `grouping="per-block"`), with p different values of each named column in each group.
 
 References
 ----------
@@ -36,8 +36,9 @@ from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.params import at_least, optional, param, text
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
+from tsveil.guarantee.k_anonymity import Scope
 from tsveil.guarantee.p_sensitive import PSensitive
-from tsveil.protect.base import SIZES, Described, Part
+from tsveil.protect.base import SIZES, Described, Part, whole_records
 from tsveil.protect.microaggregation import Microaggregation
 from tsveil.protect.survey import Survey
 
@@ -64,8 +65,8 @@ class SensitiveMDAV(Microaggregation):
 
     def guarantee(self, data: Described) -> PSensitive:
         """p-sensitive k-anonymity."""
-        columns, joint = self._columns(data), self.grouping == "joint"
-        return PSensitive(self.k, self.p, columns, scope="record" if joint else "block", blocks=len(data.blocks))
+        scope: Scope = "record" if whole_records(self.grouping, data) else "block"
+        return PSensitive(self.k, self.p, self._columns(data), scope=scope, blocks=len(data.blocks))
 
     def check(self, survey: Survey) -> None:
         """The named columns must exist and have p values at all."""

@@ -9,7 +9,7 @@ its distance to the nearest other unassigned record; x joins if
 and otherwise the group is closed. Fewer than k records at the end join the groups of their nearest assigned records (which may pass
 2k-1 then). gamma near 0 gives groups of k; larger values follow the clusters in the data.
 
-Guarantee: k-anonymity of each block by itself, or of whole records with `grouping="joint"`.
+Guarantee: k-anonymity of whole records, or of each block by itself with `grouping="per-block"`.
 
 References
 ----------

@@ -85,7 +85,7 @@ class Comparison:
     >>> data = tv.example("food-prices")
     >>> both = tv.compare(tv.MDAV(k=2).protect(data), tv.MDAV(k=4).protect(data))
     >>> print(both.summary)
-    B has less risk (25.0 % against 50.0 %), A less loss (19.6 % against 21.9 %): every gain has its price.
+    B has less risk (25.0 % against 50.0 %), A less loss (10.9 % against 21.9 %): every gain has its price.
     """
 
     a: Side

@@ -77,7 +77,7 @@ PROJECTED: dict[str, tuple[Method, bool]] = {
     "PCP": (Projected(k=2, projection="pcp", scale="range"), False),
     "Zscores": (Projected(k=2, projection="zscores"), False),
 }
-MULTIVARIATE: dict[str, tuple[Method, bool]] = {"MDAV": (MDAV(k=2), True)}
+MULTIVARIATE: dict[str, tuple[Method, bool]] = {"MDAV": (MDAV(k=2, refine="none", grouping="per-block"), True)}
 
 EXPERIMENTS = (
     Experiment("004-2.1", "the printed example is checked: ranks move by at most p = 2", swapped_ranks),

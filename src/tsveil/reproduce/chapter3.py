@@ -60,7 +60,7 @@ def motivating(source: Source) -> Rows:
         frame = pl.DataFrame(np.tile(points, r), schema=columns, orient="row")
         for kind, blocks in (("correlated", [columns[j::r] for j in range(r)]), ("scattered", in_blocks(columns, r))):
             data = attributes(frame, blocks)
-            release = MDAV(k=k).protect(data, seed=1)
+            release = MDAV(k=k, refine="none", grouping="per-block").protect(data, seed=1)
             figures = scored(generic_figures(data, release, [r * known for known in range(1, r + 1)]))
             rows[name, kind] = {**figures, "k'": real_anonymity(release)}
     return rows

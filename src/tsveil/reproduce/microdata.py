@@ -59,7 +59,7 @@ def multivariate(name: str, k: int) -> Method:
     """The microaggregation that the thesis calls by this name."""
     if name == "MDAV":
         # The thesis says nothing of scaling, and raw values come much nearer to its tables than standardised ones.
-        return MDAV(k=k, scale="none")
+        return MDAV(k=k, scale="none", refine="none", grouping="per-block")
     return Projected(k=k, projection=name.lower(), grouping="fixed")  # type: ignore[arg-type]
 
 

@@ -93,7 +93,7 @@ def synthetic(source: Source) -> Rows:
         ks = (10, 20)
         found = {}
         for k in ks:
-            released = NLK(n=10, l=15, k=k, heuristic="mth").protect(data, seed=1)
+            released = NLK(n=10, l=15, k=k, heuristic="mth", grouping="per-block").protect(data, seed=1)
             found[k] = nlk_figures(data.values, released.data.values, 10)
         rows[name,] = {
             "divergence,k=10": found[10]["NormDiv"],
@@ -110,7 +110,7 @@ def classes(source: Source) -> Rows:
     shares = {}
     ks = range(10, 16)
     for k in ks:
-        released = NLK(n=7, l=10, k=k, heuristic="mth").protect(data, seed=1)
+        released = NLK(n=7, l=10, k=k, heuristic="mth", grouping="per-block").protect(data, seed=1)
         shares[k] = divergence_histogram(data.values, released.data.values)
     beyond = [sum(shares[k][name] for name in ("20-30", "30-50", ">50")) for k in ks]
     return {

@@ -83,7 +83,7 @@ def _score(source: Source, read: str, data: Dataset, row: tuple[str, ...], dr1: 
     def measured() -> dict[str, float]:
         # The football data are several series from the start, the others are cut into several.
         cut = data if read == "football" or parts == "1" else split(data, int(parts))
-        method = MDAV(k=int(k), distance=DISTANCES[distance], variant="paper")
+        method = MDAV(k=int(k), distance=DISTANCES[distance], variant="paper", refine="none", grouping="per-block")
         released = method.protect(cut, seed=1).data
         # Short series have too few points for some of the five forecasts.
         card = evaluate(cut, released, ties="first", variant="paper", models="fitting")
@@ -100,7 +100,7 @@ def clusters(table: str, distance: str, source: Source) -> Rows:
     """How many firms of each printed cluster lie together in one of ours."""
     data = example("ibex")
     names = [_word(name) for name in data.ids]
-    release = MDAV(k=6, distance=distance, variant="paper").protect(data, seed=1)
+    release = MDAV(k=6, distance=distance, variant="paper", refine="none", grouping="per-block").protect(data, seed=1)
     groups = release.groups["price"]
     found = [{names[i] for i in np.flatnonzero(groups == g)} for g in np.unique(groups)]
     rows = {}

@@ -125,7 +125,7 @@ def configurations(name: str, grid: Grid, problems: Problems | None = None) -> l
                 p: float(v) if parameters[p].kind is float and v is not None else v
                 for p, v in zip(choices, combination, strict=True)
             }
-            made = Configuration(name, {p.name: given.get(p.name, p.default) for p in parameters.values()})
+            made = Configuration(name, METHODS[name].completed(given))
             found.setdefault(made.text, made)
     if problems is None:
         own.raise_if_any()
@@ -146,7 +146,7 @@ def chosen(
     >>> import tsveil as tv
     >>> data = tv.example("food-prices")
     >>> [c.label for c in chosen(data, ["noise", "mdav"], {"noise": {"sd": [0.5]}})]
-    ['mdav k=3', 'mdav k=3, refine=swap', 'mdav k=3, distance=sts', 'noise sd=0.5']
+    ['mdav k=3, refine=none', 'mdav k=3', 'mdav k=3, distance=sts', 'noise sd=0.5']
     >>> chosen(data, ["mdva"], {"mdav": {"k": [1]}})
     Traceback (most recent call last):
     tsveil.core.errors.ParameterError: the sweep cannot be run: 2 problems

@@ -71,7 +71,7 @@ def sweep(
     >>> import tsveil as tv
     >>> study = tv.sweep(tv.example("food-prices"), ["mdav"], {"mdav": {"k": [2, 3]}})
     >>> study.table.select("label", "risk", "attack", "verdict").rows()
-    [('mdav k=2', 50.0, 'replay', 'holds'), ('mdav k=3', 25.0, 'values', 'holds')]
+    [('mdav k=2', 50.0, 'values', 'holds'), ('mdav k=3', 25.0, 'values', 'holds')]
     """
     options = _checked_options(data, dict(evaluate or {}))
     intruder = intruder or Intruder()

@@ -26,7 +26,7 @@ from tsveil.assess.limits import IN_WORDS
 from tsveil.core import progress
 from tsveil.core.errors import InputError, TsveilError
 from tsveil.core.params import Parameter
-from tsveil.core.registry import METHODS, recommended
+from tsveil.core.registry import METHODS
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.read import Look, looked_at
@@ -35,7 +35,8 @@ from tsveil.measure.uniqueness import singled_out
 from tsveil.plan.plan import Input, Output
 from tsveil.plan.run import demo_plan, run
 from tsveil.plan.sweep import SECRET, StudyFolder, SweepPlan, Tried, plan_of
-from tsveil.protect.base import linking_warnings
+from tsveil.protect.base import Method, linking_warnings
+from tsveil.protect.survey import Survey
 from tsveil.protect.work import survey_of
 from tsveil.release.publish import Outcome
 from tsveil.study.choice import SAME
@@ -164,20 +165,18 @@ def _ready(data: Dataset) -> dict[str, Any]:
 def _method(name: str, data: Dataset) -> dict[str, Any]:
     """A method as the page offers it: two sentences, whether it fits, and the values worth trying."""
     kind = METHODS[name]
-    method = kind()
     found: dict[str, Any] = {"name": name, "summary": kind.summary, "reference": kind.reference, "problem": ""}
-    found["example"] = str(method)
-    grid, advised = default_grid(name, data)[0], recommended(name)
-    found["parameters"] = [_parameter(p, grid.get(p.name), advised.get(p.name, p.default)) for p in kind.parameters()]
+    found["example"] = str(kind())
+    grid = default_grid(name, data)[0]
+    found["parameters"] = [_parameter(p, grid.get(p.name)) for p in kind.parameters()]
     found["recommended"] = kind.starting
     try:
         kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
         if not kinds <= kind.takes:
             raise InputError(f"it protects {' and '.join(sorted(kind.takes))}, not {' and '.join(sorted(kinds))}")
         survey = survey_of(data)
-        method.check_persons(survey)
-        method.check_all(survey)
-        promise = method.guarantee(data)
+        kind().check_persons(survey)
+        promise = _fitting(kind, grid.get("grouping", []), survey).guarantee(data)
         found["promises"] = promise.claims
         found["guarantee"] = promise.words
     except InputError as error:
@@ -185,7 +184,22 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
     return found
 
 
-def _parameter(parameter: Parameter, values: list[Any] | None, advised: Any) -> dict[str, Any]:
+def _fitting(kind: type[Method], groupings: list[str], survey: Survey) -> Method:
+    """The method as it is by default, or grouped in another way that is tried if only that fits the data."""
+    made = kind()
+    try:
+        made.check_all(survey)
+    except InputError:
+        for grouping in groupings:
+            other = kind.from_settings({"grouping": grouping})
+            with contextlib.suppress(InputError):
+                other.check_all(survey)
+                return other
+        raise
+    return made
+
+
+def _parameter(parameter: Parameter, values: list[Any] | None) -> dict[str, Any]:
     return {
         "name": parameter.name,
         "doc": parameter.doc,
@@ -193,7 +207,7 @@ def _parameter(parameter: Parameter, values: list[Any] | None, advised: Any) -> 
         "kind": parameter.kind.__name__,
         "choices": list(parameter.choices) or (["false", "true"] if parameter.kind is bool else []),
         "default": parameter.default,
-        "tried": values if values is not None else [advised],
+        "tried": values if values is not None else [parameter.default],
         "main": values is not None,
     }
 
