@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install -qq
 
-.PHONY: demo test check bench exhaustive faults docs fuzz coverage mutation lock licences sbom clean
+.PHONY: demo test lowest check bench exhaustive faults docs fuzz coverage mutation lock licences sbom clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -16,6 +16,12 @@ check: .venv/.test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest tests/test_imports.py
+
+# The core of the suite, with the lowest versions that pyproject.toml allows: reading, promises, protecting, plans and the command line.
+CORE := tests/data tests/guarantee tests/protect/test_base.py tests/protect/test_microaggregation.py tests/protect/test_noise.py \
+  tests/protect/test_parameters.py tests/test_plan.py tests/test_release.py tests/cli/test_commands.py tests/cli/test_words.py
+lowest: .venv-lowest/.installed
+	@NUMBA_CACHE_DIR=.venv-lowest/compiled .venv-lowest/bin/python -m pytest -n auto $(CORE)
 
 bench: .venv/.bench
 	@$(BIN)/python benchmarks/run.py
@@ -57,6 +63,8 @@ lock: .venv/bin/python
 	@$(PIP) uv
 	@$(BIN)/uv pip compile --quiet --no-config --generate-hashes --universal --python-version 3.11.5 --no-header \
 	  --strip-extras --extra test --output-file requirements/ci.txt pyproject.toml requirements/build.in
+	@$(BIN)/uv pip compile --quiet --no-config --generate-hashes --universal --python-version 3.11.5 --no-header \
+	  --strip-extras --extra core --resolution lowest-direct --output-file requirements/lowest.txt pyproject.toml requirements/build.in
 
 licences: .venv/.test
 	@$(PIP) pip-licenses
@@ -83,6 +91,12 @@ else
 endif
 	@touch $@ .venv/.installed
 
+.venv-lowest/.installed: pyproject.toml requirements/lowest.txt
+	@$(PYTHON) -m venv .venv-lowest
+	@.venv-lowest/bin/pip --disable-pip-version-check install -qq --require-hashes -r requirements/lowest.txt
+	@.venv-lowest/bin/pip --disable-pip-version-check install -qq --no-deps --no-build-isolation -e .
+	@touch $@
+
 .venv/.fuzz: .venv/bin/python pyproject.toml
 	@$(PIP) -e '.[fuzz]'
 	@touch $@ .venv/.test .venv/.installed
@@ -96,5 +110,5 @@ endif
 	@touch $@ .venv/.installed
 
 clean:
-	@rm -rf .venv demo site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .venv-lowest demo site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tsveil.measure.scorecard import Scorecard
     from tsveil.plan.compare import compare
     from tsveil.plan.plan import Plan
-    from tsveil.plan.run import run
+    from tsveil.plan.run import estimate, run
     from tsveil.protect.envelopes import KAnonymousEnvelopes
     from tsveil.protect.kp import KP
     from tsveil.protect.mdav import MDAV
@@ -84,6 +84,7 @@ _PLACES = {
     "attack": "tsveil.attack",
     "distance": "tsveil.distance",
     "errors": "tsveil.core.errors",
+    "estimate": "tsveil.plan.run",
     "evaluate": "tsveil.measure.evaluate",
     "example": "tsveil.data.examples",
     "read": "tsveil.data.read",
@@ -127,6 +128,7 @@ __all__ = [
     "compare",
     "distance",
     "errors",
+    "estimate",
     "evaluate",
     "example",
     "read",

@@ -92,14 +92,23 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
 @click.option("--scheduler", metavar="ADDRESS", help="--engine dask: a running scheduler; else a local one is started.")
 @click.option("--master", metavar="URL", help="--engine spark: a running cluster; else a local one is started.")
 @click.option("--anywhere", is_flag=True, help="Let the plan write outside its own folder.")
+@click.option("--dry-run", is_flag=True, help="Say what it would take (time, memory, disk), and write nothing.")
 @arguments.writing_options
 @arguments.json_option
-def run(plan: Path, as_json: bool, **options: Any) -> None:
+def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Run PLAN: protect, verify, attack, measure.
 
     The folder of the release gets published/, which may be passed on, and private/, which must not; each has a report.
     """
+    from tsveil.plan.run import estimate
     from tsveil.plan.run import run as run_plan
+
+    if dry_run:
+        asked = {name: options[name] for name in ("engine", "scheduler", "master", "anywhere", "overwrite")}
+        with terminal.progress_shown(not as_json):
+            found = estimate(plan, **asked)
+        terminal.show_estimate(found, as_json=as_json)
+        return
 
     with terminal.progress_shown(not as_json):
         outcome = run_plan(plan, **options)

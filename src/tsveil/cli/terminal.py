@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tsveil.data.read import Look
     from tsveil.guarantee.base import Verdict
     from tsveil.measure.scorecard import Scorecard
+    from tsveil.plan.estimate import Estimate
     from tsveil.release.publish import Outcome
     from tsveil.report.comparison import Comparison
     from tsveil.reproduce.run import Result
@@ -164,6 +165,35 @@ def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
     line(f"\nPublish  {outcome.folder / 'published'}")
     line(f"Keep     {outcome.folder / 'private'}")
     line(f"Report   {outcome.report}")
+
+
+def show_estimate(found: Estimate, *, as_json: bool) -> None:
+    """What a run would take, and what there is."""
+    from tsveil.plan.estimate import in_words, time_in_words
+
+    if as_json:
+        document(found.to_dict())
+        return
+    where = f"in {found.chunks} chunk{'s' if found.chunks > 1 else ''}" if found.chunks else "in memory"
+    line(f"{found.records} records, {found.columns} columns; the work would be done {where}")
+    if found.seconds is None or found.memory is None:
+        line("  time     depends on the machines of the cluster")
+        line("  memory   depends on the machines of the cluster")
+    else:
+        line(f"  time     about {time_in_words(found.seconds)} of one core; with {found.cores} cores less")
+        line(f"  memory   about {in_words(found.memory)}{_of(found.memory_there, 'there')}")
+    spool = f" and {in_words(found.spool)} for the spool, which is removed at the end" if found.spool else ""
+    line(f"  disk     about {in_words(found.release)} for the release{spool}{_of(found.disk_there, 'free')}")
+    for text in found.short():
+        warning(f"  not enough {text}")
+    line("Nothing was written.")
+
+
+def _of(there: int | None, how: str) -> str:
+    """How much there is of what is needed, if the system says so."""
+    from tsveil.plan.estimate import in_words
+
+    return "" if there is None else f"; {in_words(there)} are {how}"
 
 
 def _show_disclosure(outcome: Outcome) -> None:

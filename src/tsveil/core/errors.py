@@ -6,6 +6,7 @@
      │    ├── PlanError        a plan file
      │    └── QuestionError    a table that may mean several things                  (exit code 2)
      ├── EngineError           work that could not be finished where it ran          (exit code 2)
+     ├── RoomError             work for which there is too little disk or memory     (exit code 2)
      ├── OutputError           a place that cannot be written, or would be overwritten (exit code 2)
      └── GuaranteeError        a release that does not keep its promise              (exit code 1)
 
@@ -45,6 +46,10 @@ class QuestionError(InputError):
 
 class OutputError(TsveilError):
     """A place that cannot be written, or that would be overwritten without being asked."""
+
+
+class RoomError(TsveilError):
+    """Work for which there is too little disk space or memory, said before it begins."""
 
 
 class EngineError(TsveilError):

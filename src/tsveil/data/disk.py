@@ -136,6 +136,17 @@ def _rename(one: Path, other: Path, flag: int) -> int:
     return 0 if done == 0 else ctypes.get_errno()
 
 
+def free_disk(path: Path) -> int | None:
+    """Bytes that may still be written where a path is or will be; None where the system does not say."""
+    place = path.absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    try:
+        return shutil.disk_usage(place).free
+    except OSError:
+        return None
+
+
 def flush(path: Path) -> None:
     """Ask the operating system to put a file, or the names in a folder, on the disk now."""
     handle = os.open(path, os.O_RDONLY)

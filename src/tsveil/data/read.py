@@ -29,7 +29,7 @@ from tsveil.data.table import MOST
 
 #: the memory that work on a data set may take unless the caller says otherwise, and about how many times the size of the data it takes
 MEMORY = "4GB"
-_WORKING = 6
+WORKING = 6
 #: the options that say what stands where in a file
 _ROLES = (
     "layout", "id", "person", "blocks", "confidential", "time", "variable", "value", "separator", "decimal",
@@ -193,17 +193,25 @@ def bytes_of(memory: int | str) -> int:
 
 def exceeds(files: Sequence[Path], limit: int) -> bool:
     """Whether working on the table of some files in memory would take more than a limit, by their size."""
+    return table_size(files, limit // 100) * WORKING > limit
+
+
+def table_size(files: Sequence[Path], small: int = 0) -> int:
+    """The bytes of the table of some files: 8 for each value of a Parquet file, the size of any other; 0 where reading will say what is wrong.
+
+    Parquet files whose size, many times, is at most `small` are not opened for this.
+    """
     total = 0
     for file in files:
         try:
             size = file.stat().st_size
-            if file.suffix == ".parquet" and size * _WORKING > limit // 100:
+            if file.suffix == ".parquet" and size * WORKING > small:
                 table = pl.scan_parquet(file, glob=False)
                 size = 8 * len(table.collect_schema()) * int(table.select(pl.len()).collect().item())
         except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            return False  # reading says what is wrong
+            return 0
         total += size
-    return total * _WORKING > limit
+    return total
 
 
 def looked_at(path: str | Path, **options: Any) -> Look:

@@ -115,10 +115,11 @@ def told_by_the_disk() -> Iterator[None]:
         raise OSError(None, str(error).strip().split("\n")[0]) from error
 
 
-def refuse_existing(folder: Path, *, overwrite: bool) -> None:
-    """Refuse to replace a folder without being asked; what a killed run left beside it is put in order first."""
+def refuse_existing(folder: Path, *, overwrite: bool, tidied: bool = True) -> None:
+    """Refuse to replace a folder without being asked; what a killed run left beside it is put in order first, if it may be `tidied`."""
     try:
-        tidy(_final(folder))
+        if tidied:
+            tidy(_final(folder))
         exists = folder.exists() or folder.is_symlink()
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}") from error

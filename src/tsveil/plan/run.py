@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -22,9 +22,11 @@ from tsveil.data.store import Folder
 from tsveil.data.write import complete_folder, refuse_existing
 from tsveil.engine.choose import chosen_engine
 from tsveil.engine.here import Here
+from tsveil.plan.estimate import Estimate, refuse_too_large
+from tsveil.plan.estimate import estimate as estimated
 from tsveil.plan.plan import Input, Output, Plan, refuse_outside
 from tsveil.protect.base import Method
-from tsveil.protect.work import protect_in_chunks, protect_in_memory
+from tsveil.protect.work import protect_in_chunks, protect_in_memory, survey_of
 from tsveil.release import record
 from tsveil.release.publish import MARKER, Outcome, fill
 from tsveil.release.release import Release
@@ -65,28 +67,22 @@ def run(
     >>> outcome.verdict.holds, (outcome.folder / "published" / "data.csv").exists()
     (True, True)
     """
-    if not isinstance(plan, Plan):
-        base, place = base or Path(plan).parent, plan
-        plan = Plan.load(plan)
-        if not anywhere:
-            refuse_outside(place, Path(base), plan.output.folder)
-    base = Path(base or ".")
-    folder = base / plan.output.folder
-    refuse_existing(folder, overwrite=overwrite)  # said before the work, not after it
-    settings = dict(plan.method)
-    chosen = METHODS.make(settings.pop("name"), settings)
-    where = {
-        "engine": plan.run.engine if engine is None else engine,
-        "scheduler": scheduler or plan.run.scheduler,
-        "master": master or plan.run.master,
-    }
-    with progress.step("Reading"):
-        data = msgspec.structs.replace(plan.input, path=str((source or base / plan.input.path).absolute())).read(
-            Path(), plan.run.memory, chunks=where["engine"] is not None
-        )
-        measures = plan.evaluate.options()
-        if plan.intruder.other_period:
-            measures["other_period"] = plan.input.read_other_period(base / plan.intruder.other_period)
+    ready = _ready(
+        plan,
+        base=base,
+        source=source,
+        overwrite=overwrite,
+        anywhere=anywhere,
+        engine=engine,
+        scheduler=scheduler,
+        master=master,
+    )
+    plan, folder, chosen, data, where = ready.plan, ready.folder, ready.method, ready.data, ready.where
+    ready.estimate().refuse_if_short()
+    measures = plan.evaluate.options()
+    if plan.intruder.other_period:
+        place = ready.base / plan.intruder.other_period
+        measures["other_period"] = plan.input.read_other_period(place)
     drawn = next((one for one in (secret, plan.secret) if one is not None), None)
     drawn = fresh_secret() if drawn is None else drawn
     seed = release_seed(plan.seed, drawn)
@@ -118,12 +114,127 @@ def run(
     return replace(outcome, folder=folder)
 
 
+def estimate(
+    plan: Plan | str | Path,
+    *,
+    base: str | Path | None = None,
+    source: Path | None = None,
+    overwrite: bool = False,
+    anywhere: bool = False,
+    engine: Any = None,
+    scheduler: str | None = None,
+    master: str | None = None,
+) -> Estimate:
+    """What `run` with the same options would take, about: time, memory, and disk for the spool and the release. The input is read and nothing is written.
+
+    What a run would refuse before the work is refused here: a plan, an input or parameters that cannot be used, a folder that exists. Whether there is as
+    much room as it takes is another question: `Estimate.refuse_if_short`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "food.csv").write_text("food,1,2,3\\nbread,1,2,3\\noil,2,3,4\\nbeer,7,7,7\\ntea,8,8,7\\n")
+    >>> plan = Plan(input=Input(path="food.csv"), method={"name": "mdav", "k": 2}, output=Output(folder="out"))
+    >>> found = estimate(plan, base=folder)
+    >>> found.records, found.columns, found.spool, (folder / "out").exists()
+    (4, 3, 0, False)
+    """
+    ready = _ready(
+        plan,
+        base=base,
+        source=source,
+        overwrite=overwrite,
+        anywhere=anywhere,
+        engine=engine,
+        scheduler=scheduler,
+        master=master,
+        tidied=False,
+    )
+    if ready.data.source is None:
+        survey = survey_of(ready.data)
+        ready.method.check_persons(survey)
+        ready.method.check_all(survey)
+    return ready.estimate()
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """Everything that a run begins with."""
+
+    plan: Plan
+    #: the folder that paths of the plan count from
+    base: Path
+    folder: Path
+    method: Method
+    data: Dataset
+    #: engine, scheduler and master
+    where: Mapping[str, Any]
+
+    def estimate(self) -> Estimate:
+        """What it will take."""
+        return estimated(
+            self.method,
+            self.data,
+            self.folder,
+            form=self.plan.output.format,
+            in_chunks=_in_chunks(self.data, self.plan.run.chunk, self.where),
+            chunk=self.plan.run.chunk,
+            engine=self.where["engine"],
+            # An address, a client or a session: nobody here knows those machines.
+            elsewhere=not isinstance(self.where["engine"], str | None)
+            or self.where["scheduler"] is not None
+            or self.where["master"] is not None,
+            targets=self.plan.evaluate.targets,
+        )
+
+
+def _ready(
+    plan: Plan | str | Path,
+    *,
+    base: str | Path | None,
+    source: Path | None,
+    overwrite: bool,
+    anywhere: bool,
+    tidied: bool = True,
+    **where: Any,
+) -> _Ready:
+    """Read the plan and the input; everything that can be refused before the work is refused here."""
+    if not isinstance(plan, Plan):
+        base, place = base or Path(plan).parent, plan
+        plan = Plan.load(plan)
+        if not anywhere:
+            refuse_outside(place, Path(base), plan.output.folder)
+    base = Path(base or ".")
+    folder = base / plan.output.folder
+    refuse_existing(folder, overwrite=overwrite, tidied=tidied)  # said before the work, not after it
+    settings = dict(plan.method)
+    chosen = METHODS.make(settings.pop("name"), settings)
+    where = {
+        "engine": plan.run.engine if where["engine"] is None else where["engine"],
+        "scheduler": where["scheduler"] or plan.run.scheduler,
+        "master": where["master"] or plan.run.master,
+    }
+    place = (source or base / plan.input.path).absolute()
+    with progress.step("Reading"):
+        refuse_too_large(place, plan.run.memory, long=plan.input.layout == "long")
+        data = msgspec.structs.replace(plan.input, path=str(place)).read(
+            Path(), plan.run.memory, chunks=where["engine"] is not None
+        )
+    return _Ready(plan, base, folder, chosen, data, where)
+
+
+def _in_chunks(data: Dataset, chunk: int | None, where: Mapping[str, Any]) -> bool:
+    """Whether the work is done in chunks, as the size of the data and the engine ask for."""
+    return data.source is not None or chunk is not None or any(value is not None for value in where.values())
+
+
 @contextmanager
 def _protected(
     chosen: Method, data: Dataset, seed: int, spool: Path, chunk: int | None, where: Mapping[str, Any]
 ) -> Iterator[Release]:
-    """The release, in memory or in chunks as the size of the data and the engine ask for."""
-    if data.source is None and chunk is None and all(value is None for value in where.values()):
+    """The release, in memory or in chunks."""
+    if not _in_chunks(data, chunk, where):
         store, done = protect_in_memory(chosen, data, seed)
         yield chosen.released(data, store, seed, done, Here())
         return

@@ -115,6 +115,15 @@ class Protected:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Rates:
+    """Seconds on one core: to protect a value, more for each record of its part, and to compare a value of two records in an attack."""
+
+    value: float = 5e-7
+    record: float = 0.0
+    link: float = 6e-11
+
+
 @dataclass(frozen=True, kw_only=True)
 class Method(Declared, ABC):
     """Base of all protection methods."""
@@ -127,16 +136,17 @@ class Method(Declared, ABC):
     starting: ClassVar[bool] = False
     #: whether it publishes representatives of groups: then who has the originals can run it again, and only the place inside a class is left to guess
     representatives: ClassVar[bool] = False
-
-    @property
-    def means(self) -> bool:
-        """Whether these are means: then who knows all members of a group but one computes the values of the last."""
-        return False
-
+    #: about how long it takes (`tsveil.plan.estimate` says how this was measured); unless somebody measures it, as long as MDAV
+    rates: ClassVar[Rates] = Rates(value=8e-6)
     #: whether its promise counts persons where several records may belong to one
     counts_persons: ClassVar[bool] = False
     #: whether its parts need the confidential columns
     looks_at_carried: ClassVar[bool] = False
+
+    @property
+    def means(self) -> bool:
+        """Whether the representatives are means: then who knows all members of a group but one computes the values of the last."""
+        return False
 
     @classmethod
     def described(cls) -> dict[str, Any]:

@@ -48,7 +48,7 @@ from tsveil.core.technique import Technique
 from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.envelopes import EnvelopeAnonymity
-from tsveil.protect.base import EXACT_RECORDS, PART, SIZES, Described
+from tsveil.protect.base import EXACT_RECORDS, PART, SIZES, Described, Rates
 from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
 from tsveil.protect.partition import Unit
 from tsveil.protect.survey import Survey
@@ -68,6 +68,7 @@ class KAnonymousEnvelopes(IntervalMethod):
         "groups of at least k similar series, published as the interval from their least to their greatest value at each time"
     )
     reference: ClassVar[str] = "the baseline of Shang et al. 2010; grouping after Xu et al. 2006"
+    rates: ClassVar[Rates] = Rates(value=1e-6)
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.LOCAL_GENERALIZATION,)
 
     words: Literal["none", "unprotected"] = param(

@@ -71,7 +71,7 @@ from tsveil.core.technique import Technique
 from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.kp import KPAnonymity
-from tsveil.protect.base import PART, Described
+from tsveil.protect.base import PART, Described, Rates
 from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
 from tsveil.protect.partition import Tree, Unit
 from tsveil.protect.survey import Survey
@@ -98,6 +98,7 @@ class KP(IntervalMethod):
         "groups of at least k series published as envelopes, with patterns (SAX words) that at least P series of a group share"
     )
     reference: ClassVar[str] = "Shang et al. 2010; Shou et al. 2013"
+    rates: ClassVar[Rates] = Rates(value=2.5e-6)
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.LOCAL_GENERALIZATION, Technique.RECORD_SUPPRESSION)
 
     P: int = param(

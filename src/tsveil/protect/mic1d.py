@@ -44,7 +44,7 @@ from tsveil.core.technique import Technique
 from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.none import NoGuarantee
-from tsveil.protect.base import Described, Part, Protected, ValueMethod
+from tsveil.protect.base import Described, Part, Protected, Rates, ValueMethod
 from tsveil.protect.microaggregation import TOGETHER
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import represent
@@ -61,6 +61,7 @@ class Mic1D(ValueMethod):
         "the values of all columns in one vector, averaged in chunks of kappa values of similar place; no guarantee"
     )
     reference: ClassVar[str] = "Nin 2008"
+    rates: ClassVar[Rates] = Rates()
     representatives: ClassVar[bool] = True
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 

@@ -76,7 +76,7 @@ from tsveil.engine.base import Result, Task
 from tsveil.guarantee.base import Status
 from tsveil.guarantee.nlk import NLKAnonymity, check_nlk, find_violation
 from tsveil.measure.nlk import clusters_per_point, nlk_figures, singled_out
-from tsveil.protect.base import Described, Part, Protected, ValueMethod, whole_records
+from tsveil.protect.base import Described, Part, Protected, Rates, ValueMethod, whole_records
 from tsveil.protect.microaggregation import TOGETHER
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative
@@ -119,6 +119,7 @@ class NLK(ValueMethod):
         "at each time clusters of series with one value, so that who knows n values of a series can infer fewer than l-n others"
     )
     reference: ClassVar[str] = "Kessler, Buchmann, Burghardt and Böhm 2014"
+    rates: ClassVar[Rates] = Rates(value=5e-5)
     representatives: ClassVar[bool] = True
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
     takes: ClassVar[frozenset[str]] = frozenset({"series"})

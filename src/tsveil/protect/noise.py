@@ -50,7 +50,7 @@ from tsveil.core.technique import Technique
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.none import NoGuarantee
-from tsveil.protect.base import Described, Part, Protected, ValueMethod
+from tsveil.protect.base import Described, Part, Protected, Rates, ValueMethod
 from tsveil.protect.partition import Tree, Unit
 from tsveil.protect.survey import Scale, Survey
 from tsveil.transform.triangle import combined, triangle
@@ -67,6 +67,7 @@ class Noise(ValueMethod):
     plain: ClassVar[str] = "add random noise to every value"
     summary: ClassVar[str] = "normal noise is added to every value, in proportion to the spread of its column"
     reference: ClassVar[str] = "Kim 1986; Brand 2002"
+    rates: ClassVar[Rates] = Rates()
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.NOISE_ADDITION,)
 
     sd: float = param(

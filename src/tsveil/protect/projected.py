@@ -59,7 +59,7 @@ from tsveil.core.technique import Technique
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.k_anonymity import KAnonymity
-from tsveil.protect.base import SIZES, Described, Part, Protected, ValueMethod, check_k, sizes_of
+from tsveil.protect.base import SIZES, Described, Part, Protected, Rates, ValueMethod, check_k, sizes_of
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import represent
 from tsveil.protect.survey import Scale as BlockScale
@@ -82,6 +82,7 @@ class Projected(ValueMethod):
         "records sorted by one number (principal component, z-scores, ...), in groups of at least k neighbours"
     )
     reference: ClassVar[str] = "Nin 2008; Mateo-Sanz and Domingo-Ferrer 1999"
+    rates: ClassVar[Rates] = Rates()
     representatives: ClassVar[bool] = True
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 

@@ -60,7 +60,7 @@ from tsveil.core.randomness import secret_integers
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.none import NoGuarantee
-from tsveil.protect.base import Described, Part, column_units
+from tsveil.protect.base import Described, Part, Rates, column_units
 from tsveil.protect.partition import Unit
 from tsveil.protect.survey import Survey
 from tsveil.protect.swapping import CHASE, RankSwapping, window, window_warnings
@@ -77,6 +77,7 @@ class RankSwap(RankSwapping):
     plain: ClassVar[str] = "swap each value with a near one of its column"
     summary: ClassVar[str] = "every value trades places with a random one within p percent of the ranks of its column"
     reference: ClassVar[str] = "Moore 1996; Domingo-Ferrer and Torra 2001; Nin, Herranz and Torra 2008"
+    rates: ClassVar[Rates] = Rates(link=2.7e-10)
 
     p: float = param(10.0, number(0, 100, open_low=True), "the window, as a percentage of the records: 5 means 5 %")
 

@@ -46,7 +46,7 @@ from tsveil.core.randomness import secret_integers, secret_uniforms
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.none import NoGuarantee
-from tsveil.protect.base import Described, Part
+from tsveil.protect.base import Described, Part, Rates
 from tsveil.protect.survey import Survey
 from tsveil.protect.swapping import CHASE, RankSwapping, series_warnings
 
@@ -61,6 +61,7 @@ class RankSwapBuckets(RankSwapping):
         "every value trades places with a random one of its own bucket of ranks or a higher one, the nearer the likelier"
     )
     reference: ClassVar[str] = "Nin, Herranz and Torra 2008"
+    rates: ClassVar[Rates] = Rates(link=3.7e-9)
 
     buckets: int = param(20, at_least(1), "into how many buckets the ranks are cut: fewer buckets, farther swaps")
 

@@ -50,7 +50,7 @@ from tsveil.core.randomness import secret_normals
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.none import NoGuarantee
-from tsveil.protect.base import Described, Part
+from tsveil.protect.base import Described, Part, Rates
 from tsveil.protect.survey import Survey
 from tsveil.protect.swapping import CHASE, RankSwapping, window, window_warnings
 
@@ -68,6 +68,7 @@ class RankSwapDistribution(RankSwapping):
         "every value trades places with one of its column at a random distance in rank, p/2 percent on average"
     )
     reference: ClassVar[str] = "Nin, Herranz and Torra 2008"
+    rates: ClassVar[Rates] = Rates(link=4.5e-9)
 
     p: float = param(
         10.0, number(0, 100, open_low=True), "twice the mean distance, as a percentage of the records: 5 means 5 %"

@@ -48,7 +48,7 @@ from tsveil.core.technique import Technique
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.k_anonymity import KAnonymity
-from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, column_units, sizes_of
+from tsveil.protect.base import Described, Part, Protected, Rates, ValueMethod, check_k, column_units, sizes_of
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import represent
 from tsveil.protect.survey import Survey
@@ -67,6 +67,7 @@ class OptimalUnivariate(ValueMethod):
         "each column by itself in groups of at least k neighbouring values, with the least possible squared error"
     )
     reference: ClassVar[str] = "Hansen and Mukherjee 2003"
+    rates: ClassVar[Rates] = Rates()
     representatives: ClassVar[bool] = True
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 

@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 from tsveil.core.params import number, param
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
-from tsveil.protect.base import PART, SIZES, Part
+from tsveil.protect.base import PART, SIZES, Part, Rates
 from tsveil.protect.microaggregation import Microaggregation
 
 #: records that are grouped as one part
@@ -47,6 +47,7 @@ class VMDAV(Microaggregation):
     starting: ClassVar[bool] = True
     summary: ClassVar[str] = "like mdav, with groups that grow beyond k where records crowd together"
     reference: ClassVar[str] = "Solanas and Martinez-Balleste 2006"
+    rates: ClassVar[Rates] = Rates(value=0.0, record=9e-10)
 
     gamma: float = param(
         0.2, number(0, 10), "how readily a group grows: a record joins if it is this much nearer than others"

@@ -65,6 +65,17 @@ def new_job(source: Source, method: Method, chunk_ends: Sequence[int], **more: A
     )
 
 
+def chunk_rows(asked: int | None, columns: int) -> int:
+    """The records of a chunk, unless somebody asks for another number.
+
+    Examples
+    --------
+    >>> chunk_rows(None, 24), chunk_rows(None, 8760), chunk_rows(500, 24)
+    (174762, 4096, 500)
+    """
+    return asked or max(CHUNK_ROWS, CHUNK_VALUES // columns)
+
+
 def units_of(method: Method, source: Source) -> tuple[Unit, ...]:
     """What the method protects by itself; nothing is known of the values yet."""
     unknown = np.full(len(source.columns), np.nan)
@@ -408,7 +419,7 @@ def protect_in_chunks(
     if engine.name != "local":
         check_importable(method, engine.name)
     source = Source.of(data) if data.source is None else data.source
-    size = chunk or max(CHUNK_ROWS, CHUNK_VALUES // len(source.columns))
+    size = chunk_rows(chunk, len(source.columns))
     job = new_job(source, method, [*range(size, source.n, size), source.n])
     job.save(store)
     if data.source is not None:
