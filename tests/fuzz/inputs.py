@@ -131,7 +131,7 @@ def made(number: int) -> Input:
     """An input: a valid one, and some changes."""
     chance = random.Random(f"input {number}")
     valid = _valid(number, chance)
-    for _ in range(chance.choices([0, 1, 2, 3], [12, 52, 23, 13])[0]):
+    for _ in range(chance.choices([0, 1, 2, 3], [25, 50, 16, 9])[0]):
         _change(valid, chance)
     return valid
 
