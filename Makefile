@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install -qq
 
-.PHONY: demo test lowest check bench exhaustive faults docs fuzz coverage mutation lock licences sbom clean
+.PHONY: demo test lowest check bench exhaustive faults docs fuzz fuzz-inputs coverage mutation lock licences sbom clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -30,9 +30,9 @@ bench: .venv/.bench
 exhaustive: .venv/.test
 	@TSVEIL_CASES=10000 $(BIN)/python -m pytest -n auto tests/protect/test_persons.py
 
-# The kill tests with 70 kills each instead of 3 to 13.
+# The kill tests with 60 kills each instead of 5.
 faults: .venv/.test
-	@TSVEIL_KILLS=70 $(BIN)/python -m pytest tests/faults
+	@TSVEIL_KILLS=60 $(BIN)/python -m pytest tests/faults
 
 docs: .venv/.docs
 	@$(BIN)/python docs/make.py site
@@ -42,6 +42,10 @@ FUZZ_SECONDS ?= 600
 fuzz: .venv/.fuzz
 	@FUZZ_SECONDS=$$(($(FUZZ_SECONDS) * 2 / 3)) $(BIN)/python tests/fuzz/run.py
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/checked FUZZ_EXAMPLES=$$(($(FUZZ_SECONDS) / 2 + 1)) $(BIN)/python -m pytest -n auto tests/fuzz
+
+# Mutated files, plans and command lines, of which the suite tries 2,000.
+fuzz-inputs: .venv/.test
+	@TSVEIL_INPUTS=100000 $(BIN)/python -m pytest -n auto tests/fuzz/test_inputs.py
 
 # The lines of src/ that the tests run, with kernels as plain Python; tests/slow_without_jit.txt says which tests are left out.
 coverage: .venv/.test

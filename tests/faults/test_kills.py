@@ -1,8 +1,7 @@
 """A run that is killed at any moment leaves the old release intact or the new one complete, and the next run succeeds.
 
 First at every chosen step (each call to the file system is one), so that every moment between two steps is met; then at random moments.
-`make faults` makes more of the same kills: TSVEIL_KILLS of each kind, and half as many of sweeps, each of which takes a second and is run twice, and of
-releases in chunks.
+Five kills each in the suite; `make faults` makes more of the same: TSVEIL_KILLS of each kind, and half as many of sweeps, each of which takes a second and is run twice.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def test_write_killed_at_any_step_leaves_the_old_or_the_new_release(arena: Arena
     assert steps is not None
     assert steps > 15
     seen = []
-    for step in spread(steps, KILLS or 13):
+    for step in spread(steps, KILLS or 5):
         ended = arena.do("write", folder, 2, folder=str(tmp_path), at=step)
         assert ended.code == KILLED, ended.output
         found = contents(folder)
@@ -72,7 +71,7 @@ def test_the_first_write_killed_at_any_step_leaves_nothing_or_all(arena: Arena, 
     new = written(arena, tmp_path / "other", 2)
     steps = arena.do("write", folder, 2, folder=str(tmp_path)).steps
     assert steps is not None
-    for number, step in enumerate(spread(steps, KILLS or 4)):
+    for number, step in enumerate(spread(steps, KILLS or 5)):
         folder = tmp_path / f"release{number}"
         assert arena.do("write", folder, 2, folder=str(tmp_path), at=step).code == KILLED
         assert contents(folder) in (None, new), f"killed at step {step} of {steps}"
@@ -88,7 +87,7 @@ def test_a_release_in_chunks_killed_at_any_step(arena: Arena, tmp_path: Path) ->
     assert new != old
     steps = arena.do("chunks", folder, 1, folder=str(tmp_path)).steps
     assert steps is not None
-    for step in spread(steps, KILLS // 2 or 4):
+    for step in spread(steps, KILLS or 5):
         assert arena.do("chunks", folder, 2, folder=str(tmp_path), at=step).code == KILLED
         found = contents(folder)
         assert found in (old, new), f"killed at step {step} of {steps}: {sorted(found or ())}"
@@ -113,7 +112,7 @@ def test_run_killed_at_random_moments(arena: Arena, tmp_path: Path) -> None:
     # Where the moment falls depends on how busy the machine is; whatever it is, the release must be whole. Half of the
     # kills come at steps, which do not depend on it: without them most moments would lie before the writing.
     moments = random.Random(7)
-    for number in range(KILLS or 3):
+    for number in range(KILLS or 5):
         fate = (
             {"after": moments.uniform(0, 1.1 * duration)}
             if number % 2

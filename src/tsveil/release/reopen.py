@@ -247,6 +247,8 @@ def _id_map(folder: Path, facts: dict[str, Any]) -> pl.DataFrame:
 
 def _rows(folder: Path, ids: pl.DataFrame, original: Dataset) -> Indices:
     """The original row of each record of the id map."""
+    if "original" not in ids.columns:
+        raise InputError(f"{folder}/private/id_map has no column 'original'")
     place = {str(name): row for row, name in enumerate(original.ids.to_list())}
     if foreign := [name for name in ids["original"] if name not in place]:
         raise InputError(
@@ -259,6 +261,8 @@ def _rows(folder: Path, ids: pl.DataFrame, original: Dataset) -> Indices:
 def _places(folder: Path, ids: pl.DataFrame, names: list[str] | None) -> Indices:
     """The published row of each record of the id map, from 0; by its identifier where it has one."""
     if names is not None:
+        if "released" not in ids.columns:
+            raise InputError(f"{folder}/private/id_map has no column 'released'")
         found = {name: number for number, name in enumerate(names)}
         if missing := [name for name in ids["released"] if name not in found]:
             raise InputError(f"{folder}: no published file has the record {some(missing)}, which the id map names")
