@@ -41,4 +41,11 @@ def test_series_averaged_column_by_column_are_found_by_alignment(curves: tv.Data
 def test_other_methods_and_files_of_unknown_making_keep_the_two_linkages(curves: tv.Dataset) -> None:
     assert set(tv.evaluate(curves, tv.MDAV(k=5).protect(curves)).by_known) == {"EULD", "STSLD"}
     assert set(tv.evaluate(curves, tv.RankSwap(p=30).protect(curves).data).by_known) == {"EULD", "STSLD"}
-    assert [attack.figure for attack in fitting(Shape(curves.n, curves.blocks))] == ["EULD", "STSLD", "SCLD", "OOLD"]
+    assert [attack.figure for attack in fitting(Shape(curves.n, curves.blocks))] == [
+        "EULD",
+        "STSLD",
+        "SCLD",
+        "OOLD",
+        "PFLD",
+        "PFLL",
+    ]
