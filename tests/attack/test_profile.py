@@ -16,6 +16,7 @@ from scipy.linalg import eigh
 import naive_attacks
 import naive_profile
 import tsveil as tv
+from tsveil.attack import habits
 from tsveil.attack.base import Finding, OtherPeriod, Rung
 from tsveil.attack.periods import whole_periods
 from tsveil.attack.run import part_of
@@ -210,7 +211,7 @@ def test_a_sample_is_taken_of_persons_not_of_candidates(monkeypatch: pytest.Monk
     every = {
         name: found_at(tv.evaluate(data, released, models="fitting"), name) for name in ("profile", "profile-learned")
     }
-    monkeypatch.setattr(sys.modules["tsveil.attack.profile"], "PAIRS", 60 * 20)
+    monkeypatch.setattr(habits, "PAIRS", 60 * 20)
     card = tv.evaluate(data, released, models="fitting")
     for name, full in every.items():
         found = found_at(card, name)

@@ -55,5 +55,5 @@ def test_other_methods_keep_the_two_linkages(curves: tv.Dataset) -> None:
 
 def test_files_of_unknown_making_are_attacked_by_what_fits_any(curves: tv.Dataset) -> None:
     assert set(tv.evaluate(curves, tv.RankSwap(p=30).protect(curves).data).by_known) == {"EULD", "STSLD", "MALD"}
-    expected = ["EULD", "STSLD", "MALD", "SCLD", "OOLD"]
+    expected = ["EULD", "STSLD", "MALD", "SCLD", "OOLD", "PFLD", "PFLL"]
     assert [attack.figure for attack in fitting(Shape(curves.n, curves.blocks))] == expected

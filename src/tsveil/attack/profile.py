@@ -31,31 +31,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from tsveil.attack.base import AT_ONCE, Attack, Knowledge, OtherPeriod, Rung, Settings, Situation, Trial
 from tsveil.attack.candidates import Found
-from tsveil.attack.files import HasData, mean_and_deviation, own_rows, released_data
+from tsveil.attack.files import HasData
+from tsveil.attack.habits import Habits
 from tsveil.attack.links import Links
 from tsveil.attack.nearest_columns import nearest_of_targets
-from tsveil.attack.periods import Periods, periods_of
-from tsveil.attack.pieces import Pieces, Targets, opened_files
-from tsveil.attack.run import linked, links_in_memory
-from tsveil.attack.targets import border_of
-from tsveil.core.types import Array, Indices
+from tsveil.attack.pieces import Targets
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
-from tsveil.data.store import Memory, Store
-from tsveil.engine.base import Result, Task
-
-#: pairs of a person and a distinct published record that are compared
-PAIRS = 4 * 10**8
-#: what a feature must vary by, in shares of the largest feature of its series
-LEAST = 1e-9
-#: tasks that at least go through the release, if it has as many pieces
-TASKS = 8
+from tsveil.engine.base import Task
 
 
 def profile(
@@ -71,7 +59,7 @@ def profile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class NearestProfile(Attack):
+class NearestProfile(Habits):
     """Links to the released record with the nearest features."""
 
     name: ClassVar[str] = "profile"
@@ -79,109 +67,6 @@ class NearestProfile(Attack):
     plain: ClassVar[str] = "linkage by profile"
     summary: ClassVar[str] = "Share found by who knows a person's values at times that were not published, by habits."
     reference: ClassVar[str] = "tsveil; after the supervised re-identification of Nin 2008"
-    rung: ClassVar[Rung] = Rung.OTHER_PERIOD
-    of_series: ClassVar[bool | None] = True
-    options: ClassVar[tuple[str, ...]] = ("other",)
-    twice: ClassVar[bool] = True
-
-    def links(self, original: Dataset, released: Dataset | HasData, **given: Any) -> Links:
-        """For each original record, or with `other` for each record of the other period; where these stand for the originals, the truth is about them."""
-        other: Dataset | None = given.pop("other", None)
-        if other is not None:
-            return self._links_of(other, original, released_data(released), given.get("truth"))
-        return links_in_memory(self, original, released, **given)
-
-    def _links_of(self, other: Dataset, original: Dataset, released: Dataset, truth: Truth) -> Links:
-        """The links of the records of another period."""
-        if original is other:
-            own = own_rows(other, released, truth)
-        else:
-            known = OtherPeriod.of(original.ids.to_list(), other).rows
-            own = np.full(other.n, -1, dtype=np.int64)
-            own[known[known >= 0]] = own_rows(original, released, truth)[known >= 0]
-        # A file that was read like the original has its times as numbers.
-        blocks = [block for block in (released if original is other else original).blocks if block.is_series]
-        shown = np.hstack([released.block(block.name) for block in blocks])
-        store = Memory()
-        files = Pieces.of(store, blocks, np.empty((other.n, 0)), shown, own)
-        columns = list(range(shown.shape[1]))
-        everything = Knowledge(columns, [len(columns)], [columns], [1])
-        settings = Settings(targets=0, other=OtherPeriod(other, np.arange(other.n)))
-        return linked(self, store, files, everything, settings, lambda words: f"{words}, another period known")
-
-    # -- the steps ----------------------------------------------------------------------------------------------------
-
-    def plan(self, situation: Situation) -> list[Trial]:
-        """Everybody whose values at other times are known, or a sample of them; nothing where there are no other times."""
-        files, store, other = situation.files, situation.store, situation.settings.other
-        periods = periods_of(files, other)
-        if isinstance(periods, str):
-            return []
-        store.put_plain(f"{self.name}.periods", periods)
-        people = files.people
-        task: dict[str, Any] = {"other": other is not None}
-        if other is not None:
-            numbers = files.numbers(store)
-            numbers = numbers[other.rows[numbers] >= 0]
-            people = len(numbers)
-            table = np.hstack([other.data.block(block.name) for block in other.data.series])
-            store.put("other.rows", other.rows)
-            store.put(f"{self.name}.known", periods.known(table))
-        self.check(people)
-        asked = situation.settings.targets
-        most = max(1, int(PAIRS / situation.distinct * files.people / files.n)) if asked is None else asked or people
-        targets = min(people, most)
-        if other is not None:
-            task["border"] = None if targets == people else border_of(numbers, targets)
-        tasks = min(len(files.original), max(TASKS, -(-situation.records(targets) // AT_ONCE)))
-        return [Trial(targets, {**task, "tasks": tasks}, tasks=tasks, rungs=(Rung.OTHER_PERIOD,), known=people)]
-
-    def check(self, people: int) -> None:
-        """Whether so many known persons are enough: one is."""
-
-    def targets(self, task: Task) -> Targets:
-        """Those of the task's pieces of the original that are in the sample, and known."""
-        store, files = opened_files(task)
-        first, last = _share(task, len(files.original))
-        found = Targets.among(
-            task, store, files, files.range("original", first)[0], files.range("original", last - 1)[1]
-        )
-        return found.taken(_rows_of(found) >= 0) if task["other"] else found
-
-    def known(self, targets: Targets, task: Task) -> Array:
-        """The features of what is known of some records."""
-        if task["other"]:
-            return np.asarray(targets.store.get(f"{self.name}.known")[_rows_of(targets)])
-        return self.periods(targets.store).known(targets.values())
-
-    def periods(self, store: Store) -> Periods:
-        """The two periods."""
-        return store.get_plain(f"{self.name}.periods", Periods)
-
-    def count(self, targets: Targets, task: Task) -> Result:
-        """Keep the features of the distinct rows in the task's pieces of the release."""
-        store, periods = targets.store, self.periods(targets.store)
-        for at in range(*_share(task, len(targets.files.released))):
-            store.put(f"{self.name}-{at}", periods.shown(store.get(f"distinct-{at}", whole=True)))
-        return {}
-
-    def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
-        """Keep the mean of each feature over the published records, and one over its deviation (0: it does not count)."""
-        store = situation.store
-        pieces = [store.get(f"{self.name}-{at}") for at in range(len(situation.files.released))]
-        copies = np.asarray(store.get("distinct.copies"))
-        width = pieces[0].shape[1]
-        mean, deviation, largest = np.zeros(width), np.zeros(width), np.zeros(width)
-        for j in range(width):
-            column = np.concatenate([piece[:, j] for piece in pieces])
-            (mean[j],), (deviation[j],) = mean_and_deviation(np.repeat(column, copies)[:, None])
-            largest[j] = np.abs(column).max()
-        widths = self.periods(store).widths
-        starts = np.cumsum([0, *widths[:-1]])
-        least = LEAST * np.repeat(np.maximum.reduceat(largest, starts), widths)
-        factor = np.zeros(width)
-        np.divide(1.0, deviation, out=factor, where=deviation > least)
-        store.put(f"{self.name}.scale", np.stack([mean, factor]))
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The nearest by all features."""
@@ -190,15 +75,3 @@ class NearestProfile(Attack):
         return nearest_of_targets(
             targets, known, lambda shown: shown, np.array(factor), [known.shape[1]], "l1", self.name
         )
-
-
-def _share(task: Task, pieces: int) -> tuple[int, int]:
-    """The pieces from..to of a task among all tasks."""
-    at, tasks = int(task["at"]), int(task["tasks"])
-    return at * pieces // tasks, (at + 1) * pieces // tasks
-
-
-def _rows_of(targets: Targets) -> Indices:
-    """The rows of some records in the file of another period; -1: none."""
-    numbers = targets.files.numbers(targets.store)[targets.rows]
-    return np.asarray(targets.store.get("other.rows")[numbers])

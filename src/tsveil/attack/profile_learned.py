@@ -36,10 +36,10 @@ import numpy as np
 from tsveil.attack.base import NotMeasuredError, Situation, Trial
 from tsveil.attack.candidates import Found, marks
 from tsveil.attack.files import HasData
+from tsveil.attack.habits import LEAST, Habits
 from tsveil.attack.links import Links
 from tsveil.attack.nearest_columns import nearest_of_targets
 from tsveil.attack.pieces import Targets
-from tsveil.attack.profile import LEAST, NearestProfile
 from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
@@ -64,7 +64,7 @@ def profile_learned(
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearnedProfile(NearestProfile):
+class LearnedProfile(Habits):
     """Links to the nearest released record by features as others taught to weigh them."""
 
     name: ClassVar[str] = "profile-learned"

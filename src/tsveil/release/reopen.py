@@ -32,6 +32,7 @@ from tsveil.data.intervals import read_intervals
 from tsveil.data.published import read_like
 from tsveil.data.read import looked_at
 from tsveil.data.records import made_of
+from tsveil.data.times import times_of_names
 from tsveil.guarantee.base import Promise
 from tsveil.release.publish import MARKER, read_id_map
 from tsveil.release.release import Release, release_of
@@ -143,6 +144,12 @@ def published_series(folder: Path) -> tuple[Dataset, dict[str, str]]:
     data = _promise(folder, facts).read(path, **given, numbers=list(looked_at(path, **given).columns))
     if not isinstance(data, Dataset) or not data.series:
         raise InputError(f"{folder} publishes no time series")
+    # release.json has the times of series as numbers; the names of their columns tell hours and weekdays as well.
+    told = [times_of_names(block.columns) for block in data.blocks]
+    blocks = [
+        replace(block, labels=names[0]) if names else block for block, names in zip(data.blocks, told, strict=True)
+    ]
+    data = replace(data, blocks=tuple(blocks))
     rows = ids["published_row"].cast(pl.Int64).to_list()
     names = [str(name) for name in data.ids.to_list()]
     return data, {original: names[row - 1] for original, row in zip(ids["original"], rows, strict=True)}
