@@ -54,9 +54,9 @@ from typing import ClassVar
 import numpy as np
 
 from tsveil.attack.agreement import EDGE, Agree, check_agreement, heaviest_pairs, patterns, plain_model, table_of
+from tsveil.attack.by_agreement import ByAgreement
 from tsveil.attack.files import HasData, Ties, files
 from tsveil.attack.links import Links
-from tsveil.attack.probabilistic import ByAgreement
 from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
