@@ -158,7 +158,7 @@ def test_small_pieces_of_work_change_nothing(tmp_path: Path, request: pytest.Fix
 def test_a_release_of_unknown_making(tmp_path: Path) -> None:
     released, _ = made_by("mdav", DATA["columns"])
     card = check(DATA["columns"], released, tmp_path, {}, {})
-    assert set(card.by_known) == {"DLD", "PLD", "RSLD", "ARLD", "ProjLD"}
+    assert set(card.by_known) == {"DLD", "PLD", "CPLD", "RSLD", "ARLD", "ProjLD", "MALD"}
 
 
 def test_microaggregated_patterns(tmp_path: Path) -> None:
