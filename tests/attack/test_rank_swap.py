@@ -13,7 +13,8 @@ import naive_attacks as naive
 from tsveil.attack.distance import distance
 from tsveil.attack.files import on_one_scale, relative
 from tsveil.attack.probabilistic import probabilistic
-from tsveil.attack.rank_swap import rank_swap, ranks_of, within_ranks
+from tsveil.attack.ranges import within_ranks
+from tsveil.attack.rank_swap import rank_swap, ranks_of
 from tsveil.core.errors import ParameterError
 from tsveil.core.types import Array
 

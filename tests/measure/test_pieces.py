@@ -113,7 +113,7 @@ def check(data: Dataset, released: Dataset, folder: Path, made: dict[str, Any], 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few candidates at a time, few targets in a task, and trees as for many records."""
     for module, name, value in (
-        ("candidates", "MANY", 150), ("ranges", "MANY", 150), ("base", "AT_ONCE", 20), ("probabilistic", "KEPT", 0), ("probabilistic", "CELLS", 500), ("agreement", "CELLS", 500),
+        ("candidates", "MANY", 150), ("ranges", "MANY", 150), ("base", "AT_ONCE", 20), ("by_agreement", "KEPT", 0), ("by_agreement", "CELLS", 500), ("agreement", "CELLS", 500),
         ("agreement", "ROWS", 30), ("nearest_columns", "MANY", 1),
     ):  # fmt: skip
         # Attacks are named like the modules that they are in.
@@ -158,7 +158,7 @@ def test_small_pieces_of_work_change_nothing(tmp_path: Path, request: pytest.Fix
 def test_a_release_of_unknown_making(tmp_path: Path) -> None:
     released, _ = made_by("mdav", DATA["columns"])
     card = check(DATA["columns"], released, tmp_path, {}, {})
-    assert set(card.by_known) == {"DLD", "PLD", "RSLD", "ARLD", "ProjLD"}
+    assert set(card.by_known) == {"DLD", "PLD", "CPLD", "RSLD", "ARLD", "ProjLD", "MALD"}
 
 
 def test_microaggregated_patterns(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tsveil.attack.candidates import marks, tell_apart
 from tsveil.attack.files import Files, Ties, wrong_choices
 from tsveil.attack.links import Links, whose
 from tsveil.attack.pieces import Pieces, Side, Targets
-from tsveil.attack.rank_swap import within_ranks
+from tsveil.attack.ranges import within_ranks
 from tsveil.attack.sorted_column import Sorted
 from tsveil.core import progress
 from tsveil.core.errors import ParameterError, Problems

@@ -54,9 +54,9 @@ from typing import ClassVar
 import numpy as np
 
 from tsveil.attack.agreement import EDGE, Agree, check_agreement, heaviest_pairs, patterns, plain_model, table_of
+from tsveil.attack.by_agreement import ByAgreement
 from tsveil.attack.files import HasData, Ties, files
 from tsveil.attack.links import Links
-from tsveil.attack.probabilistic import ByAgreement
 from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
@@ -128,16 +128,16 @@ class Tree:
     @classmethod
     def of(cls, weights: Array, bits: Array, made_up: float, price: float) -> Tree:
         """The best tree for some patterns with weights and made-up pairs; an edge is kept if twice its gain exceeds the price."""
-        columns = bits.shape[1]
-        outcomes = np.hstack([1 - bits, bits])
-        total = weights.sum() + made_up
-        joint = (outcomes.T @ (weights[:, None] * outcomes) + made_up / 4) / total
-        single = np.log((weights @ outcomes + made_up / 2) / total).reshape(2, columns)
+        columns, sum_of = bits.shape[1], weights.sum()
+        total = sum_of + made_up
         i, j = np.triu_indices(columns, 1)
-        both = [(a, b) for a in (0, 1) for b in (0, 1)]
-        cells = np.stack([joint[a * columns + i, b * columns + j] for a, b in both])
-        apart = np.stack([single[a, i] + single[b, j] for a, b in both])
-        bonds = np.log(cells) - apart
+        agreed = weights @ bits
+        both = (bits.T @ (weights[:, None] * bits))[i, j]
+        # Sums of weights: what rounding leaves below zero is nothing.
+        one, other = agreed[i] - both, agreed[j] - both
+        cells = (np.maximum([sum_of - agreed[i] - other, other, one, both], 0) + made_up / 4) / total
+        single = np.log((np.maximum([sum_of - agreed, agreed], 0) + made_up / 2) / total)
+        bonds = np.log(cells) - (single[:, None, i] + single[None, :, j]).reshape(4, -1)
         gains = 2 * total * (cells * bonds).sum(axis=0)
         # In nanonats, so that equal gains are equal however they were summed; pairs are in their order.
         order = np.argsort(-np.rint(gains * 1e9), kind="stable")
@@ -147,7 +147,7 @@ class Tree:
 
     def logarithms(self, bits: Indices) -> Array:
         """The log-probability of each pattern."""
-        found: Array = self.single[bits, np.arange(bits.shape[1])].sum(axis=1)
+        found: Array = self.single[0].sum() + bits @ (self.single[1] - self.single[0])
         for at, (i, j) in enumerate(self.edges):
             found += self.bonds[2 * bits[:, i] + bits[:, j], at]
         return found

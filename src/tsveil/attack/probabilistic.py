@@ -40,44 +40,18 @@ Links: probabilistic linkage, 4 attributes known: 904.8 of 1000 records re-ident
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
-import numpy as np
-
-from tsveil.attack.agreement import (
-    CELLS,
-    MOST,
-    Agree,
-    Labels,
-    Ranges,
-    Table,
-    first_columns,
-    heaviest_links,
-    heaviest_pairs,
-    keep_labels,
-    keep_ranges,
-    plain_model,
-    ranks_within,
-)
-from tsveil.attack.base import UNAIDED, Attack, Column, RanksWithin, Shape, Situation, Traces, Trial
-from tsveil.attack.candidates import Found
+from tsveil.attack.agreement import Agree, heaviest_links, plain_model
+from tsveil.attack.by_agreement import ByAgreement
 from tsveil.attack.files import HasData, Ties, files
 from tsveil.attack.links import Links
-from tsveil.attack.pieces import Targets
-from tsveil.core.params import at_least, optional, param
 from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
-from tsveil.engine.base import Result, Task
-
-#: agreements that are kept between the two passes over the targets: 4 bytes each
-KEPT = 2**28
-#: the smallest sample of targets, for smaller ones cost the same; and what one look at an agreement costs, in comparisons of series
-SAMPLE, LOOK = 4096, 150
 
 
 def probabilistic(
@@ -98,87 +72,7 @@ def probabilistic(
     return heaviest_links(pair, agree, tolerance, false_matches, false_non_matches, ties, window)
 
 
-# -- files in pieces: targets are gone through twice; agreements are counted, and then weighed by how often they occur -----------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class ByAgreement(Attack):
-    """Base of the linkages to the released record whose agreements weigh most."""
-
-    most: ClassVar[int | None] = MOST
-    twice: ClassVar[bool] = True
-
-    window: int | None = param(
-        None, optional(at_least(0)), "how many ranks apart values agree; only with the nearest published value"
-    )
-
-    @classmethod
-    def fit(cls, release: Shape, traces: Traces) -> Self | None:
-        """On any attributes; where values move by a few ranks, they agree within these."""
-        windows = [trace.ranks for trace in traces or () if isinstance(trace, RanksWithin)]
-        return cls(window=min(windows, default=None)) if cls.takes(release) else None
-
-    def describe(self) -> str:
-        """With the window."""
-        return self.plain if self.window is None else f"{self.plain}, within {self.window} ranks"
-
-    @property
-    def _rule(self) -> str:
-        """When values agree, in a word."""
-        return "nearest" if self.window is None else f"within-{self.window}"
-
-    def of_column(self, column: Column) -> Result:
-        """The number of its labels, or none where its ranges are kept."""
-        if self.window is None:
-            return {"labels": keep_labels(column)}
-        keep_ranges(column, self._rule, ranks_within(self.window))
-        return {"labels": 0}
-
-    def plan(self, situation: Situation) -> list[Trial]:
-        """All patterns are gone through for each table of targets, and then those of each target."""
-        most = max(situation.counts)
-        compared = LOOK * (situation.distinct * 4**most / CELLS + 2**most)
-        if self.window is not None:
-            compared += UNAIDED * situation.distinct
-        targets = situation.affordable(compared, SAMPLE)
-        stored = situation.records(targets) << most <= KEPT
-        # Attacks of one rule and as many targets have the same agreements, which are kept once.
-        name = f"agreements-{self._rule}-{targets}"
-        return [Trial(targets, {"sizes": situation.from_columns("labels"), "stored": stored, "agreements": name})]
-
-    def count(self, targets: Targets, task: Task) -> Result:
-        """How many pairs of the targets and released records agree in each pattern of columns, and how many targets were released."""
-        total = self._table(targets, task, counted=False).total()
-        return {"total": total.tolist(), "targets": len(targets), "released": int((targets.own >= 0).sum())}
-
-    def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> str | None:
-        """The weights of all patterns, for each number of known columns."""
-        total = np.array([one["total"] for one in counted], dtype=np.int64).sum(axis=0)
-        targets, released = (sum(int(one[what]) for one in counted) for what in ("targets", "released"))
-        said = None
-        for count in situation.counts:
-            weights, said_of_it = self.weights(first_columns(total, count), targets, released)
-            situation.store.put(f"weights-{self.figure}-{count}", weights)
-            said = said_of_it or said
-        return said
-
-    @abstractmethod
-    def weights(self, counts: Indices, targets: int, released: int) -> tuple[Array, str | None]:
-        """The weight of each pattern, and what must be said of it, from the pairs with each pattern; so many of the targets were released."""
-
-    def link(self, targets: Targets, task: Task) -> Found:
-        """The released records of the largest weight."""
-        weights = {count: targets.store.get(f"weights-{self.figure}-{count}", whole=True) for count in task["counts"]}
-        table = self._table(targets, task, counted=True)
-        _, tied, link, hit = heaviest_pairs(table, weights, lowest=task["ties"] == "first")
-        return Found(tied, link, hit)
-
-    def _table(self, targets: Targets, task: Task, *, counted: bool) -> Table:
-        store = targets.store if task["stored"] else None
-        kept: dict[str, Any] = {"name": f"{task['agreements']}-{task['at']}", "store": store, "counted": counted}
-        if self.window is None:
-            return Labels(targets, task["columns"], task["sizes"], **kept)
-        return Ranges(targets, task["columns"], self._rule, **kept)
+# -- files in pieces --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from tsveil.attack import base
 from tsveil.attack.base import Attack, Column, NotMeasuredError, Situation, Trial
 from tsveil.attack.candidates import MANY, Best, Found
 from tsveil.attack.files import Files, Ties, relative, scale_of
+from tsveil.attack.interval import ranks
 from tsveil.attack.links import Links, whose
 from tsveil.attack.nearest import Near
 from tsveil.attack.pieces import Pieces, Side, Targets, opened_files
@@ -82,6 +83,20 @@ class InRanges(Attack):
     def link(self, targets: Targets, task: Task) -> Found:
         """The nearest of the records inside the ranges of all known columns."""
         return in_all(targets, task, self.figure)
+
+
+def within_ranks(a: Array, released: Array, w: int) -> tuple[Indices, Indices]:
+    """For each value of a column the positions in the sorted released column that are within w ranks: the first, and one after the last.
+
+    Examples
+    --------
+    >>> within_ranks(np.array([10.0, 30.0, 20.0]), np.array([10.0, 20.0, 30.0]), 1)
+    (array([0, 1, 0]), array([2, 3, 3]))
+    """
+    ruler = np.sort(a) if len(a) == len(released) else released
+    first, last = ranks(ruler, a)
+    their_first, their_last = ranks(ruler, released)
+    return np.searchsorted(their_last, first - w, side="left"), np.searchsorted(their_first, last + w, side="right")
 
 
 # -- two files in memory ----------------------------------------------------------------------------------------------

@@ -43,10 +43,9 @@ import numpy as np
 from tsveil.attack.base import RanksMostlyWithin, RanksWithin, Shape, Trace
 from tsveil.attack.candidates import Found
 from tsveil.attack.files import Files, HasData, Ties, files, wrong_choices
-from tsveil.attack.interval import ranks
 from tsveil.attack.links import Links
 from tsveil.attack.pieces import Targets
-from tsveil.attack.ranges import InRanges, in_most, nearest_in_ranges
+from tsveil.attack.ranges import InRanges, in_most, nearest_in_ranges, within_ranks
 from tsveil.core.errors import ParameterError
 from tsveil.core.params import at_least, optional, param
 from tsveil.core.types import Array, Indices
@@ -117,20 +116,6 @@ def _ranges(pair: Files, w: int) -> tuple[Indices, Indices]:
     for j in range(len(pair.names)):
         low[:, j], high[:, j] = within_ranks(pair.a[:, j], np.sort(pair.b[:, j]), w)
     return low, high
-
-
-def within_ranks(a: Array, released: Array, w: int) -> tuple[Indices, Indices]:
-    """For each value of a column the positions in the sorted released column that are within w ranks: the first, and one after the last.
-
-    Examples
-    --------
-    >>> within_ranks(np.array([10.0, 30.0, 20.0]), np.array([10.0, 20.0, 30.0]), 1)
-    (array([0, 1, 0]), array([2, 3, 3]))
-    """
-    ruler = np.sort(a) if len(a) == len(released) else released
-    first, last = ranks(ruler, a)
-    their_first, their_last = ranks(ruler, released)
-    return np.searchsorted(their_last, first - w, side="left"), np.searchsorted(their_first, last + w, side="right")
 
 
 # -- files in pieces --------------------------------------------------------------------------------------------------
