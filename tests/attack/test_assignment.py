@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 import naive_attacks
 import tsveil as tv
@@ -85,6 +86,22 @@ def test_representatives_need_no_assignment_of_everybody() -> None:
     found = ladder_of(tv.evaluate(original, tv.MDAV(k=4).protect(original)))
     assert list(found) == [Rung.SHARE]
     assert found[Rung.SHARE].rate <= 25
+
+
+def test_noise_with_the_correlations_of_the_data_is_measured_by_them() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6))
+    original = naive_attacks.dataset(x)
+    release = tv.Noise(sd=0.6, correlated=True).protect(original, seed=1)
+    found = ladder_of(tv.evaluate(original, release))[Rung.FILE]
+    plain = tv.attack.distance(original, release, one_to_one=True)
+    assert found.rate > 1.5 * plain.rate
+    # By hand: the inverse of the published covariance between all pairs, and the best assignment.
+    y = release.data.values
+    difference = x[:, None] - y[None]
+    cost = np.sqrt(np.einsum("ijk,kl,ijl->ij", difference, np.linalg.inv(np.cov(y.T)), difference))
+    person, row = linear_sum_assignment(cost)
+    assert found.rate == pytest.approx(100 * (person == row).mean())
 
 
 def test_series_are_compared_one_by_one() -> None:

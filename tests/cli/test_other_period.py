@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -78,7 +79,8 @@ def test_chunks_find_what_memory_finds(files: tuple[Path, Path]) -> None:
     first, second = files
     data, other = tv.read(first, id="household"), tv.read(second, id="household")
     ladders = []
-    for more in ({}, {"chunk": 11, "engine": "local"}):
+    several: list[dict[str, Any]] = [{}, {"chunk": 11, "engine": "local"}]
+    for more in several:
         release = tv.Noise(sd=0.05).protect(data, seed=1, **more)
         outcome = tv.release.publish.publish(
             release, first.parent / f"out{len(more)}", measures={"other_period": other}

@@ -4,7 +4,8 @@ Two persons whose nearest record is the same cannot both have it. The assignment
 
     min  sum_a d(a, r(a)),      r(a) != r(b) for a != b
 
-where d is the distance of the linkages by distance: standardised values of attributes, or for each series its normalised values. What it finds beyond them shows
+where d is the distance of the linkages by distance: standardised values of attributes, or for each series its normalised values; against noise with the data's correlations it is
+the Mahalanobis distance. What it finds beyond them shows
 above all where values were changed at random; where groups share one record nobody finds more than the place inside a group.
 
 The cost grows with the cube of the number of persons who are known. Up to 2,500 records everybody is assigned; of more records, so many persons are known that there are
@@ -28,6 +29,7 @@ Links: one-to-one distance linkage, 4 attributes known: 107.0 of 200 records re-
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar, Self
@@ -35,7 +37,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from tsveil.attack.base import DrawnAtRandom, NotMeasuredError, Rung, Shape, Situation, Traces, Trial
+from tsveil.attack.base import BlockCovariance, DrawnAtRandom, NotMeasuredError, Rung, Shape, Situation, Traces, Trial
 from tsveil.attack.candidates import Found
 from tsveil.attack.files import on_one_scale
 from tsveil.attack.joint import Joint, both_files
@@ -45,9 +47,12 @@ from tsveil.core.params import param, true_or_false
 from tsveil.core.types import Array
 from tsveil.engine.base import Task
 from tsveil.transform.normalise import normalise
+from tsveil.transform.triangle import combined, inverse, triangle
 
 #: records that are all assigned, pairs of a person and a record in one table, and the fewest persons that are worth assigning
 EVERYBODY, PAIRS, FEWEST = 2500, 2**25, 200
+#: columns of a block whose covariance is taken out
+WIDEST = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +67,11 @@ class Assignment(Joint):
     )
     reference: ClassVar[str] = "Domingo-Ferrer, Ricci and Soria-Comas 2015"
 
+    correlated: bool = param(
+        False,
+        true_or_false(),
+        "whether the covariance of each published block is taken out first, which is best against noise that has it",
+    )
     everybody: bool = param(
         True,
         true_or_false(),
@@ -71,7 +81,12 @@ class Assignment(Joint):
     @classmethod
     def fit(cls, release: Shape, traces: Traces) -> Self | None:
         """On any release; with everybody known where values were drawn at random."""
-        return cls(everybody=traces is None or any(isinstance(trace, DrawnAtRandom) for trace in traces))
+        known = traces or ()
+        return cls(
+            correlated=any(isinstance(trace, BlockCovariance) for trace in known)
+            and max(map(len, release.blocks)) <= WIDEST,
+            everybody=traces is None or any(isinstance(trace, DrawnAtRandom) for trace in known),
+        )
 
     def plan(self, situation: Situation) -> list[Trial]:
         """Half of the persons and everybody, or a sample of persons among all records."""
@@ -92,7 +107,10 @@ class Assignment(Joint):
         """The record that each target is given."""
         known, shown = both_files(targets, task["columns"])
         files = targets.files
-        if files.series:
+        if self.correlated:
+            a, b = _uncorrelated(known, shown, [files.span(block.name) for block in files.blocks])
+            starts = [0, a.shape[1]]
+        elif files.series:
             spans = [files.span(block.name) for block in files.series]
             pairs = [normalise(known[:, span], shown[:, span], task["normalise"], task["scaling"]) for span in spans]
             a, b = (np.hstack([pair[side] for pair in pairs]) for side in (0, 1))
@@ -110,3 +128,16 @@ class Assignment(Joint):
         found = assigned(a, b, files.owners(targets.store), targets.mine, distances)
         hit = np.asarray(found.chance > 0, dtype=np.int64)
         return Found(found.tied, found.link, hit, chance=found.chance)
+
+
+def _uncorrelated(known: Array, shown: Array, spans: Sequence[slice]) -> tuple[Array, Array]:
+    """Both files with the covariance of each published block taken out."""
+    a, b, factor = on_one_scale(known, shown)
+    a, b = a * factor, b * factor
+    in_order = b[np.lexsort(b.T[::-1])]  # so that sums do not depend on the order of the file
+    for span in spans:
+        middle = in_order[:, span].mean(axis=0)
+        centred = in_order[:, span] - middle
+        whitening = inverse(triangle(centred.T @ centred / max(len(b) - 1, 1)))
+        a[:, span], b[:, span] = combined(a[:, span] - middle, whitening), combined(b[:, span] - middle, whitening)
+    return a, b
