@@ -38,6 +38,7 @@ USUAL: dict[str, Any] = {
     "intruder": {},
 }
 ATTRIBUTES: dict[str, Any] = {"input.blocks": BLOCKS["attributes"]}
+APART: dict[str, Any] = {"method.grouping": "per-block"}
 LONG: dict[str, Any] = {
     "input": {"path": "long.csv", "layout": "long", "id": "id", "time": "hour", "variable": "kind", "value": "kwh"}
 }
@@ -85,7 +86,7 @@ KEYS: dict[str, Case] = {
     "input.resample": Case(4, DATA),
     "input.split": Case(2, GROUPS),
     "input.block_size": Case(2, GROUPS, given=ATTRIBUTES),
-    "input.blocks_by": Case("scattered", GROUPS, given=ATTRIBUTES | {"input.block_size": 2}),
+    "input.blocks_by": Case("scattered", GROUPS, given=ATTRIBUTES | APART | {"input.block_size": 2}),
     "output.folder": Case("elsewhere", "folder"),
     "output.format": Case("parquet", "published/data.parquet"),
     "output.title": Case("Meters of a town", "published/report.html"),
@@ -120,7 +121,7 @@ KEYS: dict[str, Case] = {
             "method": {"name": "mdav", "k": 4, "refine": "swap"},
         },
     ),
-    "limits.unique_records": Case(0, refused="whole-record", given={"input.blocks": BLOCKS["two series"]}),
+    "limits.unique_records": Case(0, refused="whole-record", given={"input.blocks": BLOCKS["two series"]} | APART),
     "limits.subtraction": Case(0, refused="attribute-disclosure"),
     "limits.attribute_disclosure": Case(0, refused="attribute-disclosure", given={"input.path": "disclosing.csv"}),
 }

@@ -79,9 +79,8 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
     risk = strongest(ladder, intruder)
     scores = _scores(found, classes, risk)
     share = limits.share
-    exposed = (
-        None if share is None or risk.targets < classes.persons else int((scores > float(share) * (1 + 1e-12)).sum())
-    )
+    # Where only some persons were attacked, at least so many are above the limit.
+    exposed = None if share is None else int((scores > float(share) * (1 + 1e-12)).sum())
     exact = risk.attack == REPLAY and found.persons is None and share is not None
     within = classes.classes * share.denominator <= classes.records * share.numerator if exact and share else None
     protected = Classes.of(found.of_row, found.persons) if known else classes

@@ -96,7 +96,7 @@ def conditional(
     words = pair.describe(
         f"conditional probabilistic linkage{'' if model.settled else f' (stopped after {ROUNDS} steps)'}"
     )
-    return Links.of(words, (tied, link, hit), ties, pair.own, len(pair.b), facts=facts)
+    return Links.of(words, (tied, link, hit), ties, pair.own, len(pair.b), persons=pair.persons, facts=facts)
 
 
 # -- the model --------------------------------------------------------------------------------------------------------
