@@ -77,7 +77,8 @@ def test_inspect_plan_run_verify_evaluate(meters: Path) -> None:
     assert "NOT SAFE TO PUBLISH" in broken.output
 
     scored = tsveil("evaluate", meters, published, "--truth", folder / "private" / "id_map.csv", "--json")
-    assert json.loads(scored.output) == pytest.approx(outcome["scores"])
+    # A file of unknown making is attacked in more ways.
+    assert {name: json.loads(scored.output)[name] for name in outcome["scores"]} == pytest.approx(outcome["scores"])
     shown = tsveil("evaluate", meters, published, "--truth", folder / "private" / "id_map.csv")
     assert "information loss" in shown.output
 

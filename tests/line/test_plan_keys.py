@@ -110,6 +110,7 @@ KEYS: dict[str, Case] = {
     **{f"context.{name}": Case(f"answer to {name}", "private/report.html") for name in QUESTIONS},
     "context.accepted_risk": Case(12.5, refused="accepted-risk", given={"context": {"accepted_risk": 50.0}}),
     "intruder.knows": Case("part", "private/assessment.json"),
+    "intruder.other_period": Case("other.csv", FACTS),
     "intruder.knows_carried": Case(["town"], "private/assessment.json"),
     "limits.accepted_risk": Case("1/5", refused="accepted-risk"),
     "limits.exposed": Case(
@@ -190,6 +191,9 @@ def left(plan: dict[str, Any], base: Path, out: Path) -> tuple[dict[str, Any], s
     made = msgspec.convert(plan, Plan)
     place = base / made.input.path
     made = msgspec.structs.replace(made, input=msgspec.structs.replace(made.input, path=str(place)))
+    if made.intruder.other_period:
+        known = str(base / made.intruder.other_period)
+        made = msgspec.structs.replace(made, intruder=msgspec.structs.replace(made.intruder, other_period=known))
     folder = run(made, base=out).folder
     assert folder == out / plan["output"]["folder"]
     return contents(folder), json.loads((folder / FACTS).read_text())["run"]

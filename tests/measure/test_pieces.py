@@ -162,7 +162,7 @@ def test_a_release_of_unknown_making(tmp_path: Path) -> None:
 
 
 def test_microaggregated_patterns(tmp_path: Path) -> None:
-    release = METHODS.make("nlk", {"n": 2, "l": 4, "k": 3}).protect(DATA["two series"], seed=3)
+    release = METHODS.make("nlk", {"n": 2, "l": 4, "k": 3, "grouping": "per-block"}).protect(DATA["two series"], seed=3)
     assert isinstance(release, Release)
     check(DATA["two series"], release.data, tmp_path, {"method": release.method}, {"models": "fitting"})
 
