@@ -326,6 +326,7 @@ def test_it_is_known_which_attacks_fit_our_own_methods() -> None:
     assert [attack.figure for attack in fitting(release)] == [
         "DLD",
         "PLD",
+        "CPLD",
         "RSLD",
         "ARLD",
         "ProjLD",

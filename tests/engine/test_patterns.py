@@ -144,7 +144,8 @@ def test_all_figures_of_envelopes_are_those_of_the_whole_release(
     original, release = again(outcome, tmp_path / "2" / "in", **roles_of(frame))
     whole, card = release.evaluate(), outcome.card
     assert card.to_dict() == whole.to_dict()
-    assert card.per_record.sort("original").equals(whole.per_record)
+    # A written release also has the chance of who runs the method again.
+    assert card.per_record.sort("original").drop("risk_file").equals(whole.per_record)
     assert card.options == whole.options == {"targets": "all records"}
     assert card.homogeneous == whole.homogeneous
     assert whole.homogeneous["town"][1] > 0
