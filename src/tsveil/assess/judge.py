@@ -79,7 +79,7 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
     risk = strongest(ladder, intruder)
     scores = _scores(found, classes, risk)
     share = limits.share
-    # Where only some persons were attacked, at least so many are above the limit.
+    # Where only a sample of the persons was attacked, this counts those in the sample: in truth there may be more.
     exposed = None if share is None else int((scores > float(share) * (1 + 1e-12)).sum())
     exact = risk.attack == REPLAY and found.persons is None and share is not None
     within = classes.classes * share.denominator <= classes.records * share.numerator if exact and share else None

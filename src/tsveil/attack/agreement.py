@@ -391,7 +391,7 @@ def _pairs_with_patterns(pairs: Compared, copies: Indices, begin: int, end: int)
 
 
 def table_of(pair: Files, agree: Agree = "nearest", tolerance: float = 0.1, window: int | None = None) -> Table:
-    """The agreements of two files in memory: within so many ranks, if a window is given, or else by the nearest value or within a tolerance."""
+    """Which values of two files in memory agree. If a `window` is given, those within that many ranks of each other; otherwise as `agree` says: the nearest value, or all within `tolerance`."""
     store, columns = Memory(), range(len(pair.names))
     files = Pieces.of(store, [Block("known", pair.names)], pair.a, pair.b, pair.own, pair.persons)
     store.put("marks-0", marks(pair.b))
@@ -439,12 +439,12 @@ def keep_ranges(column: Column, name: str, reach: Reach) -> None:
 
 
 def ranks_within(window: int) -> Reach:
-    """Values agree within so many ranks: see `tsveil.attack.rank_swap`."""
+    """Values agree if they are within a number of ranks of each other; `tsveil.attack.rank_swap` says how ranks are counted."""
     return lambda column: within_ranks(column.x.ordered, column.y.ordered, window)
 
 
 def near_enough(column: Column, tolerance: float) -> tuple[Indices, Indices]:
-    """Values agree if they differ by at most so many standard deviations of the original."""
+    """Values agree if they differ by at most `tolerance` standard deviations of the original."""
     power, factor = column.scale[:2]
     x, y = np.ldexp(column.x.ordered, power), np.ldexp(column.y.ordered, power)
 
