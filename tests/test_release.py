@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 
 import tsveil as tv
 from release_folders import with_values
+from tsveil.assess import protected
 from tsveil.core.errors import GuaranteeError, OutputError
+from tsveil.data import pieces
 from tsveil.data.published import read_like
 
 
@@ -197,3 +200,43 @@ def test_semicolons_and_decimal_commas_come_back(tmp_path: Path) -> None:
     assert text.startswith("id;1;2;3;4;5\n")
     assert "," in text
     assert tv.read(folder / "published" / "data.csv").values.shape == (12, 5)
+
+
+@pytest.mark.parametrize("method", [tv.MDAV(k=3), tv.NLK(n=2, l=3, k=3), tv.KP(k=6, P=2)])
+def test_pictures_of_a_release_in_many_files_show_whole_classes(
+    method: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("ONE_FILE", 10), ("FILE_VALUES", 10), ("FILE_ROWS", 8)):
+        monkeypatch.setattr(pieces, name, value)
+    release = method.protect(households(60), seed=5)
+    monkeypatch.setattr(protected, "SAMPLED", 12 * 25)
+    tables = [release.published(at) for at in range(release.contents.files)]
+    assert len(tables) > 3
+    rows = [
+        row.tobytes() for one in tables for row in (one.values if isinstance(one, tv.Dataset) else with_letters(one))
+    ]
+    classes = np.array([rows.index(row) for row in rows])
+    classes = np.unique(classes, return_inverse=True)[1]
+    sample = release.sample(classes)
+    table = sample.published()
+    shown = [row.tobytes() for row in (table.values if isinstance(table, tv.Dataset) else with_letters(table))]
+    assert 0 < len(shown) < len(rows)
+    assert all(shown.count(row) == rows.count(row) for row in shown)
+    # Each record stands beside its own original.
+    whole = {tuple(row) for row in release.original.values.tolist()}
+    assert {tuple(row) for row in sample.original.values.tolist()} <= whole
+    assert (sample.records, sample.released) == (60, len(rows))
+    page = (release.write(tmp_path / "out") / "private" / "report.html").read_text()
+    found = re.search(r"Pictures of records show (\d+) of the (\d+) published records: all records of some", page)
+    assert found is not None
+    assert 0 < int(found[1]) < int(found[2]) == len(rows)
+
+
+def with_letters(table: Any) -> np.ndarray[Any, Any]:
+    """Bounds, patterns and levels of envelopes."""
+    return np.array(
+        [
+            [*lo, *hi, float(level), *map(ord, word)]
+            for lo, hi, word, level in zip(table.lo, table.hi, table.words, table.levels, strict=True)
+        ]
+    )

@@ -11,17 +11,22 @@ import numpy as np
 
 from tsveil.attack.attribute import AttributeDisclosure, attribute
 from tsveil.attack.base import LeavesTraces
+from tsveil.attack.targets import border_of, chosen_rows
 from tsveil.core.technique import Technique
+from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.pieces import stored
-from tsveil.data.records import Records, in_published_order
+from tsveil.data.records import PublishedRecords, Records, in_published_order, some_in_published_order
 from tsveil.engine.base import Engine
 from tsveil.engine.here import Here
 from tsveil.guarantee.base import Promise, Verdict
 from tsveil.measure.evaluate import envelope_card, evaluate
 from tsveil.measure.queries import Queries
 from tsveil.measure.scorecard import Scorecard
+
+#: values of the records that the pictures of a release in many files show
+SAMPLED = 2**20
 
 
 class AppliedMethod(LeavesTraces, Protocol):
@@ -113,7 +118,21 @@ class ProtectedRecords(Records):
 
         Records whose values are suppressed are not among them.
         """
-        one = in_published_order(self.store, at)
+        return self._in_memory(in_published_order(self.store, at))
+
+    def sample(self, of_row: Indices) -> Self:
+        """Some published records of all files, as a release in memory: whole classes, chosen at random, of about 2^20 values together.
+
+        `of_row` is the class of each published record, numbered from 0.
+        """
+        classes = int(of_row.max()) + 1
+        count = max(1, min(classes, classes * SAMPLED // (len(of_row) * len(self.original.columns))))
+        wanted = chosen_rows(border_of(np.arange(classes), count), of_row)
+        sample = self._in_memory(some_in_published_order(self.store, wanted))
+        return replace(sample, sample_of=(self.contents.n, len(of_row)))
+
+    def _in_memory(self, one: PublishedRecords) -> Self:
+        """A release of these records alone."""
         kept, piece = one.contents, one.piece
         rows = np.arange(one.original.n) if kept.envelopes else one.rows
         original = one.original if len(rows) == one.original.n else one.original.take(rows)

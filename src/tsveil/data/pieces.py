@@ -7,7 +7,7 @@ records were read: up to 2^24 values it is one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -79,8 +79,24 @@ class Piece:
     made: Array
     #: records by units; -1: in no group
     groups: Indices
-    #: the identifier and the confidential columns
+    #: the identifier and the confidential columns; empty if there are none
     others: pl.DataFrame
+
+    def take(self, rows: Indices) -> Piece:
+        """Some of its rows."""
+        others = self.others[rows.tolist()] if self.others.width else self.others
+        return Piece(self.records[rows], self.original[rows], self.made[rows], self.groups[rows], others)
+
+
+def joined(pieces: Sequence[Piece]) -> Piece:
+    """The rows of several pieces, one after the other."""
+    return Piece(
+        np.concatenate([one.records for one in pieces]),
+        np.concatenate([one.original for one in pieces]),
+        np.concatenate([one.made for one in pieces]),
+        np.concatenate([one.groups for one in pieces]),
+        pl.concat([one.others for one in pieces]),
+    )
 
 
 def file_rows(n: int, columns: int) -> int:

@@ -15,10 +15,10 @@ import polars as pl
 
 from tsveil.core.errors import InputError
 from tsveil.core.randomness import secret_name
-from tsveil.core.types import Array, Indices
+from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.intervals import IntervalTable
-from tsveil.data.pieces import Contents, Piece, Unit, contents, piece, pieces
+from tsveil.data.pieces import Contents, Piece, Unit, contents, joined, piece, pieces
 from tsveil.data.source import Source
 from tsveil.data.store import Memory, Store
 from tsveil.transform.sax import as_symbols, as_words
@@ -47,15 +47,8 @@ class Records:
     @cached_property
     def _whole(self) -> Piece:
         """All records in the order of the original."""
-        found = list(pieces(self.store))
-        order = np.argsort(np.concatenate([one.records for one in found]))
-        return Piece(
-            np.arange(len(order)),
-            np.concatenate([one.original for one in found])[order],
-            np.concatenate([one.made for one in found])[order],
-            np.concatenate([one.groups for one in found])[order],
-            pl.concat([one.others for one in found])[order.tolist()] if self.contents.source.others else pl.DataFrame(),
-        )
+        whole = joined(list(pieces(self.store)))
+        return replace(whole.take(np.argsort(whole.records)), records=np.arange(len(whole.records)))
 
     @property
     def made(self) -> Array:
@@ -201,6 +194,19 @@ def in_published_order(store: Store, at: int) -> PublishedRecords:
     return _published_records(store, at)
 
 
+def some_in_published_order(store: Store, wanted: Mask) -> PublishedRecords:
+    """Some published records of all files in their order, in memory; `wanted` has a mark for each published record."""
+    found, names, start = [], [], 0
+    for at in range(contents(store).files):
+        one = in_published_order(store, at)
+        stop = start + one.n
+        rows = one.rows[wanted[start:stop]]
+        found.append(one.piece.take(rows))
+        names.append(one.store.get("names")[rows])
+        start = stop
+    return _records_of(contents(store), joined(found), np.concatenate(names))
+
+
 def _published_records(store: Store, at: int, *, layout: bool = False) -> PublishedRecords:
     kept = contents(store)
     if layout:
@@ -211,12 +217,17 @@ def _published_records(store: Store, at: int, *, layout: bool = False) -> Publis
         )
     else:
         one = piece(store, at)
+    start = kept.rows(at).start
+    return _records_of(kept, one, store.get("names")[start : start + len(one.records)])
+
+
+def _records_of(kept: Contents, one: Piece, names: AnyArray) -> PublishedRecords:
+    """The records of a piece, with the numbers that their identifiers are made of."""
     n = len(one.records)
     source = msgspec.structs.replace(kept.source, files=(), rows=(n,))
-    start = kept.rows(at).start
     own = Memory()
     own.put_plain("contents", msgspec.structs.replace(kept, source=source, chunk_ends=(n,), file_rows=max(n, 1)))
-    own.put("names", store.get("names")[start : start + n])
+    own.put("names", names)
     return PublishedRecords(source.dataset(one.original, one.others), own, one)
 
 

@@ -147,9 +147,7 @@ def fill(
         # Who has the originals can run the method again; then only the place inside a class is left to guess.
         replayed = 100 * share_of_rows(of_row, persons) if release.method.representatives else None
         card = _keep(release, pieces, place / "private", card, disclosed, replayed)
-        shown = release.in_published_order()
-        if release.contents.files > 1:
-            shown = replace(shown, sample_of=(release.contents.n, pieces.published))
+        shown = release.sample(of_row) if release.contents.files > 1 else release.in_published_order()
         both: dict[str, Any] = {
             "title": title,
             "context": context or Context(),

@@ -73,16 +73,15 @@ class DisclosedColumn:
 
 def disclosed_columns(disclosure: AttributeDisclosure) -> list[DisclosedColumn]:
     """The carried columns with attribute disclosure, the worst first."""
-    if not len(disclosure.groups):
-        return []
     found = [
         DisclosedColumn(
-            str(name),
+            name,
             len(own),
             int(own["records"].filter(own["constant"]).sum()),
             int(own["records"].filter(~own["constant"]).sum()),
         )
-        for (name,), own in disclosure.groups.group_by("column", maintain_order=True)
+        for name, own in disclosure.classes.items()
+        if len(own)
     ]
     return sorted(found, key=lambda column: -column.records)
 

@@ -140,10 +140,12 @@ def _risk_figure(subject: Subject) -> figures.Figure | None:
 
 def _sampled(subject: Subject) -> list[str]:
     """A sentence about pictures that show a sample only."""
-    if subject.release.sample_of is None:
-        return []
     count = subject.release.n
-    return [f"Pictures of records are drawn from the first published file: {count:,} records, a random sample."]
+    if count == subject.release.released:
+        return []
+    return [
+        f"Pictures of records show {count:,} of the {subject.release.released:,} published records: all records of some classes, chosen at random."
+    ]
 
 
 def inference(subject: Subject) -> Markup:
