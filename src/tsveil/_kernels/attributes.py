@@ -39,6 +39,9 @@ def nearest_by_columns(
     link = np.full((n, len(wanted)), -1, np.int64)
     hit = np.zeros((n, len(wanted)), np.int64)
     total = np.empty(TILE)
+    # Sums of at least zero have the same order as their bits, whose minimum compiles to vector instructions.
+    bits = total.view(np.int64)
+    smallest = np.empty(1, np.int64)
     for low in range(0, m, TILE):
         width = min(TILE, m - low)
         for i in range(n):
@@ -48,17 +51,21 @@ def nearest_by_columns(
                 for j in range(done, wanted[w]):
                     value = known[i, j]
                     scale = factor[j]
+                    # A slice of its own: the loops over it become vector instructions.
+                    row = candidates[j, low : low + width]
                     if absolute:
                         for u in range(width):
-                            total[u] += abs(value - candidates[j, low + u]) * scale
+                            total[u] += abs(value - row[u]) * scale
                     else:
                         for u in range(width):
-                            difference = (value - candidates[j, low + u]) * scale
+                            difference = (value - row[u]) * scale
                             total[u] += difference * difference
                 done = wanted[w]
-                least = np.inf
+                lowest = bits[0]
                 for u in range(width):
-                    least = min(least, total[u])
+                    lowest = min(lowest, bits[u])
+                smallest[0] = lowest
+                least = smallest.view(np.float64)[0]
                 if least > best[i, w]:
                     continue
                 if least < best[i, w]:
@@ -135,3 +142,28 @@ def nearest_in_window(
             best = nearer(total, best, i, at, copies, first, own, tied, link, hit)
         counter[0] += 1
     return tied, link, hit
+
+
+@kernel
+def distance_table(known: Array, candidates: Array, starts: Indices) -> Array:
+    """The distances between all known records and all candidates (columns, candidates): the sum over blocks of columns starts[b]..starts[b+1] of Euclidean distances.
+
+    Sums of squares run in column order for each pair, and the inner loop runs over candidates.
+    """
+    n, m = known.shape[0], candidates.shape[1]
+    out = np.zeros((n, m))
+    total = np.empty(TILE)
+    for low in range(0, m, TILE):
+        width = min(TILE, m - low)
+        for i in range(n):
+            for b in range(len(starts) - 1):
+                total[:width] = 0.0
+                for j in range(starts[b], starts[b + 1]):
+                    value = known[i, j]
+                    row = candidates[j, low : low + width]
+                    for u in range(width):
+                        difference = value - row[u]
+                        total[u] += difference * difference
+                for u in range(width):
+                    out[i, low + u] += np.sqrt(total[u])
+    return out

@@ -228,3 +228,55 @@ def _closure(
             seen_row[row] = stamp
             trial_person[row] = other
     return many, many + strangers
+
+
+@kernel
+def trades_of_column(
+    ordered: Array,
+    order: Indices,
+    values: Array,
+    people: Indices,
+    window: int,
+    low: AnyArray,
+    high: AnyArray,
+    place: AnyArray,
+    owner: AnyArray,
+    holder: AnyArray,
+) -> None:
+    """What the chase needs of one column (`tsveil.attack.swap_chase.Trades`), of released and known values in order with their rows and persons.
+
+    A window below zero is none. Everything asked for grows with the value, so that both columns are gone through once.
+    """
+    rows = len(ordered)
+    first = np.empty(rows, np.int64)
+    last = np.empty(rows, np.int64)
+    begin = 0
+    for at in range(rows):
+        place[order[at]] = at
+        if at + 1 == rows or ordered[at + 1] != ordered[at]:
+            for p in range(begin, at + 1):
+                first[p] = begin
+                last[p] = at
+                owner[order[p]] = NOBODY if begin == at else TIED
+            begin = at + 1
+    start = 0
+    end = 0
+    lowest = 0
+    highest = 0
+    for t in range(len(values)):
+        a = people[t]
+        while start < rows and ordered[start] < values[t]:
+            start += 1
+        end = max(end, start)
+        while end < rows and ordered[end] == values[t]:
+            end += 1
+        if end - start == 1:
+            holder[a] = order[start]
+            owner[order[start]] = a
+        if window >= 0:
+            while lowest < rows and last[lowest] < start - window:
+                lowest += 1
+            while highest < rows and first[highest] <= end - 1 + window:
+                highest += 1
+            low[a] = lowest
+            high[a] = highest

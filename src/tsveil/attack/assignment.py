@@ -31,11 +31,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from tsveil.attack.base import BlockCovariance, DrawnAtRandom, NotMeasuredError, Rung, Shape, Situation, Traces, Trial
 from tsveil.attack.candidates import Found
@@ -105,6 +103,8 @@ class Assignment(Joint):
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The record that each target is given."""
+        from tsveil._kernels.attributes import distance_table
+
         known, shown = both_files(targets, task["columns"])
         files = targets.files
         if self.correlated:
@@ -120,10 +120,7 @@ class Assignment(Joint):
             a, b, starts = a * factor, b * factor, [0, a.shape[1]]
 
         def distances(x: Array, y: Array) -> Array:
-            total = np.zeros((len(x), len(y)))
-            for low, high in pairwise(starts):
-                total += cdist(x[:, low:high], y[:, low:high])
-            return total
+            return distance_table(x, np.ascontiguousarray(y.T), np.array(starts))
 
         found = assigned(a, b, files.owners(targets.store), targets.mine, distances)
         hit = np.asarray(found.chance > 0, dtype=np.int64)

@@ -24,6 +24,8 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.store import Memory, Store
 from tsveil.engine.base import Result, Task
 
+#: what the names of everything that linkages by profile keep begin with: all use the same features
+KEPT = "habits"
 #: pairs of a person and a distinct published record that are compared
 PAIRS = 4 * 10**8
 #: what a feature must vary by, in shares of the largest feature of its series
@@ -74,7 +76,8 @@ class Habits(Attack):
         periods = periods_of(files, other)
         if isinstance(periods, str):
             return []
-        store.put_plain(f"{self.name}.periods", periods)
+        store.remove(KEPT)  # of an evaluation before this one
+        store.put_plain(f"{KEPT}.periods", periods)
         people = files.people
         task: dict[str, Any] = {"other": other is not None}
         if other is not None:
@@ -83,7 +86,7 @@ class Habits(Attack):
             people = len(numbers)
             table = np.hstack([other.data.block(block.name) for block in other.data.series])
             store.put("other.rows", other.rows)
-            store.put(f"{self.name}.known", periods.known(table))
+            store.put(f"{KEPT}.known", periods.known(table))
         self.check(people)
         asked = situation.settings.targets
         most = max(1, int(PAIRS / situation.distinct * files.people / files.n)) if asked is None else asked or people
@@ -108,24 +111,31 @@ class Habits(Attack):
     def known(self, targets: Targets, task: Task) -> Array:
         """The features of what is known of some records."""
         if task["other"]:
-            return np.asarray(targets.store.get(f"{self.name}.known")[_rows_of(targets)])
-        return self.periods(targets.store).known(targets.values())
+            return np.asarray(targets.store.get(f"{KEPT}.known")[_rows_of(targets)])
+        store, at = targets.store, task["at"]
+        if store.has(f"{KEPT}.known-{at}"):
+            place = np.searchsorted(store.get(f"{KEPT}.rows-{at}"), targets.rows)
+            return np.asarray(store.get(f"{KEPT}.known-{at}"))[place]
+        return self.periods(store).known(targets.values())
 
     def periods(self, store: Store) -> Periods:
         """The two periods."""
-        return store.get_plain(f"{self.name}.periods", Periods)
+        return store.get_plain(f"{KEPT}.periods", Periods)
 
     def count(self, targets: Targets, task: Task) -> Result:
         """Keep the features of the distinct rows in the task's pieces of the release."""
         store, periods = targets.store, self.periods(targets.store)
         for at in range(*_share(task, len(targets.files.released))):
-            store.put(f"{self.name}-{at}", periods.shown(store.get(f"distinct-{at}", whole=True)))
+            if not store.has(f"{KEPT}-{at}"):
+                store.put(f"{KEPT}-{at}", periods.shown(store.get(f"distinct-{at}", whole=True)))
         return {}
 
     def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
         """Keep the mean of each feature over the published records, and one over its deviation (0: it does not count)."""
         store = situation.store
-        pieces = [store.get(f"{self.name}-{at}") for at in range(len(situation.files.released))]
+        if store.has(f"{KEPT}.scale"):
+            return
+        pieces = [store.get(f"{KEPT}-{at}") for at in range(len(situation.files.released))]
         copies = np.asarray(store.get("distinct.copies"))
         width = pieces[0].shape[1]
         mean, deviation, largest = np.zeros(width), np.zeros(width), np.zeros(width)
@@ -138,7 +148,7 @@ class Habits(Attack):
         least = LEAST * np.repeat(np.maximum.reduceat(largest, starts), widths)
         factor = np.zeros(width)
         np.divide(1.0, deviation, out=factor, where=deviation > least)
-        store.put(f"{self.name}.scale", np.stack([mean, factor]))
+        store.put(f"{KEPT}.scale", np.stack([mean, factor]))
 
 
 def _share(task: Task, pieces: int) -> tuple[int, int]:

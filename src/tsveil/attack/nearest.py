@@ -319,8 +319,7 @@ def distinct_rows(rows: AnyArray) -> tuple[Any, Indices, Indices, Indices]:
     (array([[2.],
            [1.]]), array([0, 1]), array([0, 1, 0]), array([2, 1]))
     """
-    packed = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    _, first, own, copies = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
+    _, first, own, copies = np.unique(_packed(rows), return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -330,3 +329,21 @@ def distinct_rows(rows: AnyArray) -> tuple[Any, Indices, Indices, Indices]:
         rank[own.ravel()].astype(np.int64),
         copies[order].astype(np.int64),
     )
+
+
+def by_bytes(rows: Array) -> Indices:
+    """Where each row stands when they are sorted by their bytes: an order that does not depend on that of the file, found much faster than that of the values.
+
+    Examples
+    --------
+    >>> rows = np.array([[2.0, 1.0], [0.5, 3.0], [2.0, 0.5]])
+    >>> np.array_equal(rows[by_bytes(rows)], rows[::-1][by_bytes(rows[::-1])])
+    True
+    """
+    found: Indices = np.argsort(_packed(rows + 0.0), kind="stable")  # both zeros are one
+    return found
+
+
+def _packed(rows: AnyArray) -> AnyArray:
+    """Each row as one item."""
+    return np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()

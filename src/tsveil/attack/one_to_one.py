@@ -20,7 +20,7 @@ import numpy as np
 
 from tsveil.attack.files import Ties
 from tsveil.attack.links import Links, linked_right, whose
-from tsveil.attack.nearest import distinct_rows
+from tsveil.attack.nearest import by_bytes, distinct_rows
 from tsveil.core import progress
 from tsveil.core.errors import InputError
 from tsveil.core.types import Array, Indices
@@ -74,13 +74,13 @@ def assigned(a: Array, b: Array, whose: Indices, mine: Indices, distances: Calla
     from scipy.optimize import linear_sum_assignment
 
     # Sorted by value, the files are the same whatever their order was, and so is the solution found among equals.
-    by_a, by_b = np.lexsort(a.T[::-1]), np.lexsort(b.T[::-1])
-    cost = distances(np.ascontiguousarray(a[by_a]), np.ascontiguousarray(b[by_b]))
+    people, kind, by_a = _sorted_kinds(a)
+    records, of_row, by_b = _sorted_kinds(b)
+    cost = distances(people, records)[kind[by_a]][:, of_row[by_b]]
     with progress.step("Assigning records one to one"):
         person, place = linear_sum_assignment(cost)
     link = np.full(len(a), -1, dtype=np.int64)
     link[by_a[person]] = by_b[place]
-    kind, of_row = distinct_rows(a)[2], distinct_rows(b)[2]
     copies, sizes = np.bincount(of_row), np.bincount(kind)
     got = link >= 0
     pairs, number = np.unique(np.stack([kind[got], of_row[link[got]]]), axis=1, return_counts=True)
@@ -94,6 +94,14 @@ def assigned(a: Array, b: Array, whose: Indices, mine: Indices, distances: Calla
         for owner, one in zip(mine.tolist(), kind.tolist(), strict=True)
     ]
     return Assigned(link[None], tied[kind][None], np.array([chance]))
+
+
+def _sorted_kinds(rows: Array) -> tuple[Array, Indices, Indices]:
+    """The distinct rows in the order of their bytes, the number of each row among them, and the rows in that order."""
+    found, _, label, _ = distinct_rows(rows + 0.0)  # both zeros are one
+    order = by_bytes(found)
+    kind = np.argsort(order)[label]
+    return found[order], kind, np.argsort(kind, kind="stable")
 
 
 def distances(a: Array, b: Array, factor: Array, starts: Indices, metric: str = "euclidean") -> Array:

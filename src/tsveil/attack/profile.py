@@ -37,7 +37,7 @@ import numpy as np
 
 from tsveil.attack.candidates import Found
 from tsveil.attack.files import HasData
-from tsveil.attack.habits import Habits
+from tsveil.attack.habits import KEPT, Habits
 from tsveil.attack.links import Links
 from tsveil.attack.nearest_columns import nearest_of_targets
 from tsveil.attack.pieces import Targets
@@ -70,8 +70,6 @@ class NearestProfile(Habits):
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The nearest by all features."""
-        _, factor = targets.store.get(f"{self.name}.scale")
+        _, factor = targets.store.get(f"{KEPT}.scale")
         known = self.known(targets, task)
-        return nearest_of_targets(
-            targets, known, lambda shown: shown, np.array(factor), [known.shape[1]], "l1", self.name
-        )
+        return nearest_of_targets(targets, known, lambda shown: shown, np.array(factor), [known.shape[1]], "l1", KEPT)

@@ -36,7 +36,7 @@ import numpy as np
 from tsveil.attack.base import NotMeasuredError, Situation, Trial
 from tsveil.attack.candidates import Found, marks
 from tsveil.attack.files import HasData
-from tsveil.attack.habits import LEAST, Habits
+from tsveil.attack.habits import KEPT, LEAST, Habits
 from tsveil.attack.links import Links
 from tsveil.attack.nearest_columns import nearest_of_targets
 from tsveil.attack.pieces import Targets
@@ -84,57 +84,55 @@ class LearnedProfile(Habits):
         """Also keep the features of everybody who is known in the task's pieces of the original, with their marks."""
         store, everybody = targets.store, self.targets({**task, "border": None})
         known = self.known(everybody, task) if len(everybody) else np.empty((0, 0))
-        store.put(f"{self.name}.known-{task['at']}", known)
-        store.put(f"{self.name}.rows-{task['at']}", everybody.rows)
-        store.put(f"{self.name}.marks-{task['at']}", marks(known))
+        store.put(f"{KEPT}.known-{task['at']}", known)
+        store.put(f"{KEPT}.rows-{task['at']}", everybody.rows)
+        store.put(f"{KEPT}.marks-{task['at']}", marks(known))
         return super().count(targets, task)
 
     def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
         """Learn a map for each part of the persons."""
         super().weigh(counted, trial, situation)
         store, files = situation.store, situation.files
-        every = {
-            what: [store.get(f"{self.name}.{what}-{at}") for at in range(len(counted))] for what in ("rows", "marks")
-        }
+        every = {what: [store.get(f"{KEPT}.{what}-{at}") for at in range(len(counted))] for what in ("rows", "marks")}
         rows, marked = (np.concatenate(every[what]) for what in ("rows", "marks"))
         own = files.own(store, rows)
         folds = folds_of(marked[:, 0], files.owners(store)[own] if files.persons else None)
         ends = np.cumsum([0, *map(len, every["rows"])])
         for at in range(len(counted)):
-            store.put(f"{self.name}.folds-{at}", folds[ends[at] : ends[at + 1]])
+            store.put(f"{KEPT}.folds-{at}", folds[ends[at] : ends[at + 1]])
         published = np.where(own >= 0, store.get("distinct.of_row")[own], -1)
         # Whatever the order of the records, they are learned from in the same one; what stands last tells apart who looks alike in the known period.
-        pieces = [np.asarray(store.get(f"{self.name}-{at}")) for at in range(len(files.released))]
+        pieces = [np.asarray(store.get(f"{KEPT}-{at}")) for at in range(len(files.released))]
         features, least = _Rows(pieces), np.concatenate([marks(piece) for piece in pieces])[published, 0]
         order = np.lexsort((least, marked[:, 1], marked[:, 0]))
         order = order[published[order] >= 0]
-        known = _Rows([store.get(f"{self.name}.known-{at}") for at in range(len(counted))])
-        mean, factor = store.get(f"{self.name}.scale")
+        known = _Rows([store.get(f"{KEPT}.known-{at}") for at in range(len(counted))])
+        mean, factor = store.get(f"{KEPT}.scale")
         for fold in range(FOLDS):
             lessons = learned_from(folds, order, fold)
             found = learned(known.take(lessons), (features.take(published[lessons]) - mean) * factor, factor)
             for what, value in zip(("shift", "factor", "middle", "map"), found, strict=True):
-                store.put(f"{self.name}.{what}-{fold}", value)
+                store.put(f"{KEPT}.{what}-{fold}", value)
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The nearest, part by part."""
         from tsveil._kernels.features import mapped_rows
 
         store = targets.store
-        mean, scale = (np.array(each) for each in store.get(f"{self.name}.scale"))
-        at = np.searchsorted(store.get(f"{self.name}.rows-{task['at']}"), targets.rows)
-        folds = np.asarray(store.get(f"{self.name}.folds-{task['at']}"))[at]
-        features = np.asarray(store.get(f"{self.name}.known-{task['at']}"))[at]
+        mean, scale = (np.array(each) for each in store.get(f"{KEPT}.scale"))
+        at = np.searchsorted(store.get(f"{KEPT}.rows-{task['at']}"), targets.rows)
+        folds = np.asarray(store.get(f"{KEPT}.folds-{task['at']}"))[at]
+        features = self.known(targets, task)
         tied, link, hit = (np.zeros((1, len(targets)), dtype=np.int64) for _ in range(3))
         for fold in np.unique(folds):
             chosen = np.flatnonzero(folds == fold)
             shift, factor, middle, directions = (
-                np.array(store.get(f"{self.name}.{what}-{fold}")) for what in ("shift", "factor", "middle", "map")
+                np.array(store.get(f"{KEPT}.{what}-{fold}")) for what in ("shift", "factor", "middle", "map")
             )
             known = mapped_rows(features[chosen], shift, factor, directions) + middle
             found = nearest_of_targets(
                 targets.taken(chosen), known, lambda shown, by=directions: mapped_rows(shown, mean, scale, by),  # type: ignore[misc]
-                np.ones(known.shape[1]), [known.shape[1]], stem=self.name,
+                np.ones(known.shape[1]), [known.shape[1]], stem=KEPT,
             )  # fmt: skip
             tied[:, chosen], link[:, chosen], hit[:, chosen] = found.tied, found.link, found.hit
         return Found(tied, link, hit)

@@ -43,9 +43,9 @@ import numpy as np
 from tsveil.attack.base import Column, Shape, Situation, Trace, Trial, ValuesTraded
 from tsveil.attack.candidates import Found
 from tsveil.attack.files import HasData, on_one_scale
-from tsveil.attack.interval import ranks
 from tsveil.attack.joint import Joint, both_files
 from tsveil.attack.links import Links
+from tsveil.attack.nearest import by_bytes
 from tsveil.attack.pieces import Targets
 from tsveil.attack.run import links_in_memory
 from tsveil.core import progress
@@ -87,7 +87,7 @@ class Trades(NamedTuple):
     @classmethod
     def of(cls, known: Array, shown: Array, window: int | None) -> Trades:
         """Those of a table of persons and one of published rows."""
-        from tsveil._kernels.swap_chase import NOBODY, TIED
+        from tsveil._kernels.swap_chase import TIED, trades_of_column
 
         (persons, columns), rows = known.shape, len(shown)
         empty = np.empty((columns, rows), np.int32)
@@ -100,21 +100,12 @@ class Trades(NamedTuple):
             np.full((columns, persons), TIED, np.int32),
         )
         for c in range(columns):
-            order = np.argsort(shown[:, c], kind="stable")
-            column = shown[order, c]
+            order, people = np.argsort(shown[:, c], kind="stable"), np.argsort(known[:, c], kind="stable")
             found.order[c] = order
-            found.place[c, order] = np.arange(rows)
-            first, last = ranks(column, known[:, c])
-            their_first, their_last = ranks(column, column)
-            if window is not None:
-                found.low[c] = np.searchsorted(their_last, first - window, side="left")
-                found.high[c] = np.searchsorted(their_first, last + window, side="right")
-            at, end = (np.searchsorted(column, known[:, c], side=side) for side in ("left", "right"))
-            single = np.flatnonzero(end - at == 1)
-            found.holder[c, single] = order[at[single]]
-            owner = np.where(their_first == their_last, NOBODY, TIED)
-            owner[at[single]] = single
-            found.owner[c, order] = owner
+            trades_of_column(
+                shown[order, c], order, known[people, c], people, -1 if window is None else window,
+                found.low[c], found.high[c], found.place[c], found.owner[c], found.holder[c],
+            )  # fmt: skip
         return found
 
 
@@ -159,8 +150,8 @@ class SwapChase(Joint):
         from tsveil._kernels.swap_chase import chase
 
         known, shown = both_files(targets, task["columns"])
-        # Sorted by value, the files are gone through in the same order whatever theirs was.
-        persons, rows = np.lexsort(known.T[::-1]), np.lexsort(shown.T[::-1])
+        # Sorted by their bytes, the files are gone through in the same order whatever theirs was.
+        persons, rows = by_bytes(known), by_bytes(shown)
         known, shown = np.ascontiguousarray(known[persons]), np.ascontiguousarray(shown[rows])
         a, b, factor = on_one_scale(known, shown)
         whose = targets.files.owners(targets.store)

@@ -54,6 +54,10 @@ class Store(ABC):
         """An array, not to be changed; `whole` reads all of it now, for arrays that are needed at once."""
 
     @abstractmethod
+    def has(self, name: str) -> bool:
+        """Whether there is an array of this name."""
+
+    @abstractmethod
     def put_frame(self, name: str, frame: pl.DataFrame) -> None:
         """Keep a frame."""
 
@@ -105,6 +109,10 @@ class Memory(Store):
     def get(self, name: str, *, whole: bool = False) -> Any:
         """An array, not to be changed."""
         return self.kept[name]
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an array."""
+        return name in self.kept
 
     def put_frame(self, name: str, frame: pl.DataFrame) -> None:
         """Keep a frame."""
@@ -167,6 +175,10 @@ class Folder(Store):
         with READING:
             found = np.load(self.path / f"{name}.npy", mmap_mode="r", allow_pickle=False)
         return np.array(found) if whole else found
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an array."""
+        return (self.path / f"{name}.npy").exists()
 
     def put_frame(self, name: str, frame: pl.DataFrame) -> None:
         """Write a frame."""

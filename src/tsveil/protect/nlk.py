@@ -64,6 +64,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from tsveil.attack.base import Shape, Traces
 from tsveil.core import progress
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.params import at_least, one_of, param
@@ -163,6 +164,10 @@ class NLK(ValueMethod):
     def guarantee(self, data: Described) -> NLKAnonymity:
         """(n,l,k)-anonymity of each series, or of points of several dimensions."""
         return NLKAnonymity(self.n, self.l, self.k, scope="record" if whole_records(self.grouping, data) else "block")
+
+    def traces(self, release: Shape) -> Traces:
+        """Values stay near the original ones, and many stay as they are: the attacks that every release gets find them."""
+        return ()
 
     def check(self, survey: Survey) -> None:
         """There must be k records and l time points."""
