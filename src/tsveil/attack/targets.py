@@ -20,7 +20,7 @@ from tsveil.core.randomness import mixed
 from tsveil.core.types import AnyArray, Indices, Mask
 
 #: that many records are always attacked
-EVERYBODY = 100_000
+EVERYBODY = 20_000
 #: pairs of a target and a released row that are always compared, and how many more for each record
 PAIRS, PER_RECORD = 10**10, 25_000
 #: sets the targets apart from the sample that cuts are found from
@@ -53,8 +53,8 @@ def affordable(n: int, compared: float, asked: int | None = None, least: int = 1
 
     Examples
     --------
-    >>> affordable(50_000, 1e6), affordable(10**6, 10**6), affordable(10**6, 10**6, asked=500)
-    (50000, 25000, 500)
+    >>> affordable(20_000, 1e6), affordable(10**6, 10**6), affordable(10**6, 10**6, asked=500)
+    (20000, 25000, 500)
     """
     if asked is not None:
         return min(n, asked or n)
