@@ -104,6 +104,13 @@ class RanksMostlyWithin(Trace):
 
 
 @dataclass(frozen=True)
+class ValuesMoved(Trace):
+    """A normal number is added to each value, with so many standard deviations of its column."""
+
+    deviations: float
+
+
+@dataclass(frozen=True)
 class ValuesTraded(Trace):
     """The values of each column trade places in pairs, within so many ranks (None: at any distance), and none changes."""
 

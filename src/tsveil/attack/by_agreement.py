@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,17 +15,19 @@ from tsveil.attack.agreement import (
     MOST,
     Labels,
     Ranges,
+    Reach,
     Table,
     first_columns,
     heaviest_pairs,
     keep_labels,
     keep_ranges,
+    near_enough,
     ranks_within,
 )
-from tsveil.attack.base import UNAIDED, Attack, Column, RanksWithin, Shape, Situation, Traces, Trial
+from tsveil.attack.base import UNAIDED, Attack, Column, RanksWithin, Shape, Situation, Traces, Trial, ValuesMoved
 from tsveil.attack.candidates import Found
 from tsveil.attack.pieces import Targets
-from tsveil.core.params import at_least, optional, param
+from tsveil.core.params import at_least, number, optional, param
 from tsveil.core.types import Array, Indices
 from tsveil.engine.base import Result, Task
 
@@ -32,6 +35,8 @@ from tsveil.engine.base import Result, Task
 KEPT = 2**28
 #: the smallest sample of targets, for smaller ones cost the same; and what one look at an agreement costs, in comparisons of series
 SAMPLE, LOOK = 4096, 150
+#: how far noise is followed, in its deviations, and where that is too far to tell records apart: in deviations of the column, or at least by one of the noise
+FARTHEST, TOO_FAR = 2.5, 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,34 +49,53 @@ class ByAgreement(Attack):
     window: int | None = param(
         None, optional(at_least(0)), "how many ranks apart values agree; only with the nearest published value"
     )
+    tolerance: float | None = param(
+        None,
+        optional(number(0, 1e6)),
+        "how many standard deviations of the original apart values agree; as the window says",
+    )
 
     @classmethod
     def fit(cls, release: Shape, traces: Traces) -> Self | None:
-        """On any attributes; where values move by a few ranks, they agree within these."""
+        """On any attributes; where values move by a few ranks, or by noise, they agree as far as values move."""
+        if not cls.takes(release):
+            return None
         windows = [trace.ranks for trace in traces or () if isinstance(trace, RanksWithin)]
-        return cls(window=min(windows, default=None)) if cls.takes(release) else None
+        moved = [tolerance_for(trace.deviations) for trace in traces or () if isinstance(trace, ValuesMoved)]
+        return cls(window=min(windows, default=None), tolerance=min(moved, default=None))
 
     def describe(self) -> str:
-        """With the window."""
-        return self.plain if self.window is None else f"{self.plain}, within {self.window} ranks"
+        """With the window, or the tolerance."""
+        if self.window is not None:
+            return f"{self.plain}, within {self.window} ranks"
+        return self.plain if self.tolerance is None else f"{self.plain}, within {self.tolerance:g} deviations"
+
+    @property
+    def _reach(self) -> Reach | None:
+        """Which released values agree with an original one; None: only the nearest."""
+        if self.window is not None:
+            return ranks_within(self.window)
+        return None if self.tolerance is None else partial(near_enough, tolerance=self.tolerance)
 
     @property
     def _rule(self) -> str:
         """When values agree, in a word."""
-        return "nearest" if self.window is None else f"within-{self.window}"
+        if self.window is not None:
+            return f"within-{self.window}"
+        return "nearest" if self.tolerance is None else f"near-{self.tolerance!r}"
 
     def of_column(self, column: Column) -> Result:
         """The number of its labels, or none where its ranges are kept."""
-        if self.window is None:
+        if self._reach is None:
             return {"labels": keep_labels(column)}
-        keep_ranges(column, self._rule, ranks_within(self.window))
+        keep_ranges(column, self._rule, self._reach)
         return {"labels": 0}
 
     def plan(self, situation: Situation) -> list[Trial]:
         """All patterns are gone through for each table of targets, and then those of each target."""
         most = max(situation.counts)
         compared = LOOK * (situation.distinct * 4**most / CELLS + 2**most)
-        if self.window is not None:
+        if self._reach is not None:
             compared += UNAIDED * situation.distinct
         targets = situation.affordable(compared, SAMPLE)
         stored = situation.records(targets) << most <= KEPT
@@ -109,6 +133,17 @@ class ByAgreement(Attack):
     def _table(self, targets: Targets, task: Task, *, counted: bool) -> Table:
         store = targets.store if task["stored"] else None
         kept: dict[str, Any] = {"name": f"{task['agreements']}-{task['at']}", "store": store, "counted": counted}
-        if self.window is None:
+        if self._reach is None:
             return Labels(targets, task["columns"], task["sizes"], **kept)
         return Ranges(targets, task["columns"], self._rule, **kept)
+
+
+def tolerance_for(noise: float) -> float:
+    """Within how many deviations of its column values agree, after noise of so many.
+
+    Examples
+    --------
+    >>> tolerance_for(0.1), tolerance_for(0.5), tolerance_for(1.0)
+    (0.25, 0.5, 1.0)
+    """
+    return min(FARTHEST * noise, max(TOO_FAR, noise))
