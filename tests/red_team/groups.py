@@ -6,7 +6,7 @@ import numpy as np
 
 from red_team.common import Knowledge, Published, matched
 from red_team.noise import squared
-from tsveil.core.types import Array
+from tsveil.core.types import Array, Indices
 
 #: the border between two groups lies about midway between their means, give or take this share of the way
 BORDER = 0.15
@@ -306,3 +306,23 @@ def fitted_borders(published: Published, known: Knowledge) -> Array:
     The projection leaves two or three groups, and the means of these differ in the other directions as well.
     """
     return rank_of_projection(published, known) + 0.5 * fitted_groups(published, known)
+
+
+# -- persons with several records -----------------------------------------------------------------------------------------
+
+
+def one_answer_for_all(published: Published, known: Knowledge, persons: Indices) -> Array:
+    """For each person the class in which the largest part of the rows is probably that person's, whichever of the person's records is looked for: (persons, rows).
+
+    Any row of the person is a right link, so nobody has to guess where a record went that may be in several groups if another one is in a group for certain, or several are in one.
+    """
+    mine, rows = scaled(published, known)
+    means, place, sizes = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    away = squared(mine, means)
+    wide = np.median(away.min(axis=1)) / mine.shape[1]
+    chance = np.exp(-0.5 * (away - away.min(axis=1, keepdims=True)) / max(float(wide), 1e-12))
+    chance /= chance.sum(axis=1, keepdims=True)
+    share = np.zeros((int(persons.max()) + 1, len(means)))
+    np.add.at(share, persons, chance)
+    found: Array = (share / sizes)[:, place.ravel()]
+    return found

@@ -443,6 +443,65 @@ def test_the_report_says_as_much_of_other_periods(case: Case, week_folder: Path 
     )
 
 
+# -- persons with several records ---------------------------------------------------------------------------------------------
+
+
+def visits(heavy: int) -> tuple[tv.Dataset, Indices]:
+    """Series of 150 persons with one to six of them each, near to one another, `heavy` more of ten of the persons; and the person of each."""
+    rng = np.random.default_rng(1)
+    counts = rng.integers(1, 7, 150)
+    counts[:10] += heavy
+    persons = np.repeat(np.arange(150), counts)
+    middle = 1.2 * rng.normal(size=(150, 6)).cumsum(axis=1)
+    x = (middle[persons] + 0.7 * rng.normal(size=(len(persons), 6))).round(2)
+    return tv.Dataset.from_arrays({"load": x}, persons=[f"p{person:03d}" for person in persons]), persons
+
+
+#: (share, records that some persons have more than others, rung)
+WITH_PERSONS = [("bounded", 0, "person"), ("bounded", 0, "file"), ("told", 150, "person"), ("told", 150, "file")]
+
+
+def several_records(share: str, heavy: int, rung: str) -> tuple[Array, Array]:
+    """What one answer for all records of a person finds, and what the report says, person by person."""
+    data, persons = visits(heavy)
+    release = METHODS.make("mdav", {"k": 4, "share": share}).protect(data, seed=1)
+    card, verdict = judged(release, release.verify())
+    there = np.flatnonzero(~np.isnan(release.data.values).any(axis=1))
+    order = np.random.default_rng(901).permutation(len(there))
+    published = Published("mdav", {}, release.data.values[there][order], [(range(6), True)])
+    classes, owners = classes_of(published), persons[there][order]
+    counts = np.zeros((int(persons.max()) + 1, int(classes.max()) + 1))
+    np.add.at(counts, (owners, classes), 1)
+    shares = counts / np.bincount(classes)
+    published_persons = np.unique(persons[there])
+    if rung == "file":
+        # Whoever can run the method again is granted the class of each record, as the replay of the report is.
+        guess = shares.argmax(axis=1)
+    else:
+        known = Knowledge(data.values[there], tuple(range(6)))
+        guess = classes[groups.one_answer_for_all(published, known, persons[there]).argmax(axis=1)]
+    ours = shares[np.arange(len(shares)), guess][published_persons]
+    mean = (counts * shares).sum(axis=1)[published_persons] / counts.sum(axis=1)[published_persons]
+    return ours, Report.of(card, verdict.ladder, published_persons, mean).at(rung)
+
+
+def person_cases() -> list[Any]:
+    found = []
+    for share, heavy, rung in WITH_PERSONS:
+        reason = BEATEN.get(f"mdav persons {share} {rung}")
+        marks = [] if reason is None else [pytest.mark.xfail(strict=True, reason=reason)]
+        found.append(pytest.param(share, heavy, rung, marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("share", "heavy", "rung"), person_cases())
+def test_the_report_says_as_much_of_persons_with_several_records(share: str, heavy: int, rung: str) -> None:
+    ours, theirs = several_records(share, heavy, rung)
+    assert not beats(ours, theirs), (
+        f"one answer for all records finds {100 * ours.mean():.2f} %, and the report says {100 * theirs.mean():.2f} %"
+    )
+
+
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_every_method_has_a_red_team(name: str) -> None:
     assert name in ATTACKS, f"nobody attacked {name!r}: add the best attacks you can think of to ATTACKS"
@@ -451,7 +510,8 @@ def test_every_method_has_a_red_team(name: str) -> None:
 
 def test_every_case_that_is_beaten_is_there() -> None:
     there = {f"{case} {rung}" for case in CASES for rung in case.rungs if tried(case, rung)}
-    assert set(BEATEN) <= there | {f"{case} other-period" for case in PERIODS}
+    there |= {f"{case} other-period" for case in PERIODS}
+    assert set(BEATEN) <= there | {f"mdav persons {share} {rung}" for share, _, rung in WITH_PERSONS}
 
 
 # -- whether the red team plays fair, and whether its test would notice anything ------------------------------------------------
