@@ -269,7 +269,7 @@ def published_projection(published: Published, known: Knowledge) -> Array:
     return total
 
 
-def fitted_groups(published: Published, known: Knowledge, slim: float = 0.0, rounds: int = 40) -> Array:
+def fitted_groups(published: Published, known: Knowledge, rounds: int = 40) -> Array:
     """Groups as bells around their published means, all of one shape, which is fitted to the known persons by expectation and maximisation.
 
     Means and sizes of the groups are published, so only the covariance inside groups is left to learn, and it starts from that of the known persons less that of the published rows; of a
@@ -279,7 +279,7 @@ def fitted_groups(published: Published, known: Knowledge, slim: float = 0.0, rou
     wide = np.where(known.values.std(axis=0) > 0, known.values.std(axis=0), 1.0)
     x, y = known.values / wide, published.values[:, columns] / wide
     groups, place, sizes = np.unique(y, axis=0, return_inverse=True, return_counts=True)
-    covariance = np.atleast_2d(np.cov(x.T)) - np.atleast_2d(np.cov(y.T)) * (1 - slim)
+    covariance = np.atleast_2d(np.cov(x.T)) - np.atleast_2d(np.cov(y.T))
     best = np.zeros((len(x), len(groups)))
     away = x[:, None, :] - groups[None, :, :]
     for _ in range(rounds):

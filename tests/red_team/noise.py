@@ -53,13 +53,13 @@ def bell_crowd(published: Published, known: Knowledge) -> Array:
     return found
 
 
-def kernel_crowd(published: Published, known: Knowledge, wider: float = 1.0) -> Array:
+def kernel_crowd(published: Published, known: Knowledge) -> Array:
     """Log of the density of the other published rows around each of them: bells as wide as the noise, or wider where the rows are too few for that."""
     root = noise_root(published, known)
     rows = published.values[:, list(known.columns)] @ root
     share, d = float(published.settings["sd"]), rows.shape[1]
     # In units of the noise the rows have the deviation sqrt(1 + a^2) / a.
-    width = wider * max(1.0, np.sqrt(1 + share**2) / share * (4 / ((d + 2) * len(rows))) ** (1 / (d + 4)))
+    width = max(1.0, np.sqrt(1 + share**2) / share * (4 / ((d + 2) * len(rows))) ** (1 / (d + 4)))
     logs = -0.5 * squared(rows, rows) / width**2
     np.fill_diagonal(logs, -np.inf)
     return log_mean(logs, axis=0, floor=-np.log(len(rows)) - 3.0)

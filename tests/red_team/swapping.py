@@ -38,8 +38,6 @@ def partners(method: str, n: int, setting: float, rng: np.random.Generator) -> I
             free = free[free <= rank + width]
             other = int(rng.choice(free)) if len(free) else rank
         elif method == "rank-swap-distribution":
-            lower = np.flatnonzero(partner[:rank] < 0)
-            assert not len(lower)
             # A draw that misses is repeated: among the free ranks the chance of each is that of its distance.
             away = (free - rank - width / 2) / (width / 2)
             chance = np.exp(-0.5 * away**2)

@@ -594,3 +594,31 @@ def test_assignments_are_weighed_as_they_are() -> None:
         exact[np.arange(3), list(rows)] += np.exp(logs[np.arange(3), list(rows)].sum())
     found = 1 / (1 + np.exp(-matched(logs)))
     assert np.allclose(found, exact / exact.sum(axis=1, keepdims=True), atol=0.06)
+
+
+@pytest.mark.parametrize(
+    ("method", "setting"), [("rank-swap", 10.0), ("rank-swap-distribution", 10.0), ("rank-swap-buckets", 8.0)]
+)
+def test_trades_are_drawn_as_the_method_draws_them(method: str, setting: float) -> None:
+    """The red team's own draws of trades move values as far as those of the method do, in each part of the ranks."""
+    n, rng = 120, np.random.default_rng(3)
+    data = attributes_of(np.arange(n, dtype=float)[:, None])
+    kind = METHODS.make(method, {"buckets": int(setting)} if method == "rank-swap-buckets" else {"p": setting})
+    theirs = np.array([kind.protect(data, seed=seed).data.values[:, 0] - np.arange(n) for seed in range(60)])
+    drawn = np.array([swapping.partners(method, n, setting, rng) for _ in range(60)])
+    assert all((one[one] == np.arange(n)).all() for one in drawn)
+    ours = drawn - np.arange(n)
+    for part in np.array_split(np.arange(n), 4):
+        places = np.arange(-n, n + 1)
+        below = [
+            np.searchsorted(np.sort(moves[:, part].ravel()), places) / moves[:, part].size for moves in (theirs, ours)
+        ]
+        # 1,800 moves each, which come in pairs: by the law of Kolmogorov and Smirnov 0.09 is passed once in a thousand times.
+        assert np.abs(below[0] - below[1]).max() < 0.09, part[0]
+    # Other settings would be noticed.
+    other = np.array([swapping.partners(method, n, setting / 2, rng) for _ in range(60)]) - np.arange(n)
+    assert (
+        np.abs(np.abs(other).mean() / np.abs(theirs).mean() - 1)
+        > 0.2
+        > np.abs(np.abs(ours).mean() / np.abs(theirs).mean() - 1)
+    )
