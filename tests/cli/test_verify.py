@@ -122,6 +122,33 @@ BAD: dict[str, tuple[str, list[str]]] = {
         text(BASE.with_columns(id=pl.Series([f"r{4388161847 + at:016d}" for at in range(60)]))),
         [],
     ),
+    "identifiers whose first digits are those of the person": (
+        text(
+            BASE.with_columns(
+                id=pl.Series(
+                    [
+                        f"r{0x9E3779B1 * (at % 20 + 1) % 2**32:08x}{tail:08x}"
+                        for at, tail in enumerate(np.random.default_rng(3).integers(0, 2**32, 60))
+                    ]
+                )
+            )
+        ),
+        [],
+    ),
+    "identifiers whose last digits are those of the person": (
+        text(
+            BASE.with_columns(
+                id=pl.Series(
+                    [
+                        f"r{head:012x}{0x9E37 * (at % 20 + 1) % 2**16:04x}"
+                        for at, head in enumerate(np.random.default_rng(3).integers(0, 2**48, 60))
+                    ]
+                )
+            )
+        ),
+        [],
+    ),
+    "an empty line before one row": (TEXT.replace("\n", "\n\n", 7).replace("\n\n", "\n", 6), []),
     "the persons themselves, named as such": (text(BASE.with_columns(surname=NAMES)), ["--person", "surname"]),
     "a blank behind one number": (replaced(TEXT, 2, 7, f"{BASE['v1'][6]} "), []),
     "a blank at the end of one line": (replaced(TEXT, 5, 7, f"{BASE['v4'][6]} "), []),
@@ -212,6 +239,9 @@ GOOD: dict[str, Callable[[Path], tuple[Path, list[str]]]] = {
     "lines that end as on Windows": lambda folder: written(folder, TEXT.replace("\n", "\r\n"), []),
     "carried texts of which some need quotation marks": other(
         lambda f: f.with_columns(town=pl.Series(["Cork, Ireland", "Bath"] * 40)), "--confidential", "town"
+    ),
+    "empty lines in a carried text, and after the last row": lambda folder: written(
+        folder, text(BASE.with_columns(note=pl.Series(["one\n\ntwo", "three"] * 30))) + "\n\n", ["--confidential", "note"]
     ),
     "one zero": other(lambda f: f.with_columns(v0=pl.lit(0.0))),
     "eight rows that happen to be sorted": lambda folder: written(folder, "v0\n1.5\n1.5\n1.5\n1.5\n2.5\n2.5\n2.5\n2.5\n", []),

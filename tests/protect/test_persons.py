@@ -168,7 +168,10 @@ def test_persons_are_asked_of_every_method() -> None:
         if kind.counts_persons:
             assert len(set(kind(k=3).protect(data).original.persons.tolist())) == 20
         else:
-            with pytest.raises(InputError, match="takes every record for a person of its own, and here several records may belong to one person"):
+            with pytest.raises(
+                InputError,
+                match="takes every record for a person of its own, and here several records may belong to one person",
+            ):
                 METHODS.make(name).protect(data)
 
 
