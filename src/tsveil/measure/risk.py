@@ -227,7 +227,7 @@ class AttributeRisk(ValueRisk):
         **_of_attacks(series=False),
         **MEANINGS,
         "ID": MEANINGS["ID"]._replace(
-            sentence="Share of values whose rank lies within 1 to 10 % of the published one's, so that publishing gives them away."
+            sentence="Share of values whose rank lies within 1 to 10 % of the published one's, so that publishing discloses them."
         ),
     }
 
