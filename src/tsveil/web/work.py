@@ -324,6 +324,7 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "verdict": str(outcome.verdict.status),
         "judged": assessment.verdict.value,
         "headline": assessment.headline,
+        "checks": [[check.name, check.status.words, check.message] for check in assessment.checks],
         "allowed": list(assessment.allowed),
         "guarantee": release.guarantee.words,
         "limits": release.guarantee.limits,
