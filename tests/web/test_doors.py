@@ -77,7 +77,7 @@ def test_every_door_shows_the_same_verdict(name: str, tmp_path: Path) -> None:
         "methods": {method: {parameter: [value] for parameter, value in settings.items()}},
     }  # fmt: skip
     telling = work.Telling(io.StringIO())
-    work.tried(task, tmp_path, telling)
+    work.try_methods(task, tmp_path, telling)
     result = json.loads((tmp_path / "result.json").read_text())
     (row,) = result["rows"]
     assert row["problem"] is None, row["problem"]

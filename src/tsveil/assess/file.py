@@ -28,7 +28,7 @@ from tsveil.data.dataset import Dataset, as_seen, person_numbers
 from tsveil.data.file_table import FileTable
 from tsveil.data.files import contents_of, files_of
 from tsveil.data.intervals import IntervalTable
-from tsveil.data.read import Look, looked_at
+from tsveil.data.read import Look, look_at
 from tsveil.guarantee.base import Promise, Status, Verdict
 from tsveil.measure.scorecard import Scorecard
 
@@ -82,7 +82,7 @@ def judge_file(
     files, strange = _parts(path)
     # What would be asked before data are protected does not matter here: each row is one published record, and a column without a role is named.
     given = {"independent_rows": True, "transpose": False, **given}
-    look = looked_at(path, **given)
+    look = look_at(path, **given)
     _check_types(files, look.source)
     table = promise.read(path, **given, numbers=list(look.columns))
     signs = []
@@ -156,7 +156,7 @@ def _check_types(files: Sequence[Path], source: FileTable) -> None:
 
 def map_of(path: Path) -> pl.DataFrame:
     """A map of persons as texts: a file, or the folder of its parts."""
-    source = looked_at(path, layout="wide", transpose=False).source
+    source = look_at(path, layout="wide", transpose=False).source
     names = source.frame.columns
     return source.texts(names) if source.texts else source.frame.select(pl.col(names).cast(pl.String))
 

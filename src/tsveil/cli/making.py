@@ -49,13 +49,13 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     """
     from tsveil.assess.limits import Limits
     from tsveil.data.questions import ask
-    from tsveil.data.read import looked_at
+    from tsveil.data.read import look_at
     from tsveil.data.write import write_text
     from tsveil.plan.plan import Input, Output, Plan
     from tsveil.report.context import starting_section
 
     given = arguments.reading(options)
-    look = looked_at(file, **given)
+    look = look_at(file, **given)
     ask(file.name, look.guess.questions)
     place = out or file.with_name(file.name.split(".")[0] + ".plan.toml")
     arguments.check_new(place, overwrite=overwrite)

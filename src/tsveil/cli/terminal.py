@@ -245,20 +245,20 @@ def verdict_parts(verdict: Verdict) -> dict[str, Any]:
     return {"status": verdict.status, "guarantee": verdict.guarantee, "witness": verdict.witness}
 
 
-def show_attacks(tried: Mapping[str, Links], winner: str, exposed: pl.DataFrame, notes: Sequence[str]) -> None:
+def show_attacks(attacks: Mapping[str, Links], winner: str, exposed: pl.DataFrame, notes: Sequence[str]) -> None:
     """How many records each attack re-identified, and the records that the best one exposes most."""
-    for key, links in tried.items():
+    for key, links in attacks.items():
         # What an intruder takes for certain is so only if the attack fits the method; here the truth is known.
         sure = (
             f"{int(links.certain.sum())} seem certain"
             + f" ({int((links.certain & links.hit).sum())} of them right)" * bool(links.certain.any())
         )
-        sure += ", approximate" * links.approximate + "   <- best" * (key == winner and len(tried) > 1)
+        sure += ", approximate" * links.approximate + "   <- best" * (key == winner and len(attacks) > 1)
         of = "" if links.persons is None else f" of {links.people} persons"
         line(f"{key:<14} {links.correct:9.1f} of {len(links.link)} right ({links.rate:.1f} %{of}), {sure}")
     for note in notes:
         line(note)
-    chance = tried[winner].by_guessing
+    chance = attacks[winner].by_guessing
     shown = f"{chance:.2g}" if chance else "less than 1e-300"
     line(f"\nThe probability of getting at least that many right by guessing is {shown}.")
     line("Most exposed:")

@@ -214,7 +214,7 @@ def table_size(files: Sequence[Path], small: int = 0) -> int:
     return total
 
 
-def looked_at(path: str | Path, **options: Any) -> Look:
+def look_at(path: str | Path, **options: Any) -> Look:
     """What `read` with these options would take a file for, whatever is wrong with its cells.
 
     Examples
@@ -222,7 +222,7 @@ def looked_at(path: str | Path, **options: Any) -> Look:
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "meters.csv"
     >>> _ = path.write_text("meter,1,2\\na,1,?\\nb,3,4\\n")
-    >>> look = looked_at(path, missing="drop")
+    >>> look = look_at(path, missing="drop")
     >>> look.rows, look.columns
     (2, ('meter', '1', '2'))
     >>> look.options()
