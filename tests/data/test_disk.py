@@ -13,7 +13,7 @@ import pytest
 
 from tsveil.core.errors import OutputError
 from tsveil.data import disk, memory
-from tsveil.data.write import refuse_existing, told_by_the_disk, write_bytes
+from tsveil.data.write import disk_errors, refuse_existing, write_bytes
 
 
 def test_a_lock_is_held_by_one_only(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_place_that_cannot_even_be_looked_at_is_told(tmp_path: Path) -> None:
 
 
 def test_what_a_writer_of_tables_says_of_the_disk_is_an_error_of_the_disk() -> None:
-    with pytest.raises(OSError, match="No space left on device"), told_by_the_disk():
+    with pytest.raises(OSError, match="No space left on device"), disk_errors():
         raise pl.exceptions.ComputeError("No space left on device\nand more")
 
 

@@ -61,7 +61,7 @@ def periods_of(files: Pieces, other: OtherPeriod | None = None) -> Periods | str
     return _cut(files) if other is None else _with(files, other)
 
 
-def told(files: Pieces, other: OtherPeriod | None = None) -> str:
+def periods_in_words(files: Pieces, other: OtherPeriod | None = None) -> str:
     """How persons were looked for by values at other times, or why not, in words."""
     found = periods_of(files, other)
     return f"not tried: {found}" if isinstance(found, str) else found.words

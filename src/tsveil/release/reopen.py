@@ -30,7 +30,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.files import digest_of
 from tsveil.data.intervals import read_intervals
 from tsveil.data.published import read_like
-from tsveil.data.read import looked_at
+from tsveil.data.read import look_at
 from tsveil.data.records import made_of
 from tsveil.data.times import times_of_names
 from tsveil.guarantee.base import Promise
@@ -141,13 +141,13 @@ def published_series(folder: Path) -> tuple[Dataset, dict[str, str]]:
     files, ids = published_files(folder), _id_map(folder, facts)
     path = files[0] if files[0].parent == folder / "published" else folder / "published" / "data"
     given = {"independent_rows": True, "transpose": False, **facts.get("columns", {})}
-    data = _promise(folder, facts).read(path, **given, numbers=list(looked_at(path, **given).columns))
+    data = _promise(folder, facts).read(path, **given, numbers=list(look_at(path, **given).columns))
     if not isinstance(data, Dataset) or not data.series:
         raise InputError(f"{folder} publishes no time series")
     # release.json has the times of series as numbers; the names of their columns tell hours and weekdays as well.
-    told = [times_of_names(block.columns) for block in data.blocks]
+    labels = [times_of_names(block.columns) for block in data.blocks]
     blocks = [
-        replace(block, labels=names[0]) if names else block for block, names in zip(data.blocks, told, strict=True)
+        replace(block, labels=names[0]) if names else block for block, names in zip(data.blocks, labels, strict=True)
     ]
     data = replace(data, blocks=tuple(blocks))
     rows = ids["published_row"].cast(pl.Int64).to_list()
@@ -157,12 +157,12 @@ def published_series(folder: Path) -> tuple[Dataset, dict[str, str]]:
 
 def _promise(folder: Path, facts: Mapping[str, Any]) -> Promise:
     """The promise of a release, as it was verified."""
-    told = dict(facts.get("promise", {}))
-    if told.pop("name", None) not in PROMISES:
+    settings = dict(facts.get("promise", {}))
+    if settings.pop("name", None) not in PROMISES:
         raise InputError(
             f"{folder / MARKER} does not say what was promised\n  options: say it, for example --k 5, as `tsveil verify --help` shows"
         )
-    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in told.items()}
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
     promise: Promise = PROMISES[facts["promise"]["name"]](**fields)
     return promise
 
