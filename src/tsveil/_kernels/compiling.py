@@ -9,6 +9,7 @@ Compiling is most of what a first run takes, so as little as possible is compile
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar, cast
@@ -40,9 +41,15 @@ def kernel(function: F) -> F:
     return cast(F, compiled)
 
 
-def cache_folder(compiled: Any) -> str | None:
-    """Where the machine code of a kernel is kept, if there is such a place."""
-    return cast("str | None", compiled._cache.cache_path)
+def writable_folders() -> list[str]:
+    """The folders in which machine code of the imported kernels is kept, if all of them can be written to; else none."""
+    folders = {compiled._cache.cache_path for compiled, _ in KERNELS}
+    try:
+        for folder in folders:
+            tempfile.TemporaryFile(dir=folder or os.devnull).close()
+    except OSError:
+        return []
+    return sorted(folders)
 
 
 # -- the cache --------------------------------------------------------------------------------------------------------
