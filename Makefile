@@ -8,7 +8,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install -qq
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
 
-test: .venv/.test
+test: .venv/.test .venv/.warm
 	@$(BIN)/python -m pytest -n auto
 
 check: .venv/.test
@@ -83,6 +83,11 @@ sbom: .venv/.test
 
 .venv/.installed: .venv/bin/python pyproject.toml
 	@$(PIP) -e .
+	@touch $@
+
+# Compiled once, ahead of the tests, whose processes would each compile the same.
+.venv/.warm: .venv/.test $(wildcard src/tsveil/_kernels/*.py)
+	@$(BIN)/tsveil warm
 	@touch $@
 
 # LOCKED: exactly the packages of the lock file, whose hashes are checked, and no others to build with.

@@ -37,6 +37,29 @@ def demo(folder: Path, as_json: bool) -> None:
 
 
 @click.command()
+@arguments.json_option
+def warm(as_json: bool) -> None:
+    """Compile everything a run needs, once, ahead of time.
+
+    Else a run compiles what it needs and keeps it. Do this when a container is built whose file system will be read-only, and set
+    NUMBA_CACHE_DIR, now and then, to a folder that stays.
+    """
+    from tsveil.plan.warm import warm as compile_all
+
+    with terminal.progress_shown(not as_json):
+        found = compile_all()
+    if not found.folders:
+        raise InputError(
+            "compiled code cannot be kept: none of the folders for it can be written to, so nothing was compiled\n"
+            "  options: set NUMBA_CACHE_DIR to a folder that can be written to; without one tsveil works, but every start compiles anew"
+        )
+    if as_json:
+        terminal.document({"kernels": found.kernels, "folders": found.folders})
+    else:
+        terminal.line(f"{found.kernels} kernels are compiled and kept in {', '.join(found.folders)}")
+
+
+@click.command()
 @click.argument("file", type=arguments.PATH)
 @click.option("-o", "--out", type=arguments.PATH, help="The plan's file; FILE with the ending .plan.toml by default.")
 @arguments.method_option

@@ -18,7 +18,7 @@ from tsveil.cli import terminal
 from tsveil.cli.choosing import nlk_study, recommend, sweep
 from tsveil.cli.judging import attack, compare, evaluate, query, verify
 from tsveil.cli.listing import LISTINGS
-from tsveil.cli.making import demo, plan, protect, run
+from tsveil.cli.making import demo, plan, protect, run, warm
 from tsveil.cli.reading import inspect
 from tsveil.cli.reproducing import reproduce
 from tsveil.cli.serving import web
@@ -75,6 +75,6 @@ def main() -> None:
 
 for command in (
     demo, inspect, plan, run, protect, evaluate, attack, verify, query, compare, sweep, recommend, nlk_study,
-    *LISTINGS, reproduce, web,
+    *LISTINGS, reproduce, web, warm,
 ):  # fmt: skip
     main.add_command(command)

@@ -87,19 +87,25 @@ class Profile:
 
     def features(self, x: Array) -> Array:
         """A row of features for each record."""
-        from tsveil._kernels.features import features_of_rows
+        from tsveil._kernels.features import features_of_rows, put_logs
 
         x, (cosines, sines) = np.ascontiguousarray(x), self.waves
-        with progress.step("Describing series", total=len(x)) as counter:
-            parts = map_chunks(
-                lambda low, high: features_of_rows(
-                    x[low:high], self.hour, self.hours, self.weekday, self.weekdays, self.window, self.windows,
-                    cosines, sines, LEVELS, self.steps, counter,
-                ),
-                len(x),
-                CHUNK,
+        out = np.empty((len(x), self.width))
+
+        def describe(low: int, high: int) -> None:
+            y = np.empty((high - low, x.shape[1]))
+            put_logs(x[low:high], y)
+            # Sorted here, because numpy's sort takes seconds to compile.
+            steps = np.sort(np.diff(y, axis=1), axis=1) if self.steps else np.empty((high - low, 0))
+            features_of_rows(
+                y, np.sort(y, axis=1), steps, self.hour, self.hours, self.weekday, self.weekdays, self.window,
+                self.windows, cosines, sines, LEVELS, np.empty((4, max(self.hours, self.weekdays, self.windows))),
+                out[low:high], counter,
             )  # fmt: skip
-        return np.concatenate(parts) if parts else np.empty((0, self.width))
+
+        with progress.step("Describing series", total=len(x)) as counter:
+            map_chunks(describe, len(x), CHUNK)
+        return out
 
 
 def common(one: Times, other: Times) -> tuple[Profile, Profile]:
