@@ -9,12 +9,14 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import os
 import random
 import re
 import shlex
 import shutil
 import signal
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,8 +36,8 @@ from fuzz.targets import SNIPPETS
 from tsveil.cli import main
 from tsveil.plan.plan import Plan
 
-#: seconds after which the program hangs
-PATIENCE = 20
+#: seconds of work after which the program hangs; so many times as long may it wait for a busy machine
+PATIENCE, BUSY = 20, 10
 #: what every release has
 WHOLE = ("published/README.md", "published/report.html", "private/report.html", "private/release.json", "private/id_map.csv")  # fmt: skip
 #: a number, a word or a quoted text
@@ -516,8 +518,13 @@ def compile_all(folder: Path) -> None:
 
 @contextmanager
 def _waiting(patience: int) -> Iterator[None]:
+    began, clock = time.process_time(), time.monotonic()
+
     def late(*_: object) -> None:
-        raise HangError
+        left = patience - (time.process_time() - began)
+        if left <= 0 or time.monotonic() - clock > BUSY * patience:
+            raise HangError
+        signal.alarm(math.ceil(left))
 
     before = signal.signal(signal.SIGALRM, late)
     signal.alarm(patience)
