@@ -32,6 +32,7 @@ class Fault(NamedTuple):
 
 
 RANDOM = ("tests/test_randomness.py", "tests/test_secret.py", "tests/leaks/test_order.py")
+TIDY = ("tests/data/test_disk.py",)
 DISK = ("tests/data/test_disk.py", "tests/faults/test_races.py")
 K_ANONYMITY = ("tests/guarantee/test_k_anonymity.py",)
 VERDICT = ("tests/assess/test_statuses.py", "tests/assess/test_assessment.py", "tests/assess/test_ladder.py")
@@ -166,7 +167,7 @@ FAULTS = (
         r'rf"\.{re.escape(final.name)}\.[0-9a-f]{{8}}\.(partial|old)"',
         r'rf"\.{re.escape(final.name)}\..*\.(partial|old)"',
         "hidden folders of the user would be removed",
-        DISK,
+        TIDY,
     ),
     Fault(
         "tidy by the beginning of a name",
@@ -174,7 +175,7 @@ FAULTS = (
         "left_behind.fullmatch(path.name)",
         "left_behind.match(path.name)",
         "the same, where a name goes on",
-        DISK,
+        TIDY,
     ),
     Fault(
         "tidy without asking for the lock",
@@ -182,7 +183,7 @@ FAULTS = (
         "    if (lock := lock_on(folder)) is not None:\n        remove(folder)\n        unlock(lock)\n",
         "    lock = lock_on(folder)\n    remove(folder)\n    unlock(lock)\n",
         "a run would remove the folder that another one is filling",
-        DISK,
+        TIDY,
     ),
     Fault(
         "tidy removes what was moved aside",
@@ -190,7 +191,7 @@ FAULTS = (
         'if path.suffix == ".old" and not final.exists():',
         'if path.suffix == ".older" and not final.exists():',
         "a run that is killed between two renames would cost the old release",
-        DISK,
+        TIDY,
     ),
     # -- verification -------------------------------------------------------------------------------------------------
     Fault(
