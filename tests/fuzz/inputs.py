@@ -167,7 +167,7 @@ class Input:
 def made(number: int) -> Input:
     """An input: a valid one, and some changes, which leave none as it was."""
     chance = random.Random(f"input {number}")
-    valid = _valid(number, chance)
+    valid = valid_input(number, chance)
     given = deepcopy(valid)
     for _ in range(chance.choices([1, 2, 3], [70, 20, 10])[0]):
         _change(given, chance)
@@ -176,7 +176,8 @@ def made(number: int) -> Input:
     return given
 
 
-def _valid(number: int, chance: random.Random) -> Input:
+def valid_input(number: int, chance: random.Random) -> Input:
+    """A valid input."""
     table = chance.choices(list(tables()), [4, 2, 3, 1, 1])[0]
     fitting = [name for name in SETTINGS if table != "people.csv" or name not in SERIES_ONLY]
     method = chance.choice(fitting)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import vl_convert
 
-from fuzz.inputs import Input, _valid, compile_all, made, tried
+from fuzz.inputs import Input, compile_all, made, tried, valid_input
 
 INPUTS = int(os.environ.get("TSVEIL_INPUTS", "2000"))
 #: the first input, to go on where another run ended
@@ -56,7 +56,7 @@ def test_an_input_is_known_by_its_number() -> None:
 def test_every_input_is_changed_and_all_kinds_of_change_come() -> None:
     inputs = [made(number) for number in range(2000)]
     for given in inputs:
-        assert given != _valid(given.number, random.Random(f"input {given.number}"))
+        assert given != valid_input(given.number, random.Random(f"input {given.number}"))
     kinds = {
         "NUL bytes": b"\0",
         "a mark of the byte order": b"\xef\xbb\xbf",
