@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 import tsveil as tv
 from small_parquet import PARQUET
 from tsveil.core.errors import InputError, ParameterError, QuestionError, TsveilError
+from tsveil.data import files
 from tsveil.data import trial as trials
 from tsveil.data.read import look_at, read
 from tsveil.data.trial import Trial
@@ -659,3 +661,33 @@ def test_a_release_reads_like_its_source(file: Any, tmp_path: Path) -> None:
         assert again.layout == data.layout
         buffer = io.BytesIO(write_table(data, tmp_path, "again", "parquet").read_bytes())
         assert pl.read_parquet(buffer).height > 0
+
+
+def test_folders_that_are_no_tables_are_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that no system knows, a folder that vanishes, and one with so many files that it is somebody's disk."""
+    with pytest.raises(InputError, match="cannot be read: File name too long"):
+        tv.read(tmp_path / ("y" * 70_000))
+    for at in range(3):
+        (tmp_path / f"{at}.txt").write_text("id,1\na,2\n")
+    monkeypatch.setattr(files, "MOST_FILES", 2)
+    with pytest.raises(InputError, match="there are more than 2 files in it"):
+        tv.read(tmp_path)
+    monkeypatch.undo()
+    (tmp_path / "gone").mkdir()
+    scan = os.scandir
+
+    def vanished(place: str) -> Any:
+        if str(place).endswith("gone"):
+            raise FileNotFoundError(2, "No such file or directory", place)
+        return scan(place)
+
+    monkeypatch.setattr("os.scandir", vanished)
+    with pytest.raises(InputError, match="cannot be read: No such file or directory"):
+        tv.read(tmp_path)
+
+
+def test_hidden_folders_are_not_looked_into(tmp_path: Path) -> None:
+    for name in (".hidden", "_temporary", "part"):
+        (tmp_path / "table" / name).mkdir(parents=True)
+        (tmp_path / "table" / name / "a.csv").write_text(f"id,1,2\n{name},1.5,2.5\n{name}2,2.5,1.5\n")
+    assert tv.read(tmp_path / "table").ids.to_list() == ["part", "part2"]

@@ -42,6 +42,15 @@ class Program(click.Group):
             terminal.error(f"the answer cannot be printed: {error.strerror or error}")
             sys.exit(2)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse words that are not UTF-8: they would stand in plans and reports, which are."""
+        for word in args:
+            try:
+                word.encode()
+            except UnicodeEncodeError:
+                raise click.UsageError(f"{word!a} is not UTF-8; rename the file, or type it in UTF-8", ctx) from None
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         try:
