@@ -142,3 +142,21 @@ def inverse_of_triangle(x: Array) -> Array:
                 total += x[i, j] * out[j, c]
             out[i, c] = -total / x[i, i]
     return out
+
+
+@kernel
+def products_of_columns(x: Array) -> Array:
+    """The products of all pairs of columns, summed over the rows in their order."""
+    n, width = x.shape
+    out = np.zeros((width, width))
+    for i in range(n):
+        row = x[i]
+        for j in range(width):
+            value = row[j]
+            own = out[j]
+            for c in range(j, width):
+                own[c] += value * row[c]
+    for j in range(width):
+        for c in range(j):
+            out[j, c] = out[c, j]
+    return out

@@ -55,6 +55,14 @@ class Periods(msgspec.Struct, frozen=True):
         """The features of published records."""
         return np.hstack([one.profiles[1].features(table[:, slice(*one.shown)]) for one in self.series])
 
+    def known_sizes(self, table: Array) -> Array:
+        """The sizes of known records."""
+        return np.hstack([one.profiles[0].sizes(table[:, slice(*one.known)]) for one in self.series])
+
+    def shown_sizes(self, table: Array) -> Array:
+        """The sizes of published records."""
+        return np.hstack([one.profiles[1].sizes(table[:, slice(*one.shown)]) for one in self.series])
+
 
 def periods_of(files: Pieces, other: OtherPeriod | None = None) -> Periods | str:
     """The published period and the one that an intruder knows: that of a file, or a part of what is published; or why there is none."""
