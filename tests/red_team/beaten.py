@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Any
+
+import pytest
 
 BEATEN: Mapping[str, str] = {
     "mic1d(kappa=1500) skewed-1000 person": "sides finds 49.8 %, the report says 46.1 %: at 99.9 % at least 0.8 points more",
@@ -66,3 +70,16 @@ BEATEN: Mapping[str, str] = {
     "mdav persons told person": "one_answer_for_all finds 23.2 %, the report says 20.8 %: at 99.9 % at least 1.1 points more",
     "mdav persons told file": "one_answer_for_all finds 25.0 %, the report says 24.8 %: at 99.9 % at least 0.0 points more",
 }
+
+#: points beyond the interval below which another machine's rounding may decide
+CLOSE = 1.0
+
+
+def marks_for(case: str) -> list[Any]:
+    """The mark of a case that is beaten: it must go as soon as the report is as good, unless the difference is a close one."""
+    reason = BEATEN.get(case)
+    if reason is None:
+        return []
+    points = re.search(r"at least ([0-9.]+) points more", reason)
+    assert points is not None, reason
+    return [pytest.mark.xfail(strict=float(points[1]) >= CLOSE, reason=reason)]

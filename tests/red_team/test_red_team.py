@@ -20,7 +20,7 @@ import pytest
 
 import tsveil as tv
 from red_team import envelopes, groups, noise, profiles, swapping
-from red_team.beaten import BEATEN
+from red_team.beaten import BEATEN, marks_for
 from red_team.common import RUNGS, Attack, Knowledge, Published, Report, beats, classes_of, matched, scores_of
 from red_team.replaying import run_again
 from tsveil.core.registry import METHODS
@@ -305,8 +305,7 @@ def cases() -> list[Any]:
     for case in CASES:
         for rung in case.rungs:
             if tried(case, rung):
-                reason = BEATEN.get(f"{case} {rung}")
-                marks = [] if reason is None else [pytest.mark.xfail(strict=True, reason=reason)]
+                marks = marks_for(f"{case} {rung}")
                 found.append(pytest.param(case, rung, id=f"{case} {rung}", marks=marks))
     return found
 
@@ -421,8 +420,7 @@ def other_period(case: Case, folder: Path | None) -> tuple[str, Array, Array | N
 def period_cases() -> list[Any]:
     found = []
     for case in PERIODS:
-        reason = BEATEN.get(f"{case} other-period")
-        marks = [] if reason is None else [pytest.mark.xfail(strict=True, reason=reason)]
+        marks = marks_for(f"{case} other-period")
         found.append(pytest.param(case, id=f"{case} other-period", marks=marks))
     return found
 
@@ -488,8 +486,7 @@ def several_records(share: str, heavy: int, rung: str) -> tuple[Array, Array]:
 def person_cases() -> list[Any]:
     found = []
     for share, heavy, rung in WITH_PERSONS:
-        reason = BEATEN.get(f"mdav persons {share} {rung}")
-        marks = [] if reason is None else [pytest.mark.xfail(strict=True, reason=reason)]
+        marks = marks_for(f"mdav persons {share} {rung}")
         found.append(pytest.param(share, heavy, rung, marks=marks))
     return found
 
