@@ -350,7 +350,7 @@ class EnvelopeRisk(Risk):
         "breach_pattern_mean": Meaning("breach by pattern, mean", "%", "The same, on average over all persons."),
         "breach_both": Meaning("breach by both, worst", "%", "The highest chance for an intruder who knows all values, and so the shape: the one that counts."),
         "breach_both_mean": Meaning("breach by both, mean", "%", "The same, on average over all persons."),
-        "breach_bounds": Meaning("breach by bounds, worst", "%", "The highest chance for an intruder who knows all values and prefers envelopes with bounds among them, which are exact values of their members."),
+        "breach_bounds": Meaning("breach by bounds, worst", "%", "The highest chance for an intruder who knows all values and prefers the finest patterns and the envelopes with bounds among these values, which are exact values of their members."),
         "breach_bounds_mean": Meaning("breach by bounds, mean", "%", "The same, on average over all persons."),
     }  # fmt: skip
 
