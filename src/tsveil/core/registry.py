@@ -229,6 +229,7 @@ ATTACKS = Registry(
         "alignment": "tsveil.attack.alignment:Alignment",
         "projected": "tsveil.attack.projected:NearestProjection",
         "mahalanobis": "tsveil.attack.mahalanobis:Mahalanobis",
+        "likelihood": "tsveil.attack.likelihood:Likelihood",
         "most_ranks": "tsveil.attack.rank_swap:MostRanks",
         "most_ranks_wide": "tsveil.attack.rank_swap:MostRanksWide",
         "swap_chase": "tsveil.attack.swap_chase:SwapChase",
