@@ -42,6 +42,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "equal_values": [{}, {"near": 1.0}],
     "swap_chase": [{}, {"window": 6}],
     "likelihood": [{}, {"deviations": 2.0}, {"correlated": True}],
+    "one-to-one": [{}, {"correlated": True}, {"deviations": 0.5}, {"deviations": 0.5, "correlated": True}],
 }
 CASES = [(name, given) for name in EVERY for given in SETTINGS.get(name, [{}])]
 N = 40

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -17,40 +16,6 @@ from tsveil.attack.likelihood import Likelihood, likelihood
 from tsveil.attack.noisy import densities
 from tsveil.core.errors import InputError
 from tsveil.core.types import Array
-
-
-def of_blocks(shown: Array, blocks: list[int]) -> Array:
-    """The inverse of the published covariance, block by block (of lower rank: in the space where it has one)."""
-    inverted = np.zeros((shown.shape[1],) * 2)
-    for low, high in pairwise(np.cumsum([0, *blocks]).tolist()):
-        own = slice(low, high)
-        inverted[own, own] = np.linalg.pinv(np.atleast_2d(np.cov(shown[:, own].T)), rcond=1e-9, hermitian=True)
-    return inverted
-
-
-def weights(a: Array, b: Array, blocks: list[int], deviations: float, correlated: bool, density: str) -> Array:
-    """-2 log of the likelihood of each pair: the noise that it takes, less that of a record of somebody else."""
-    spread = np.where(np.ptp(b, axis=0) > 0, b.std(axis=0), 1.0)
-    a, b = a / spread, b / spread
-    m, columns = b.shape
-    whole = of_blocks(b, blocks)
-    noise = whole if correlated else np.diag([1 / v if v > 0 else 0.0 for v in b.var(axis=0, ddof=1)])
-    noise = noise * (1 + deviations**2) / deviations**2
-
-    def apart(x: Array, y: Array, by: Array) -> float:
-        return float((x - y) @ by @ (x - y))
-
-    found = np.array([[apart(x, y, noise) for y in b] for x in a])
-    for row, y in enumerate(b):
-        if density == "normal":
-            far = columns + 10 * math.sqrt(2 * columns)
-            found[:, row] -= min(apart(y, b.mean(axis=0), whole), far)
-        if density == "kernel":
-            silverman = (4 / ((columns + 2) * m)) ** (1 / (columns + 4))
-            width = max(1.0, math.sqrt(1 + deviations**2) / deviations * silverman)
-            bells = [math.exp(-apart(y, z, noise) / (2 * width**2)) for at, z in enumerate(b) if at != row]
-            found[:, row] += 2 * math.log(math.fsum(bells) + math.exp(-3))
-    return found
 
 
 def noisy(rng: np.random.Generator, n: int, columns: int, deviations: float, correlated: bool) -> tuple[Array, Array]:
@@ -82,7 +47,7 @@ def test_links_are_those_of_the_definition(
     for count, links in enumerate(found, 1):
         known = [min(high, count) - low for low, high in pairwise([0, *ends]) if low < count]
         by_density = {
-            density: weights(a[:, :count], b[: n - 2, :count], known, deviations, correlated, density)
+            density: naive.likelihoods(a[:, :count], b[: n - 2, :count], known, deviations, correlated, density)
             for density in ("normal", "kernel")
         }
         density = "normal" if "normal" in links.attack else "kernel"
@@ -107,7 +72,7 @@ def test_wide_series_are_weighed_column_by_column() -> None:
     a, b = a * np.arange(1, 21) ** 3, b * np.arange(1, 21) ** 3
     original, released = (tv.Dataset.from_arrays({"load": x}) for x in (a, b))
     links = likelihood(original, released, deviations=0.5)
-    apart = weights(a, b, [20], 0.5, False, "none")
+    apart = naive.likelihoods(a, b, [20], 0.5, False, "none")
     assert "density" not in links.attack
     assert np.array_equal(links.link, apart.argmin(axis=1))
     assert links.rate > tv.attack.series(original, released).rate

@@ -42,8 +42,6 @@ BEATEN: Mapping[str, str] = {
     "rank-swap-buckets(buckets=20) census part": "likeliest_move finds 29.5 %, the report says 23.4 %: at 99.9 % at least 3.9 points more",
     "rank-swap-buckets(buckets=20) census person": "likeliest_move finds 51.9 %, the report says 42.8 %: at 99.9 % at least 4.5 points more",
     "rank-swap-buckets(buckets=20) census share": "chain_of_trades finds 95.9 %, the report says 43.4 %: at 99.9 % at least 46.9 points more",
-    "noise(sd=0.5,correlated=False) walks-24 share": "matched_far_noise finds 91.7 %, the report says 65.7 %: at 99.9 % at least 19.4 points more",
-    "noise(sd=0.5,correlated=False) walks-24 file": "matched_noise finds 99.3 %, the report says 88.0 %: at 99.9 % at least 6.7 points more",
     "mdav(k=3) households other-period": "learned_hours finds 19.3 %, the report says 11.8 %: at 99.9 % at least 2.8 points more",
     "v-mdav(k=3) households other-period": "learned_hours finds 14.7 %, the report says 9.6 %: at 99.9 % at least 0.7 points more",
     "nlk(n=2,l=4,k=10,heuristic=stage1) households other-period": "learned_hours finds 80.7 %, the report says 58.7 %: at 99.9 % at least 10.4 points more",

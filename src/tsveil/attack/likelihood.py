@@ -65,7 +65,7 @@ from tsveil.attack.covariance import WIDEST, keep_whitenings, kept_whitenings
 from tsveil.attack.files import HasData
 from tsveil.attack.joint import both_files
 from tsveil.attack.links import Links
-from tsveil.attack.nearest import Near, Rows, by_bytes
+from tsveil.attack.nearest import Near, Rows
 from tsveil.attack.nearest_columns import DEEPEST, TREE
 from tsveil.attack.noisy import PER_COLUMN, Noisy, densities, has_covariance
 from tsveil.attack.pieces import Targets
@@ -155,19 +155,11 @@ class Likelihood(Attack):
         whitenings = kept_whitenings(targets.store, task["blocks"])
         noisy = Noisy(self.deviations, self.correlated, task["scales"], task["blocks"], whitenings)
         known = noisy.placed(targets.values(columns))
-        everybody = known
-        if density == "kernel":
-            everybody = noisy.placed(both_files(targets.taken([]), columns)[1])
-            everybody = everybody[by_bytes(everybody)]
+        everybody = noisy.placed(both_files(targets.taken([]), columns)[1]) if density == "kernel" else known[:0]
 
         def search(some: Rows) -> Near:
             shown = noisy.placed(some.values[:, columns])
-            if density == "kernel":
-                rare = noisy.crowd(shown, everybody, counts)
-            elif density == "normal":
-                rare = noisy.bell(some.values[:, columns], counts)
-            else:
-                rare = np.zeros((len(shown), len(counts)))
+            rare = noisy.rare(density, some.values[:, columns], everybody, counts)
             found = [
                 _likeliest(known[:, :count], replace(some, values=np.column_stack([shown[:, :count], np.sqrt(term)])))
                 for count, term in zip(counts, rare.T, strict=True)

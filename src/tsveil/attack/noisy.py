@@ -11,10 +11,12 @@ from typing import Literal
 
 import numpy as np
 
-from tsveil.attack.base import centred, released_scale
+from tsveil.attack.base import centred
 from tsveil.attack.covariance import WIDEST, whitening_of
+from tsveil.attack.nearest import by_bytes
 from tsveil.core.types import Array
 from tsveil.transform import exact
+from tsveil.transform.normalise import ruler_of
 from tsveil.transform.triangle import combined
 
 Density = Literal["normal", "kernel", "none"]
@@ -46,21 +48,29 @@ class Noisy:
     @classmethod
     def of(cls, shown: Array, blocks: Sequence[Sequence[int]], deviations: float, correlated: bool) -> Noisy:
         """That of a whole published table with these blocks."""
-        scales = [released_scale(column) for column in shown.T]
+        ruler = ruler_of(shown, "component")
+        scales = np.stack([np.ravel(each) for each in (ruler.low, ruler.width, ruler.mean, ruler.deviation)], axis=1)
         there = has_covariance(blocks, correlated)
         digits = [
             exact.products(centred(shown[:, own], [scales[at] for at in own])) for own in (blocks if there else [])
         ]
         whitenings = [whitening_of(each, len(shown)) for each in digits]
-        return cls(deviations, correlated, scales, blocks, whitenings)
+        return cls(deviations, correlated, scales.tolist(), blocks if there else [], whitenings)
+
+    @property
+    def factor(self) -> float:
+        """The deviation of a published column, in deviations of its noise."""
+        return float(np.sqrt(1 + self.deviations**2)) / self.deviations
 
     def placed(self, table: Array) -> Array:
         """Values in deviations of the noise, without its correlations."""
-        factor = np.sqrt(1 + self.deviations**2) / self.deviations
         if self.correlated:
-            return self.freed(table) * factor
-        unit, deviation = centred(table, self.scales), np.array([scale[3] for scale in self.scales])
-        return np.divide(unit, deviation, out=np.zeros_like(unit), where=deviation > 0) * factor
+            found = self.freed(table)
+        else:
+            unit, deviation = centred(table, self.scales), np.array([scale[3] for scale in self.scales])
+            found = np.divide(unit, deviation, out=np.zeros_like(unit), where=deviation > 0)
+        found *= self.factor
+        return found
 
     def freed(self, table: Array) -> Array:
         """Values freed of the covariance of their block: squares of the first columns add up to the squared Mahalanobis distance from the mean."""
@@ -69,17 +79,27 @@ class Noisy:
             unit[:, own] = combined(np.ascontiguousarray(unit[:, own]), whitening)
         return unit
 
+    def rare(self, density: Density, table: Array, everybody: Array, counts: Sequence[int]) -> Array:
+        """2 log f of one of the densities at some published records, for each number of columns; plus what makes it positive. `everybody` are all placed records (`crowd`)."""
+        if density == "normal":
+            return self.bell(table, counts)
+        if density == "kernel":
+            return self.crowd(self.placed(table), everybody, counts)
+        return np.zeros((len(table), len(counts)))
+
     def bell(self, table: Array, counts: Sequence[int]) -> Array:
         """2 log f of a normal density f at each record, for each number of columns; plus what makes it positive."""
         squares = np.cumsum(self.freed(table) ** 2, axis=1)[:, np.array(counts) - 1]
         largest = np.array([count + FARTHEST * np.sqrt(2 * count) for count in counts])
-        return largest - np.minimum(squares, largest)
+        found: Array = largest - np.minimum(squares, largest)
+        return found
 
     def crowd(self, rows: Array, everybody: Array, counts: Sequence[int]) -> Array:
         """2 log f of a density f that has a bell around each *other* record, at some of all placed records, for each number of columns; plus what makes it positive.
 
-        `everybody` must be in an order that the values decide, so that sums do not depend on that of the file.
+        Sums are made in the order of the values, not in that of the file.
         """
+        everybody = everybody[by_bytes(everybody)]
         m = len(everybody)
         found = np.empty((len(rows), len(counts)))
         for start in range(0, len(rows), TOGETHER):
@@ -89,11 +109,11 @@ class Noisy:
                 for j in range(done, count):
                     squares += (some[:, j, None] - everybody[None, :, j]) ** 2
                 done = count
-                spread = np.sqrt(1 + self.deviations**2) / self.deviations
-                width = max(1.0, spread * (4 / ((count + 2) * m)) ** (1 / (count + 4)))
+                width = max(1.0, self.factor * (4 / ((count + 2) * m)) ** (1 / (count + 4)))
                 others = np.exp(squares * (-0.5 / width**2)).sum(axis=1) - 1
                 found[start : start + TOGETHER, at] = np.log(np.maximum(others, 0.0) + NOBODY)
-        return np.maximum(2 * (found - np.log(NOBODY)), 0.0)
+        found -= np.log(NOBODY)
+        return 2 * found.clip(min=0.0)
 
 
 def has_covariance(blocks: Sequence[Sequence[int]], correlated: bool) -> bool:
