@@ -60,10 +60,12 @@ class Rung(StrEnum):
 
 
 class Shape(NamedTuple):
-    """A release as the choice of attacks sees it: the number of its records, and its blocks."""
+    """A release as the choice of attacks sees it: the number of its records, its blocks, and whether persons may have several records."""
 
     n: int
     blocks: Sequence[Block | Columns]
+    #: whether persons may have several records
+    persons: bool = False
 
     @property
     def series(self) -> bool:

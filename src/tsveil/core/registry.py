@@ -232,6 +232,7 @@ ATTACKS = Registry(
         "likelihood": "tsveil.attack.likelihood:Likelihood",
         "most_ranks": "tsveil.attack.rank_swap:MostRanks",
         "most_ranks_wide": "tsveil.attack.rank_swap:MostRanksWide",
+        "one_answer": "tsveil.attack.one_answer:OneAnswer",
         "swap_chase": "tsveil.attack.swap_chase:SwapChase",
         "one-to-one": "tsveil.attack.assignment:Assignment",
         "profile": "tsveil.attack.profile:NearestProfile",
