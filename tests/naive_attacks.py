@@ -40,6 +40,40 @@ def nearest(x: Record, released: Array, among: Sequence[int], factor: Record, me
     return [row for row in among if distances[row] == least]
 
 
+def _inverted(shown: Array, blocks: list[int]) -> Array:
+    """The inverse of the published covariance, block by block (of lower rank: in the space where it has one)."""
+    inverted = np.zeros((shown.shape[1],) * 2)
+    for low, high in itertools.pairwise(np.cumsum([0, *blocks]).tolist()):
+        own = slice(low, high)
+        inverted[own, own] = np.linalg.pinv(np.atleast_2d(np.cov(shown[:, own].T)), rcond=1e-9, hermitian=True)
+    return inverted
+
+
+def likelihoods(a: Array, b: Array, blocks: list[int], deviations: float, correlated: bool, density: str) -> Array:
+    """-2 log of the likelihood of each pair: the noise that it takes, less that of a record of somebody else."""
+    spread = np.where(np.ptp(b, axis=0) > 0, b.std(axis=0), 1.0)
+    a, b = a / spread, b / spread
+    m, columns = b.shape
+    whole = _inverted(b, blocks)
+    noise = whole if correlated else np.diag([1 / v if v > 0 else 0.0 for v in b.var(axis=0, ddof=1)])
+    noise = noise * (1 + deviations**2) / deviations**2
+
+    def apart(x: Array, y: Array, by: Array) -> float:
+        return float((x - y) @ by @ (x - y))
+
+    found = np.array([[apart(x, y, noise) for y in b] for x in a])
+    for row, y in enumerate(b):
+        if density == "normal":
+            far = columns + 10 * math.sqrt(2 * columns)
+            found[:, row] -= min(apart(y, b.mean(axis=0), whole), far)
+        if density == "kernel":
+            silverman = (4 / ((columns + 2) * m)) ** (1 / (columns + 4))
+            width = max(1.0, math.sqrt(1 + deviations**2) / deviations * silverman)
+            bells = [math.exp(-apart(y, z, noise) / (2 * width**2)) for at, z in enumerate(b) if at != row]
+            found[:, row] += 2 * math.log(math.fsum(bells) + math.exp(-3))
+    return found
+
+
 def rank_interval(column: Sequence[float], x: float) -> tuple[int, int]:
     """The first and the last place where x stands, or would stand, in the sorted column."""
     below = sum(value < x for value in column)

@@ -191,10 +191,11 @@ def fitting(x: Row, lo: Array, hi: Array, words: Sequence[str], levels: Sequence
     values = {r for r in rows if all(a <= v <= b for a, v, b in zip(lo[r], x, hi[r], strict=True))}
     pattern = {r for r in rows if word(x, len(words[r]), levels[r]) == words[r]}
     both = values & pattern
-    touched = {r for r in both if any(v in (a, b) for a, v, b in zip(lo[r], x, hi[r], strict=True))}
+    finest = {r for r in both if levels[r] == max(levels[other] for other in both)}
+    touched = {r for r in finest if any(v in (a, b) for a, v, b in zip(lo[r], x, hi[r], strict=True))}
     width = {r: sum(float(b) - float(a) for a, b in zip(lo[r], hi[r], strict=True)) for r in both}
-    narrowest = min((width[r] for r in touched or both), default=0.0)
-    bounds = {r for r in touched or both if width[r] == narrowest}
+    narrowest = min((width[r] for r in touched or finest), default=0.0)
+    bounds = {r for r in touched or finest if width[r] == narrowest}
     return {"values": values, "pattern": pattern, "both": both, "bounds": bounds}
 
 

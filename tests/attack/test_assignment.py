@@ -13,6 +13,7 @@ import tsveil as tv
 from tsveil.attack import assignment
 from tsveil.attack.base import Finding, Rung, Shape
 from tsveil.attack.files import on_one_scale
+from tsveil.attack.targets import border_of, chosen_rows
 from tsveil.core.types import Array
 from tsveil.data.dataset import Block
 
@@ -88,7 +89,26 @@ def test_representatives_need_no_assignment_of_everybody() -> None:
     assert found[Rung.SHARE].rate <= 25
 
 
-def test_noise_with_the_correlations_of_the_data_is_measured_by_them() -> None:
+@pytest.mark.parametrize(("correlated", "columns"), [(False, [6]), (True, [6]), (False, [30, 3]), (True, [2, 4])])
+def test_noise_of_a_known_size_is_assigned_by_likelihood(correlated: bool, columns: list[int]) -> None:
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(100, sum(columns))) @ rng.normal(size=(sum(columns),) * 2)
+    original = naive_attacks.dataset(x, blocks=columns)
+    release = tv.Noise(sd=0.9, correlated=correlated).protect(original, seed=1)
+    found = ladder_of(tv.evaluate(original, release))
+    density = "normal" if max(columns) <= 25 else "none"
+    cost = naive_attacks.likelihoods(x, release.data.values, columns, 0.9, correlated, density)
+    person, row = linear_sum_assignment(cost)
+    assert found[Rung.FILE].rate == pytest.approx(100 * (person == row).mean())
+    first = chosen_rows(border_of(np.arange(100), 50), np.arange(100))
+    right = 0
+    for half in (np.flatnonzero(first), np.flatnonzero(~first)):
+        person, row = linear_sum_assignment(cost[half])
+        right += int((half[person] == row).sum())
+    assert found[Rung.SHARE].rate == pytest.approx(right)
+
+
+def test_correlations_are_taken_out_of_known_columns() -> None:
     rng = np.random.default_rng(6)
     x = rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6))
     original = naive_attacks.dataset(x)
@@ -101,7 +121,8 @@ def test_noise_with_the_correlations_of_the_data_is_measured_by_them() -> None:
     difference = x[:, None] - y[None]
     cost = np.sqrt(np.einsum("ijk,kl,ijl->ij", difference, np.linalg.inv(np.cov(y.T)), difference))
     person, row = linear_sum_assignment(cost)
-    assert found.rate == pytest.approx(100 * (person == row).mean())
+    made = assignment.Assignment(correlated=True)
+    assert made.links(original, release).rate == pytest.approx(100 * (person == row).mean())
 
 
 def test_series_are_compared_one_by_one() -> None:

@@ -41,6 +41,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "warping": [{}, {"radius": 0}],
     "equal_values": [{}, {"near": 1.0}],
     "swap_chase": [{}, {"window": 6}],
+    "likelihood": [{}, {"deviations": 2.0}, {"correlated": True}],
+    "one-to-one": [{}, {"correlated": True}, {"deviations": 0.5}, {"deviations": 0.5, "correlated": True}],
 }
 CASES = [(name, given) for name in EVERY for given in SETTINGS.get(name, [{}])]
 N = 40
@@ -196,13 +198,13 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
         (name, given)
         for name, given in CASES
         if name in IN_PIECES
-        and name not in ("projected", "mahalanobis")
+        and name not in ("projected", "mahalanobis", "likelihood", "one_answer")
         and EVERY[name].rung in (Rung.PART, Rung.PERSON)
     ],
     ids=str,
 )
 def test_it_is_the_definition(name: str, given: dict[str, Any]) -> None:
-    """Projections and Mahalanobis distances are compared in files of their own, where rounding cannot decide who is nearest; so are attacks at other rungs."""
+    """Projections, Mahalanobis distances and likelihoods are compared in files of their own, where rounding cannot decide who is nearest; so are answers for persons, and attacks at other rungs."""
     attack, (a, b) = EVERY[name](**given), tables(EVERY[name])
     _, chance = in_pieces(Memory(), attack, [], np.arange(N), Here())
     expected = np.zeros(N)

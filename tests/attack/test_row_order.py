@@ -18,6 +18,7 @@ from tsveil.attack.conditional import conditional
 from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
+from tsveil.attack.likelihood import likelihood
 from tsveil.attack.links import Links
 from tsveil.attack.mahalanobis import mahalanobis
 from tsveil.attack.probabilistic import probabilistic
@@ -40,6 +41,8 @@ ATTACKS: dict[str, Callable[..., Links]] = {
     "rank_swap-union": partial(rank_swap, p=10.0, rule="union"),
     "alignment": alignment,
     "mahalanobis": mahalanobis,
+    "likelihood": partial(likelihood, deviations=0.5),
+    "likelihood-correlated": partial(likelihood, deviations=0.5, correlated=True),
     "pcp": partial(projected, projection="pcp"),
     "zscores": partial(projected, projection="zscores"),
     "series": series,

@@ -229,8 +229,8 @@ def test_bad_requests() -> None:
     ("method", "settings", "blocks", "expected"),
     [
         (None, {}, [4], ["DLD", "PLD", "CPLD", "RSLD", "ARLD", "ProjLD", "MALD", "SCLD", "OOLD"]),
-        ("noise", {}, [4], ["DLD", "PLD", "CPLD", "OOLD"]),
-        ("noise", {"correlated": True}, [4], ["DLD", "PLD", "CPLD", "MALD", "OOLD"]),
+        ("noise", {}, [4], ["DLD", "PLD", "CPLD", "LKLD", "OOLD"]),
+        ("noise", {"correlated": True}, [4], ["DLD", "PLD", "CPLD", "MALD", "LKLD", "OOLD"]),
         ("mdav", {"k": 3}, [2, 2], ["DLD", "PLD", "CPLD", "ProjLD", "OOLD"]),
         ("mdav", {"k": 3}, [1, 1, 1, 1], ["DLD", "PLD", "CPLD", "ARLD", "ProjLD", "OOLD"]),
         ("projected", {"k": 3}, [4], ["DLD", "PLD", "CPLD", "ProjLD", "OOLD"]),

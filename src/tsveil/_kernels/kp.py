@@ -364,6 +364,7 @@ def touching_records(
     lo: Array,
     hi: Array,
     width: Array,
+    levels: Indices,
     start: Indices,
     kind: Indices,
     pattern: Indices,
@@ -371,10 +372,10 @@ def touching_records(
     first: Indices,
     mine: Indices,
 ) -> Array:
-    """For each record the published records that hold it and have its pattern, of the envelopes that it touches first, then of the narrowest.
+    """For each record the published records that hold it and have its pattern: those of the finest level, of the envelopes that it touches, and of the narrowest, in this order.
 
-    Classes are those of `fitting_records`. The columns of the result: whether an envelope is touched (-1: none holds the record), its width, how many records
-    are alike in both, and the first of them (-1: none).
+    Classes are those of `fitting_records`, and `levels` has the level of each `kind`. The columns of the result: twice the level, plus 1 if the envelope is touched (-1: none
+    holds the record), its width, how many records are alike in both, and the first of them (-1: none).
     """
     n, T = x.shape
     out = np.empty((n, 4))
@@ -388,13 +389,14 @@ def touching_records(
                     break
                 if x[i, t] == lo[g, t] or x[i, t] == hi[g, t]:
                     touched = 1
-            if not inside or touched < best or (touched == best and width[g] > narrowest):
+            if not inside:
                 continue
             for c in range(start[g], start[g + 1]):
-                if mine[i, kind[c]] != pattern[c]:
+                rank = 2 * levels[kind[c]] + touched
+                if mine[i, kind[c]] != pattern[c] or rank < best or (rank == best and width[g] > narrowest):
                     continue
-                if touched > best or width[g] < narrowest:
-                    best, narrowest, found, lowest = touched, width[g], 0, -1
+                if rank > best or width[g] < narrowest:
+                    best, narrowest, found, lowest = rank, width[g], 0, -1
                 found += count[c]
                 if lowest < 0 or first[c] < lowest:
                     lowest = first[c]

@@ -5,7 +5,8 @@ Two persons whose nearest record is the same cannot both have it. The assignment
     min  sum_a d(a, r(a)),      r(a) != r(b) for a != b
 
 where d is the distance of the linkages by distance: standardised values of attributes, or for each series its normalised values; against noise with the data's correlations it is
-the Mahalanobis distance. What it finds beyond them shows
+the Mahalanobis distance. Where the size of the noise is known, d is -2 log of the likelihood of the pair over the density of published records (linkage by likelihood has the
+formula): the assignment is then the likeliest one. What it finds beyond the others shows
 above all where values were changed at random; where groups share one record nobody finds more than the place inside a group.
 
 The cost grows with the cube of the number of persons who are known. Up to 2,500 records everybody is assigned; of more records, so many persons are known that there are
@@ -35,13 +36,24 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tsveil.attack.base import BlockCovariance, DrawnAtRandom, NotMeasuredError, Rung, Shape, Situation, Traces, Trial
+from tsveil.attack.base import (
+    BlockCovariance,
+    DrawnAtRandom,
+    NotMeasuredError,
+    Rung,
+    Shape,
+    Situation,
+    Traces,
+    Trial,
+    ValuesMoved,
+)
 from tsveil.attack.candidates import Found
 from tsveil.attack.files import on_one_scale
 from tsveil.attack.joint import Joint, both_files
+from tsveil.attack.noisy import Noisy, densities
 from tsveil.attack.one_to_one import assigned
 from tsveil.attack.pieces import Targets
-from tsveil.core.params import param, true_or_false
+from tsveil.core.params import number, optional, param, true_or_false
 from tsveil.core.types import Array
 from tsveil.engine.base import Task
 from tsveil.transform.normalise import normalise
@@ -70,6 +82,11 @@ class Assignment(Joint):
         true_or_false(),
         "whether the covariance of each published block is taken out first, which is best against noise that has it",
     )
+    deviations: float | None = param(
+        None,
+        optional(number(0, 100, open_low=True)),
+        "the standard deviation of noise that was added, as a share of the original column's, if it is known",
+    )
     everybody: bool = param(
         True,
         true_or_false(),
@@ -80,9 +97,12 @@ class Assignment(Joint):
     def fit(cls, release: Shape, traces: Traces) -> Self | None:
         """On any release; with everybody known where values were drawn at random."""
         known = traces or ()
+        correlated = any(isinstance(trace, BlockCovariance) for trace in known)
+        wide = correlated and max(map(len, release.blocks)) > WIDEST
+        moved = next((trace.deviations for trace in known if isinstance(trace, ValuesMoved)), None)
         return cls(
-            correlated=any(isinstance(trace, BlockCovariance) for trace in known)
-            and max(map(len, release.blocks)) <= WIDEST,
+            correlated=correlated and not wide,
+            deviations=None if wide else moved,
             everybody=traces is None or any(isinstance(trace, DrawnAtRandom) for trace in known),
         )
 
@@ -97,9 +117,11 @@ class Assignment(Joint):
         return [self.trial(situation, targets, *(Rung.SHARE, Rung.FILE)[: 1 + self.everybody])]
 
     def trial(self, situation: Situation, targets: int, *rungs: Rung, half: int | None = None) -> Trial:
-        """With how series are normalised."""
+        """With how series are normalised, and the places of the known columns of each block."""
         one = super().trial(situation, targets, *rungs, half=half)
-        return replace(one, task={**one.task, "normalise": situation.settings.normalise})
+        places = {column: at for at, column in enumerate(situation.columns)}
+        blocks = [[places[column] for column in columns if column in places] for columns in situation.blocks]
+        return replace(one, task={**one.task, "normalise": situation.settings.normalise, "blocks": blocks})
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The record that each target is given."""
@@ -107,8 +129,16 @@ class Assignment(Joint):
 
         known, shown = both_files(targets, task["columns"])
         files = targets.files
-        if self.correlated:
-            a, b = _uncorrelated(known, shown, [files.span(block.name) for block in files.blocks])
+        if self.deviations is not None:
+            noisy = Noisy.of(shown, task["blocks"], self.deviations, self.correlated)
+            density = densities(task["blocks"], len(shown), self.correlated)[0]
+            a, b = noisy.placed(known), noisy.placed(shown)
+            rare = noisy.rare(density, shown, b, [b.shape[1]])
+            # As in the linkage by likelihood, a further column has the density: the squared distance is the cost then.
+            a, b = np.column_stack([a, np.zeros(len(a))]), np.column_stack([b, np.sqrt(rare)])
+            starts = [0, a.shape[1]]
+        elif self.correlated:
+            a, b = _uncorrelated(known, shown, task["blocks"])
             starts = [0, a.shape[1]]
         elif files.series:
             spans = [files.span(block.name) for block in files.series]
@@ -120,21 +150,22 @@ class Assignment(Joint):
             a, b, starts = a * factor, b * factor, [0, a.shape[1]]
 
         def distances(x: Array, y: Array) -> Array:
-            return distance_table(x, np.ascontiguousarray(y.T), np.array(starts))
+            table = distance_table(x, np.ascontiguousarray(y.T), np.array(starts))
+            return table if self.deviations is None else table * table
 
         found = assigned(a, b, files.owners(targets.store), targets.mine, distances)
         hit = np.asarray(found.chance > 0, dtype=np.int64)
         return Found(found.tied, found.link, hit, chance=found.chance)
 
 
-def _uncorrelated(known: Array, shown: Array, spans: Sequence[slice]) -> tuple[Array, Array]:
+def _uncorrelated(known: Array, shown: Array, blocks: Sequence[Sequence[int]]) -> tuple[Array, Array]:
     """Both files with the covariance of each published block taken out."""
     a, b, factor = on_one_scale(known, shown)
     a, b = a * factor, b * factor
     in_order = b[np.lexsort(b.T[::-1])]  # so that sums do not depend on the order of the file
-    for span in spans:
-        middle = in_order[:, span].mean(axis=0)
-        centred = in_order[:, span] - middle
+    for own in blocks:
+        middle = in_order[:, own].mean(axis=0)
+        centred = in_order[:, own] - middle
         whitening = inverse(triangle(centred.T @ centred / max(len(b) - 1, 1)))
-        a[:, span], b[:, span] = combined(a[:, span] - middle, whitening), combined(b[:, span] - middle, whitening)
+        a[:, own], b[:, own] = combined(a[:, own] - middle, whitening), combined(b[:, own] - middle, whitening)
     return a, b

@@ -60,10 +60,12 @@ class Rung(StrEnum):
 
 
 class Shape(NamedTuple):
-    """A release as the choice of attacks sees it: the number of its records, and its blocks."""
+    """A release as the choice of attacks sees it: the number of its records, its blocks, and whether persons may have several records."""
 
     n: int
     blocks: Sequence[Block | Columns]
+    #: whether persons may have several records
+    persons: bool = False
 
     @property
     def series(self) -> bool:
@@ -209,11 +211,20 @@ class Settings:
 
 
 class Column:
-    """A column of both files in its order; attacks keep in the store what they need of it when they link."""
+    """A column of both files, sorted where its order is asked for; attacks keep in the store what they need of it when they link."""
 
     def __init__(self, store: Store, files: Pieces, at: int) -> None:
-        self.store, self.at = store, at
-        self.x, self.y = (Sorted(files.column(store, side, at)) for side in ("original", "released"))
+        self.store, self.files, self.at = store, files, at
+
+    @cached_property
+    def x(self) -> Sorted:
+        """That of the original."""
+        return Sorted(self.files.column(self.store, "original", self.at))
+
+    @cached_property
+    def y(self) -> Sorted:
+        """That of the release."""
+        return Sorted(self.files.column(self.store, "released", self.at))
 
     def keep(self, name: str, values: AnyArray) -> None:
         """Keep something that has a value for each record, under this name and the number of the column."""
@@ -229,7 +240,7 @@ class Column:
     @cached_property
     def released_scale(self) -> list[float]:
         """That of the released column; see `released_scale`."""
-        return released_scale(self.y.values)
+        return released_scale(self.files.column(self.store, "released", self.at))
 
     @cached_property
     def places(self) -> None:

@@ -67,7 +67,13 @@ def links_by_attack(
             f"the attack {only!r} does not know {' and '.join(options)}; of these attacks {', '.join(able)} does"
         )
     beyond = left_out(original, known)
-    wanted = [only] if only else [name for name in able if attacks[name].usual and name not in beyond]
+    shape = Shape(original.n, original.blocks, bool(original.person))
+    of_persons = [name for name, attack in attacks.items() if shape.persons and attack.fit(shape, None) is not None]
+    wanted = (
+        [only]
+        if only
+        else [name for name in able if name not in beyond and (attacks[name].usual or name in of_persons)]
+    )
     if not wanted:
         asked = ["a file of another period" if name == "other" else name for name in options]
         raise ParameterError(

@@ -9,9 +9,10 @@ The intruder knows a target's series and looks for the published records that ma
 He picks one of the records that fit: the breach probability of a target is 1 / (records that fit), and 0 for a target whose record was suppressed. These are the
 three attacks of [1]_, with the whole pattern known. A fourth one looks at the envelopes more closely:
 
-    bounds    of the records that fit by values and pattern those of an envelope that a known value touches, if there are any; of these, the narrowest envelopes
+    bounds    of the records that fit by values and pattern those of the finest level; of these, those of an envelope that a known value touches, if there are any; of these, the
+              narrowest envelopes
 
-for the bounds of an envelope are exact values of its members, and a stranger touches them by chance alone. The width is the sum over all points. Where bounds were rounded
+for a word of a finer level fits fewer strangers, the bounds of an envelope are exact values of its members, and a stranger touches them by chance alone. The width is the sum over all points. Where bounds were rounded
 outwards nobody touches them, and the narrowest of all that fit are left. Records of one envelope, pattern and level differ in nothing, so a
 (k,P)-anonymous table keeps all four attacks at 1/P or below, the attack by values at 1/k, and k-anonymous envelopes without patterns all at 1/k.
 
@@ -281,7 +282,7 @@ class Fitting:
         return np.stack(found)
 
     def touched(self, x: Array, own: Indices) -> Array:
-        """For each target: whether the best envelope that holds it is touched (-1: none holds it), its width, how many records are as good, and the first of them; and the first two of the target's own.
+        """For each target the best record that fits: twice its level, plus 1 if its envelope is touched (-1: none fits), its width, how many records are as good, and the first of them; and the first two of the target's own.
 
         The own ones are -1 and 0 where the own record does not fit, was suppressed or is elsewhere.
         """
@@ -295,14 +296,14 @@ class Fitting:
         width = _widths(lo, hi)
 
         def work(begin: int, end: int) -> Array:
-            return touching_records(values[begin:end], lo, hi, width, *self.classes, mine[begin:end])
+            return touching_records(values[begin:end], lo, hi, width, self.levels, *self.classes, mine[begin:end])
 
         best = np.concatenate(map_chunks(work, len(values), CHUNK)).T
         low, high = self.lo[own], self.hi[own]
         fits = (own >= 0) & ((low <= values) & (values <= high)).all(axis=1)
         fits &= mine[np.arange(len(x)), self.kind[own]] == self.number[own]
-        touches = ((values == low) | (values == high)).any(axis=1)
-        return np.vstack([best, np.where(fits, [touches, _widths(low, high)], nothing[4:, None])])
+        rank = 2 * self.levels[self.kind[own]] + ((values == low) | (values == high)).any(axis=1)
+        return np.vstack([best, np.where(fits, [rank, _widths(low, high)], nothing[4:, None])])
 
     def _own_patterns(self, x: Array) -> Indices:
         """The numbers of the targets' own patterns at each published level; -1: not published."""

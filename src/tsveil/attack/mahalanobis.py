@@ -50,6 +50,7 @@ from tsveil.attack.base import (
     centred,
 )
 from tsveil.attack.candidates import Found
+from tsveil.attack.covariance import WIDEST, keep_whitenings, kept_whitenings
 from tsveil.attack.files import HasData
 from tsveil.attack.links import Links
 from tsveil.attack.nearest_columns import compared_rows, nearest_of_targets
@@ -59,11 +60,7 @@ from tsveil.core.types import Array
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.engine.base import Result, Task
-from tsveil.transform.exact import product_totals
-from tsveil.transform.triangle import combined, inverse, triangle
-
-#: columns of a block: sums of products of all pairs are needed
-WIDEST = 512
+from tsveil.transform.triangle import combined
 
 
 def mahalanobis(
@@ -110,22 +107,14 @@ class Mahalanobis(Attack):
         """Each target is compared with all distinct rows; what takes correlations out is kept for each block."""
         if _too_wide(situation.blocks):
             raise NotMeasuredError(f"{self.plain}, which is not tried on blocks of more than {WIDEST} columns")
-        places = {column: at for at, column in enumerate(situation.columns)}
-        blocks = []
-        for number, (columns, digits) in enumerate(zip(situation.blocks, situation.products, strict=True)):
-            covariance = product_totals(digits) / max(situation.files.m - 1, 1)
-            # Columns that are not known in this run come after those that are.
-            own = [places[column] for column in columns if column in places]
-            whitening = inverse(triangle(covariance))[: len(own), : len(own)]
-            situation.store.put(f"whitening-{number}", np.ascontiguousarray(whitening))
-            blocks.append(own)
-        targets = situation.affordable(compared_rows(situation.distinct, len(places)))
+        blocks = keep_whitenings(situation)
+        targets = situation.affordable(compared_rows(situation.distinct, len(situation.columns)))
         return [Trial(targets, {"blocks": blocks, "scales": situation.from_columns("scale")})]
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The nearest by the first of some columns, each freed of what those before it say."""
         columns, scales = task["columns"], task["scales"]
-        whitenings = [targets.store.get(f"whitening-{number}", whole=True) for number in range(len(task["blocks"]))]
+        whitenings = kept_whitenings(targets.store, task["blocks"])
 
         def placed(table: Array) -> Array:
             unit = centred(table, scales)

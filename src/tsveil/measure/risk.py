@@ -194,7 +194,7 @@ class SeriesRisk(ValueRisk):
         blocks = [list(range(len(files.columns))[files.span(block.name)]) for block in files.series]
         ends = np.cumsum([len(block) for block in files.series]).tolist()
         known = Knowledge([at for places in blocks for at in places], ends, blocks, list(range(1, len(blocks) + 1)))
-        attacks = fitting(Shape(files.m, files.series), release.method)
+        attacks = fitting(Shape(files.m, files.series, bool(files.persons)), release.method)
         how = Settings(self.ties, self.scaling, self.normalise, checked_targets(self.targets), self.other_period)
         found = attacked(release.store, files, release.engine, attacks, known, how)
         risks = found.risks
@@ -254,7 +254,7 @@ class AttributeRisk(ValueRisk):
             [[places[name] for name in part] for part in rounds.parts],
             rounds.blocks,
         )
-        shape = Shape(files.m, files.blocks)
+        shape = Shape(files.m, files.blocks, bool(files.persons))
         attacks = fitting(shape, release.method)
         there = {attack.figure for attack in attacks}
         wanted = LINKAGES[self.score]
@@ -350,7 +350,7 @@ class EnvelopeRisk(Risk):
         "breach_pattern_mean": Meaning("breach by pattern, mean", "%", "The same, on average over all persons."),
         "breach_both": Meaning("breach by both, worst", "%", "The highest chance for an intruder who knows all values, and so the shape: the one that counts."),
         "breach_both_mean": Meaning("breach by both, mean", "%", "The same, on average over all persons."),
-        "breach_bounds": Meaning("breach by bounds, worst", "%", "The highest chance for an intruder who knows all values and prefers envelopes with bounds among them, which are exact values of their members."),
+        "breach_bounds": Meaning("breach by bounds, worst", "%", "The highest chance for an intruder who knows all values and prefers the finest patterns and the envelopes with bounds among these values, which are exact values of their members."),
         "breach_bounds_mean": Meaning("breach by bounds, mean", "%", "The same, on average over all persons."),
     }  # fmt: skip
 
