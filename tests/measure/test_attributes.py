@@ -235,9 +235,19 @@ def test_bad_requests() -> None:
         ("mdav", {"k": 3}, [1, 1, 1, 1], ["DLD", "PLD", "CPLD", "ARLD", "ProjLD", "OOLD"]),
         ("projected", {"k": 3}, [4], ["DLD", "PLD", "CPLD", "ProjLD", "OOLD"]),
         ("optimal-univariate", {"k": 3}, [4], ["DLD", "PLD", "CPLD", "ARLD", "OOLD"]),
-        ("rank-swap", {"p": 5.0}, [4], ["DLD", "PLD", "CPLD", "RSLD", "SCLD", "OOLD"]),
-        ("rank-swap-distribution", {"p": 5.0}, [4], ["DLD", "PLD", "CPLD", "RSLD", "RULD", "RULD2", "SCLD", "OOLD"]),
-        ("rank-swap-buckets", {"buckets": 20}, [4], ["DLD", "PLD", "CPLD", "RSLD", "RULD", "RULD2", "SCLD", "OOLD"]),
+        ("rank-swap", {"p": 5.0}, [4], ["DLD", "PLD", "CPLD", "RSLD", "LMLD", "SCLD", "OOLD"]),
+        (
+            "rank-swap-distribution",
+            {"p": 5.0},
+            [4],
+            ["DLD", "PLD", "CPLD", "RSLD", "RULD", "RULD2", "LMLD", "SCLD", "OOLD"],
+        ),
+        (
+            "rank-swap-buckets",
+            {"buckets": 20},
+            [4],
+            ["DLD", "PLD", "CPLD", "RSLD", "RULD", "RULD2", "LMLD", "SCLD", "OOLD"],
+        ),
     ],
 )
 def test_attacks_that_fit(
@@ -255,12 +265,14 @@ def test_windows_that_fit() -> None:
         attacks = fitting(Shape(data.n, data.blocks), METHODS.make(method, settings))
         return [attack.describe() for attack in attacks[3:-1]]
 
-    assert windows("rank-swap", p=5.0) == ["linkage by ranks, within 10", "linkage by swap chase, within 10"]
+    assert windows("rank-swap", p=5.0) == [
+        "linkage by ranks, within 10", "linkage by likely moves", "linkage by swap chase, within 10",
+    ]  # fmt: skip
     assert windows("rank-swap-distribution", p=5.0) == [
         "linkage by ranks, within 20", "linkage by most ranks, within 5", "linkage by most ranks, within 10",
-        "linkage by swap chase",
+        "linkage by likely moves", "linkage by swap chase",
     ]  # fmt: skip
     assert windows("rank-swap-buckets", buckets=20) == [
         "linkage by ranks, within 20", "linkage by most ranks, within 10", "linkage by most ranks, within 20",
-        "linkage by swap chase",
+        "linkage by likely moves", "linkage by swap chase",
     ]  # fmt: skip

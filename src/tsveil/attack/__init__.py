@@ -9,6 +9,7 @@ from tsveil.attack.conditional import conditional
 from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
+from tsveil.attack.likely_moves import likely_moves
 from tsveil.attack.mahalanobis import mahalanobis
 from tsveil.attack.probabilistic import probabilistic
 from tsveil.attack.profile import profile
@@ -25,6 +26,7 @@ __all__ = [
     "distance",
     "fuzzy",
     "interval",
+    "likely_moves",
     "mahalanobis",
     "probabilistic",
     "profile",

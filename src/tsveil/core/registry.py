@@ -231,6 +231,7 @@ ATTACKS = Registry(
         "mahalanobis": "tsveil.attack.mahalanobis:Mahalanobis",
         "most_ranks": "tsveil.attack.rank_swap:MostRanks",
         "most_ranks_wide": "tsveil.attack.rank_swap:MostRanksWide",
+        "likely_moves": "tsveil.attack.likely_moves:LikelyMoves",
         "swap_chase": "tsveil.attack.swap_chase:SwapChase",
         "one-to-one": "tsveil.attack.assignment:Assignment",
         "profile": "tsveil.attack.profile:NearestProfile",
