@@ -46,7 +46,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "warping": [{}, {"radius": 0}],
     "equal_values": [{}, {"near": 1.0}],
     "likely_moves": [{}, {"method": SWAPPED}],
-    "swap_chase": [{}, {"window": 6}],
+    "swap_chase": [{}, {"window": 6}, {"window": 6, "method": SWAPPED}],
 }
 CASES = [(name, given) for name in EVERY for given in SETTINGS.get(name, [{}])]
 N = 40
