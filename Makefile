@@ -8,7 +8,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install -qq
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
 
-test: .venv/.test
+test: .venv/.test .venv/.warm
 	@$(BIN)/python -m pytest -n auto
 
 check: .venv/.test
@@ -30,7 +30,7 @@ bench: .venv/.bench
 exhaustive: .venv/.test
 	@TSVEIL_CASES=10000 $(BIN)/python -m pytest -n auto tests/protect/test_persons.py
 
-# The kill tests with 60 kills each instead of 5.
+# The kill tests with 60 kills each instead of 5, in memory, in chunks and on Dask, and 30 signals to end instead of 3.
 faults: .venv/.test
 	@TSVEIL_KILLS=60 $(BIN)/python -m pytest tests/faults
 
@@ -55,11 +55,13 @@ coverage: .venv/.test
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report --skip-covered --fail-under=95
 
-# Small faults are put into protect/ and guarantee/, a sample of so many in each module, and the tests must notice.
+# Faults are put into the source, and the tests must notice: first those that would hurt most, by name; then small ones in protect/ and guarantee/, a
+# sample of so many in each module.
 PER_MODULE ?= 8
 MUTATION_SEED ?= 2026
 mutation: .venv/.test
 	@$(PIP) cosmic-ray
+	@$(BIN)/python tools/mutate_named.py
 	@$(BIN)/python tools/mutate.py --per-module $(PER_MODULE) --seed $(MUTATION_SEED)
 
 # Versions stay as they are where they still fit; `uv pip compile --upgrade` in place of it takes the newest.
@@ -83,6 +85,11 @@ sbom: .venv/.test
 
 .venv/.installed: .venv/bin/python pyproject.toml
 	@$(PIP) -e .
+	@touch $@
+
+# Compiled once, ahead of the tests, whose processes would each compile the same.
+.venv/.warm: .venv/.test $(wildcard src/tsveil/_kernels/*.py)
+	@$(BIN)/tsveil warm
 	@touch $@
 
 # LOCKED: exactly the packages of the lock file, whose hashes are checked, and no others to build with.

@@ -21,9 +21,9 @@ def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
 
 
-def quantiles(values: Sequence[float]) -> list[float]:
+def quantiles(values: Sequence[float], levels: Sequence[float] = LEVELS) -> list[float]:
     ordered, found = sorted(values), []
-    for level in LEVELS:
+    for level in levels:
         place = level * (len(ordered) - 1)
         below = math.floor(place)
         above = min(below + 1, len(ordered) - 1)
@@ -60,6 +60,17 @@ def features(x: Sequence[float], seconds: Sequence[float], others: Sequence[floa
         ]
         found.append(sum(sizes) / len(sizes))
     return found
+
+
+def sizes(x: Sequence[float], seconds: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Quantiles in each hour that both periods have, at 7 levels, then of all values at 42."""
+    y = [on_log_scale(value) for value in x]
+    hours, their_hours = ([int(t % 86400 // 3600) for t in times] for times in (seconds, others))
+    found = []
+    for hour in shared_bins(hours, their_hours):
+        own = [value for value, when in zip(y, hours, strict=True) if when == hour]
+        found += quantiles(own, [(i + 0.5) / 7 for i in range(7)])
+    return found + quantiles(y, [(i + 0.5) / 42 for i in range(42)])
 
 
 def links(known: Sequence[Sequence[float]], shown: Sequence[Sequence[float]]) -> list[list[int]]:

@@ -76,6 +76,17 @@ def test_no_plan_at_all(text: str, told: str) -> None:
     assert any(told in problem for problem in problems(text))
 
 
+@pytest.mark.parametrize("place", ["input.path", "output.folder", "intruder.other_period"])
+def test_a_path_has_no_nul_character(place: str) -> None:
+    """The operating system knows no such path, and Python's own error about it is no TsveilError."""
+    section, key = place.split(".")
+    tables = {"input": {"path": "a.csv"}, "output": {"folder": "out"}, "intruder": {"other_period": "b.csv"}}
+    tables[section][key] = "a\\u0000b"
+    text = "".join(f'[{name}]\n{key} = "{value}"\n' for name, keys in tables.items() for key, value in keys.items())
+    with pytest.raises(PlanError, match=rf"\[{section}\]: {key} must be a path, in which there is no NUL character"):
+        Plan.from_toml(text + '[method]\nname = "mdav"\n')
+
+
 def test_a_seed_is_not_repeated() -> None:
     (told,) = problems('seed = "12345"\n' + GOOD)
     assert told == "seed must be a whole number."

@@ -15,7 +15,7 @@ import tsveil as tv
 from tsveil.assess.limits import Intruder
 from tsveil.cli import main
 from tsveil.plan.plan import Input, Output, Plan
-from tsveil.plan.sweep import StudyFolder, SweepPlan, Tried, plan_of, run_sweep
+from tsveil.plan.sweep import StudyFolder, SweepOptions, SweepPlan, plan_of, run_sweep
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_a_study_has_the_risk_that_a_run_of_its_plan_writes(tmp_path: Path, kind
     table_of(kind).write_csv(tmp_path / "m.csv")
     made = SweepPlan(
         input=Input(path="m.csv", **INPUTS[kind]),
-        sweep=Tried(methods=METHODS_OF[kind]),
+        sweep=SweepOptions(methods=METHODS_OF[kind]),
         output=StudyFolder(folder="study"),
         intruder=Intruder(knows=knows, knows_carried=["ill"] if kind == "blocks" else []),
     )

@@ -114,6 +114,21 @@ def test_accepted_risk() -> None:
     assert risk(Limits(accepted_risk=12.5, exposed=2), knows="person", exposed=3).status is Outcome.FAILS
 
 
+def test_of_a_sample_the_upper_end_of_the_interval_counts() -> None:
+    """A few persons who happen not to be found do not make a release safe: what may be true of all of them is held against the limit."""
+    few = Attempt.of("file", "distance", 8.0, 0.1, 50, 1000)
+    many = Attempt.of("file", "replay", 9.0, 0.1, 1000, 1000)
+    assert few.rate < many.rate == many.high < few.high
+    assert judging.strongest([many, few], Intruder()) is few
+    said = {
+        accepted: judging.risk_check(
+            [many, few], Intruder(), Limits(accepted_risk=accepted), spoken_of="none", promise="", exposed=None
+        ).status
+        for accepted in (few.rate, many.rate, few.high - 0.01, few.high)
+    }
+    assert list(said.values()) == [Outcome.FAILS, Outcome.FAILS, Outcome.FAILS, Outcome.HOLDS]
+
+
 def verdict_of(*outcomes: Outcome) -> Assessment:
     checks = [Check(f"check-{at}", outcome, "so it is.") for at, outcome in enumerate(outcomes)]
     return Assessment(checks, LADDER, Intruder(), persons=1000, records=1000, largest=100.0)

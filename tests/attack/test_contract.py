@@ -38,8 +38,8 @@ SWAPPED = in_words(tv.RankSwap(p=15))
 #: settings beside the defaults
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "distance": [{}, {"metric": "l1"}],
-    "probabilistic": [{}, {"window": 3}],
-    "conditional": [{}, {"window": 3}],
+    "probabilistic": [{}, {"window": 3}, {"tolerance": 0.4}],
+    "conditional": [{}, {"window": 3}, {"tolerance": 0.4}],
     "rank_swap": [{}, {"window": 3}],
     "most_ranks": [{"window": 3}],
     "most_ranks_wide": [{"window": 6}],
@@ -167,6 +167,9 @@ def heaviest_rows(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
     if "window" in given:
         sets = [naive_attacks.rank_sets(a, b, row, given["window"]) for row in range(len(a))]
         agreed = [[tuple(row in each for each in own) for row in range(len(b))] for own in sets]
+    elif "tolerance" in given:
+        near = np.abs(a[:, None] - b[None]) / a.std(axis=0, ddof=1) <= given["tolerance"]
+        agreed = [[tuple(row) for row in rows] for rows in near.tolist()]
     else:
         agreed = naive_attacks.agreement(a, b)
     pairs = [[sum(agreed << j for j, agreed in enumerate(pattern)) for pattern in row] for row in agreed]

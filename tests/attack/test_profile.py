@@ -91,6 +91,8 @@ def test_it_is_the_definition(kind: str, known: int, shown: int) -> None:
     published = [naive_profile.features(x.tolist(), theirs, ours) for x in b]
     assert np.allclose(one.features(a), features, rtol=1e-9, atol=1e-12 * np.abs(features).max())
     assert np.allclose(other.features(b), published, rtol=1e-9, atol=1e-12 * np.abs(published).max())
+    sizes = [naive_profile.sizes(x.tolist(), ours, theirs) for x in a]
+    assert np.allclose(one.sizes(a), sizes, rtol=1e-9, atol=1e-12 * np.abs(sizes).max())
     expected = naive_profile.links(features, published)
     links = tv.attack.profile(second, second, other=first)
     assert links.candidates.tolist() == [len(rows) for rows in expected]
@@ -253,6 +255,7 @@ def strangers(n: int = 80) -> tuple[Dataset, Dataset]:
 
 def test_nobody_is_attacked_by_what_was_learned_of_that_person(monkeypatch: pytest.MonkeyPatch) -> None:
     published, known = strangers()
+    monkeypatch.setattr(module, "WEIGHT", 0.0)  # sizes are compared in few directions, which learn no person by heart
     honest = tv.attack.profile_learned(published, published, other=known).rate
     assert honest < 8
     monkeypatch.setattr(module, "learned_from", lambda folds, order, fold: order)
@@ -294,6 +297,30 @@ def test_the_map_is_that_of_discriminant_analysis() -> None:
     weighted = directions * np.sqrt(ratio / (1 + ratio))
     assert np.allclose(matrix @ matrix.T, weighted @ weighted.T, rtol=1e-6)
     assert np.allclose(middle, 0, atol=1e-12)
+
+
+def test_sizes_are_weighed_by_their_changes() -> None:
+    rng = np.random.default_rng(5)
+    person = rng.normal(size=(300, 4)) * [3, 2, 1, 1]
+    known, shown = person + rng.normal(size=person.shape) * [0.5, 1, 1, 2] + 7, person
+    taken, found = module.learned_sizes(known, shown)
+    within = np.cov((known - shown).T, ddof=0)
+    level = 0.7 * np.diag(np.diag(within)) + 0.3 * np.trace(within) / 4 * np.eye(4)
+    assert np.allclose(found @ found.T, 4 * np.linalg.inv(0.2 * within + 0.8 * level))
+    assert np.allclose(taken, (known - shown).mean(axis=0) @ found)
+
+
+def test_directions_are_those_in_which_records_differ_most() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(400, 30)) @ rng.normal(size=(30, 30))
+    x[:, 3] = 2.5  # a constant counts for nothing
+    middle, unit, directions = module.directions_of(x)
+    assert unit[3] == 0
+    standard = (x - middle) * unit
+    values, vectors = np.linalg.eigh(standard.T @ standard)
+    best = vectors[:, np.argsort(-values)[: module.DIRECTIONS]]
+    assert directions.shape == best.shape
+    assert np.allclose(directions @ directions.T, best @ best.T)
 
 
 # -- what must be true ------------------------------------------------------------------------------------------------

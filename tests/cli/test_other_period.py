@@ -93,3 +93,11 @@ def test_sweeps_refuse_it(files: tuple[Path, Path]) -> None:
     data = tv.read(files[0], id="household")
     with pytest.raises(ParameterError, match="takes no file of another period yet"):
         tv.sweep(data, ["mdav"], intruder=Intruder(other_period="tuesday.csv"))
+
+
+@pytest.mark.parametrize("option", [["--one-to-one"], ["--blocking", "3"]])
+def test_options_that_no_attack_by_another_period_knows_are_told(files: tuple[Path, Path], option: list[str]) -> None:
+    first, second = files
+    result = CliRunner().invoke(main, ["attack", str(first), str(first), "--id", "household", "--other-period", str(second), *option])  # fmt: skip
+    assert result.exit_code == 2
+    assert "and a file of another period; leave something out" in result.output

@@ -110,6 +110,11 @@ def test_an_accepted_risk_that_is_exceeded_stops_the_release(two_series: Path, t
     assert "accepted-risk: FAILS" in found.output
     assert "at most 10 % is accepted" in found.output
     assert not (tmp_path / "two-release").exists()
+    refused = tsveil("run", plan, "--json")
+    assert refused.exit_code == 1
+    printed = json.loads(refused.stdout)
+    assert printed["folder"] is None
+    assert "accepted-risk: FAILS" in printed["error"]
     allowed = tsveil("run", plan, "--allow", "accepted-risk")
     assert allowed.exit_code == 0
     assert "NOT SAFE TO PUBLISH" in allowed.output
@@ -117,6 +122,12 @@ def test_an_accepted_risk_that_is_exceeded_stops_the_release(two_series: Path, t
     document = json.loads((tmp_path / "two-release" / "private" / "assessment.json").read_text())
     assert document["verdict"] == "fails"
     assert document["allowed"] == ["accepted-risk"]
+    # The figures are those of the run that was refused; its numbers depend on a seed that was drawn, its checks do not.
+    assert printed["assessment"]["verdict"] == "fails"
+    assert [(one["name"], one["status"]) for one in printed["assessment"]["checks"]] == [
+        (one["name"], one["status"]) for one in document["checks"]
+    ]
+    assert printed["assessment"]["allowed"] == []
 
 
 def test_a_check_that_does_not_exist_cannot_be_allowed(two_series: Path, tmp_path: Path) -> None:

@@ -122,6 +122,33 @@ BAD: dict[str, tuple[str, list[str]]] = {
         text(BASE.with_columns(id=pl.Series([f"r{4388161847 + at:016d}" for at in range(60)]))),
         [],
     ),
+    "identifiers whose first digits are those of the person": (
+        text(
+            BASE.with_columns(
+                id=pl.Series(
+                    [
+                        f"r{0x9E3779B1 * (at % 20 + 1) % 2**32:08x}{tail:08x}"
+                        for at, tail in enumerate(np.random.default_rng(3).integers(0, 2**32, 60))
+                    ]
+                )
+            )
+        ),
+        [],
+    ),
+    "identifiers whose last digits are those of the person": (
+        text(
+            BASE.with_columns(
+                id=pl.Series(
+                    [
+                        f"r{head:012x}{0x9E37 * (at % 20 + 1) % 2**16:04x}"
+                        for at, head in enumerate(np.random.default_rng(3).integers(0, 2**48, 60))
+                    ]
+                )
+            )
+        ),
+        [],
+    ),
+    "an empty line before one row": (TEXT.replace("\n", "\n\n", 7).replace("\n\n", "\n", 6), []),
     "the persons themselves, named as such": (text(BASE.with_columns(surname=NAMES)), ["--person", "surname"]),
     "a blank behind one number": (replaced(TEXT, 2, 7, f"{BASE['v1'][6]} "), []),
     "a blank at the end of one line": (replaced(TEXT, 5, 7, f"{BASE['v4'][6]} "), []),
@@ -213,6 +240,9 @@ GOOD: dict[str, Callable[[Path], tuple[Path, list[str]]]] = {
     "carried texts of which some need quotation marks": other(
         lambda f: f.with_columns(town=pl.Series(["Cork, Ireland", "Bath"] * 40)), "--confidential", "town"
     ),
+    "empty lines in a carried text, and after the last row": lambda folder: written(
+        folder, text(BASE.with_columns(note=pl.Series(["one\n\ntwo", "three"] * 30))) + "\n\n", ["--confidential", "note"]
+    ),
     "one zero": other(lambda f: f.with_columns(v0=pl.lit(0.0))),
     "eight rows that happen to be sorted": lambda folder: written(folder, "v0\n1.5\n1.5\n1.5\n1.5\n2.5\n2.5\n2.5\n2.5\n", []),
     "negative and large": other(lambda f: f.with_columns(pl.col("^v.*$") * -1e6)),
@@ -242,6 +272,10 @@ def test_what_is_taken_on_trust_is_said(tmp_path: Path) -> None:
 
 
 def test_options_that_change_the_table_are_not_offered(tmp_path: Path) -> None:
+    (tmp_path / "file.csv").write_text(replaced(TEXT, 2, 3, ""))
+    refused = verified(tmp_path / "file.csv", "--k", K)
+    assert "row 3, column 'v1': the value is missing" in refused.output
+    assert "missing=" not in refused.output
     (tmp_path / "file.csv").write_text(TEXT)
     for option in ("--missing", "--resample", "--split", "--leave-out", "--transpose"):
         found = verified(tmp_path / "file.csv", "--k", K, option, "drop")

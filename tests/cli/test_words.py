@@ -235,3 +235,16 @@ def test_a_distance_that_is_none(meters: Path) -> None:
     data = tv.read(meters)
     with pytest.raises(tv.errors.ParameterError, match="there is no distance 'manhattan'\n  distances available: "):
         links_by_attack(data, data, distance="manhattan")
+
+
+@pytest.mark.parametrize("words", [("plan", "meters.csv", "--number", "\udcff"), ("inspect", "\udce9t\udce9.csv")])
+def test_words_that_are_not_utf_8_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """They come as halves of surrogates, which no file in UTF-8 can hold."""
+    (tmp_path / "meters.csv").write_text("id,1,2\na,1.5,2.5\nb,2.5,3.5\n")
+    monkeypatch.chdir(tmp_path)
+    ended = CliRunner().invoke(main, words)
+    assert ended.exit_code == 2
+    assert "is not UTF-8" in ended.output
+    assert [path.name for path in tmp_path.iterdir()] == ["meters.csv"]

@@ -13,7 +13,7 @@ import pytest
 
 from tsveil.core.errors import OutputError
 from tsveil.data import disk, memory
-from tsveil.data.write import refuse_existing, told_by_the_disk, write_bytes
+from tsveil.data.write import disk_errors, refuse_existing, write_bytes
 
 
 def test_a_lock_is_held_by_one_only(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_place_that_cannot_even_be_looked_at_is_told(tmp_path: Path) -> None:
 
 
 def test_what_a_writer_of_tables_says_of_the_disk_is_an_error_of_the_disk() -> None:
-    with pytest.raises(OSError, match="No space left on device"), told_by_the_disk():
+    with pytest.raises(OSError, match="No space left on device"), disk_errors():
         raise pl.exceptions.ComputeError("No space left on device\nand more")
 
 
@@ -105,3 +105,52 @@ def test_memory_that_nobody_has_is_refused_before_it_is_needed() -> None:
         memory.reserve(1 << 62)
     with pytest.raises(MemoryError, match=r"drawing needs 4611686018 GB of addresses, though little memory"):
         memory.reserve_addresses(1 << 62, "drawing")
+
+
+#: names beside release/ that a careless pattern would take for what a killed run left
+OTHERS = [
+    ".release.partial", ".release.old", ".release.1234567.partial", ".release.123456789.partial", ".release.1234567g.partial", ".release.1234567A.old", ".release.backup.old",
+    ".release.12345678.partial.bak", ".release.12345678.older", ".release.12345678.partial2", "x.release.12345678.partial", "release.12345678.partial", ".release2.12345678.partial",
+    ".Release.12345678.old", ".releaseX12345678.partial", ".release.12345678.12345678.partial", ".release.12345678", ".other.12345678.partial",
+]  # fmt: skip
+
+
+def test_tidy_removes_nothing_but_what_tsveil_made(tmp_path: Path) -> None:
+    final = tmp_path / "release"
+    left = [disk.partial_name(final), disk.partial_name(final), disk.partial_name(final).with_suffix(".old")]
+    assert len(set(left)) == 3  # every writer has a name of its own
+    for path in [final, *left, *(tmp_path / name for name in OTHERS)]:
+        path.mkdir()
+        (path / "file.txt").write_text(path.name)
+    (tmp_path / ".release.87654321.partial").write_text("a file is no folder of tsveil's")
+    disk.tidy(final)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["release", *OTHERS, ".release.87654321.partial"])
+    assert all((tmp_path / name / "file.txt").read_text() == name for name in ["release", *OTHERS])
+
+
+def test_tidy_takes_the_signs_of_a_name_as_they_are(tmp_path: Path) -> None:
+    """A dot in the name of a release is a dot, and not any sign."""
+    (tmp_path / ".aXb.12345678.partial").mkdir()
+    disk.tidy(tmp_path / "a.b")
+    assert (tmp_path / ".aXb.12345678.partial").is_dir()
+
+
+def test_tidy_leaves_what_somebody_is_filling(tmp_path: Path) -> None:
+    partial, lock = disk.claimed_folder(tmp_path / "release", [])
+    (partial / "half.csv").write_text("1,2")
+    disk.tidy(tmp_path / "release")
+    assert (partial / "half.csv").read_text() == "1,2"
+    disk.unlock(lock)
+    disk.tidy(tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tidy_brings_back_what_was_moved_aside(tmp_path: Path) -> None:
+    """A run that cannot exchange names and is killed between two renames leaves the old release under a hidden name."""
+    final = tmp_path / "release"
+    old = disk.partial_name(final).with_suffix(".old")
+    old.mkdir()
+    (old / "data.csv").write_text("1,2")
+    disk.tidy(final)
+    assert (final / "data.csv").read_text() == "1,2"
+    assert [path.name for path in tmp_path.iterdir()] == ["release"]

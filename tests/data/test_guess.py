@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tsveil.data.guess import Guess, guess
-from tsveil.data.read import looked_at
+from tsveil.data.read import look_at
 
 
 def numbers(n: int, seed: int = 0) -> list[float]:
@@ -25,7 +25,7 @@ def numbers(n: int, seed: int = 0) -> list[float]:
     [("smart_meter.csv", "household", 336), ("sales_weekly.csv", "product", 52), ("stocks.csv", "company", 230)],
 )
 def test_real_wide_series(shared_data: Path, file: str, id: str, points: int) -> None:
-    look = looked_at(shared_data / file)
+    look = look_at(shared_data / file)
     assert look.guess.layout == "wide"
     assert look.guess.id == id
     assert dict(look.guess.blocks) == {"series": look.columns[1:]}
@@ -39,7 +39,7 @@ def test_real_wide_series(shared_data: Path, file: str, id: str, points: int) ->
 
 
 def test_real_long_series(shared_data: Path) -> None:
-    assert looked_at(shared_data / "football.csv").guess == Guess(
+    assert look_at(shared_data / "football.csv").guess == Guess(
         layout="long",
         id="team",
         time="season",
@@ -52,16 +52,16 @@ def test_real_long_series(shared_data: Path) -> None:
             "'league': not numbers; left out unless named as confidential",
         ),
     )
-    m3 = looked_at(shared_data / "m3_long.csv.gz").guess
+    m3 = look_at(shared_data / "m3_long.csv.gz").guess
     assert (m3.layout, m3.id, m3.time, m3.variable, m3.values) == ("long", "series_id", "t", None, ("value",))
     assert m3.dropped == ("type", "period", "part")
 
 
 def test_real_microdata(shared_data: Path) -> None:
-    census = looked_at(shared_data / "census.csv")
+    census = look_at(shared_data / "census.csv")
     assert dict(census.guess.blocks) == {"attributes": census.columns}
     assert census.guess.id is None
-    eia = looked_at(shared_data / "eia.csv")
+    eia = look_at(shared_data / "eia.csv")
     assert dict(eia.guess.blocks) == {"attributes": eia.columns[5:]}
     assert eia.guess.id is None
     assert eia.guess.dropped == ("UTILITYID", "UTILNAME", "STATE", "YEAR", "MONTH")
@@ -79,7 +79,7 @@ def test_real_microdata(shared_data: Path) -> None:
     [("ionosphere.csv", 34), ("wdbc.csv", 30), ("abalone.csv", 8), ("boston.csv", 14), ("iris.csv", 4)],
 )
 def test_more_real_microdata(shared_data: Path, file: str, columns: int) -> None:
-    found = looked_at(shared_data / file).guess
+    found = look_at(shared_data / file).guess
     assert {name: len(block) for name, block in found.blocks.items()} == {"attributes": columns}
     assert found.id is None
 

@@ -10,7 +10,7 @@ import pytest
 
 import tsveil as tv
 from tsveil.core.errors import InputError, QuestionError
-from tsveil.data.read import looked_at
+from tsveil.data.read import look_at
 
 
 def written(tmp_path: Path, frame: pl.DataFrame, name: str = "table.csv") -> Path:
@@ -59,8 +59,8 @@ def test_a_repeated_identifier_is_asked_about(tmp_path: Path, name: str) -> None
     assert tv.read(path, person="Id").person == ("Id",)
     assert tv.read(path, person="Id").persons.max() == 7
     assert not tv.read(path, independent_rows=True).person
-    assert looked_at(path).guess.questions
-    assert looked_at(path, person=["Id"]).options()["person"] == ["Id"]
+    assert look_at(path).guess.questions
+    assert look_at(path, person=["Id"]).options()["person"] == ["Id"]
 
 
 def test_it_is_asked_also_where_blocks_are_named(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -19,8 +20,9 @@ from hypothesis import strategies as st
 import tsveil as tv
 from small_parquet import PARQUET
 from tsveil.core.errors import InputError, ParameterError, QuestionError, TsveilError
+from tsveil.data import files
 from tsveil.data import trial as trials
-from tsveil.data.read import looked_at, read
+from tsveil.data.read import look_at, read
 from tsveil.data.trial import Trial
 
 METERS = "meter,2018-01-01,2018-01-02,2018-01-04\na,1.5,2,3\nb,4,5.25,6\n"
@@ -152,7 +154,7 @@ def test_a_parquet_file_that_ends_its_parser_is_told_and_does_not_end_us(file: A
     told = "meters.csv cannot be read: the Parquet file is damaged, so that its parser ends\n  options: fetch or write"
     assert message(damaged).startswith(told)
     with pytest.raises(InputError, match="is damaged"):
-        looked_at(damaged)
+        look_at(damaged)
 
 
 @pytest.fixture
@@ -288,7 +290,7 @@ def test_names_are_kept_as_they_are_written(file: Any) -> None:
 
 def test_a_look_before_reading(file: Any) -> None:
     path = file("meter,town,1,2,3\na,x,1,?,3\nb,y,4,5,6\n")
-    look = looked_at(path, confidential=["town"], missing="drop")
+    look = look_at(path, confidential=["town"], missing="drop")
     assert (look.rows, look.columns) == (2, ("meter", "town", "1", "2", "3"))
     assert look.options() == {
         "layout": "wide",
@@ -298,14 +300,14 @@ def test_a_look_before_reading(file: Any) -> None:
     }
     assert look.to_dict()["separator"] == ","
     fine = file("meter,town,1,2,3\na,x,1,2,3\nb,y,4,5,6\n")
-    assert repr(read(fine, **looked_at(fine).options())) == repr(read(fine))
+    assert repr(read(fine, **look_at(fine).options())) == repr(read(fine))
     apart = file("1,meter,2\n1,a,2\n3,b,4\n")
-    assert looked_at(apart).options()["blocks"] == {"series": {"columns": ["1", "2"], "kind": "series"}}
-    given_blocks = looked_at(fine, blocks={"x": ["1"]})
+    assert look_at(apart).options()["blocks"] == {"series": {"columns": ["1", "2"], "kind": "series"}}
+    given_blocks = look_at(fine, blocks={"x": ["1"]})
     assert given_blocks.options()["blocks"] == {"x": ["1"]}
     long = file("meter,hour,load\na,1,1\na,2,2\nb,1,3\nb,2,4\n")
-    assert looked_at(long).options() == {"layout": "long", "id": "meter", "time": "hour", "value": ["load"]}
-    assert repr(read(long, **looked_at(long).options())) == repr(read(long))
+    assert look_at(long).options() == {"layout": "long", "id": "meter", "time": "hour", "value": ["load"]}
+    assert repr(read(long, **look_at(long).options())) == repr(read(long))
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -659,3 +661,33 @@ def test_a_release_reads_like_its_source(file: Any, tmp_path: Path) -> None:
         assert again.layout == data.layout
         buffer = io.BytesIO(write_table(data, tmp_path, "again", "parquet").read_bytes())
         assert pl.read_parquet(buffer).height > 0
+
+
+def test_folders_that_are_no_tables_are_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that no system knows, a folder that vanishes, and one with so many files that it is somebody's disk."""
+    with pytest.raises(InputError, match="cannot be read: File name too long"):
+        tv.read(tmp_path / ("y" * 70_000))
+    for at in range(3):
+        (tmp_path / f"{at}.txt").write_text("id,1\na,2\n")
+    monkeypatch.setattr(files, "MOST_FILES", 2)
+    with pytest.raises(InputError, match="there are more than 2 files in it"):
+        tv.read(tmp_path)
+    monkeypatch.undo()
+    (tmp_path / "gone").mkdir()
+    scan = os.scandir
+
+    def vanished(place: str) -> Any:
+        if str(place).endswith("gone"):
+            raise FileNotFoundError(2, "No such file or directory", place)
+        return scan(place)
+
+    monkeypatch.setattr("os.scandir", vanished)
+    with pytest.raises(InputError, match="cannot be read: No such file or directory"):
+        tv.read(tmp_path)
+
+
+def test_hidden_folders_are_not_looked_into(tmp_path: Path) -> None:
+    for name in (".hidden", "_temporary", "part"):
+        (tmp_path / "table" / name).mkdir(parents=True)
+        (tmp_path / "table" / name / "a.csv").write_text(f"id,1,2\n{name},1.5,2.5\n{name}2,2.5,1.5\n")
+    assert tv.read(tmp_path / "table").ids.to_list() == ["part", "part2"]

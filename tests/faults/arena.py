@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 #: how many kills each kill test makes, if not its own number; `make faults` sets it
 KILLS = int(os.environ.get("TSVEIL_KILLS", "0"))
 KILLED = -9
@@ -92,3 +94,13 @@ def contents(folder: Path) -> dict[str, object] | None:
 def hidden(folder: Path) -> list[str]:
     """What was left beside the release."""
     return [path.name for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def spread(steps: int, count: int) -> list[int]:
+    """So many steps of 1..steps, evenly, with the last ones (where names change) among them; over and over if there are more."""
+    if count >= steps:
+        return [1 + at % steps for at in range(count)]
+    last = count // 2
+    return sorted(
+        {*np.linspace(1, steps - last, count - last).astype(int).tolist(), *range(steps - last + 1, steps + 1)}
+    )

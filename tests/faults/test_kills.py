@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from faults.arena import KILLED, KILLS, Arena, contents, hidden
+from faults.arena import KILLED, KILLS, Arena, contents, hidden, spread
 
 
 @pytest.fixture(scope="module")
@@ -183,13 +183,3 @@ def test_sweep_killed_at_any_step_loses_nothing_that_was_finished(arena: Arena, 
         assert pl.read_parquet(study / "study.parquet").drop("seconds").equals(table)
         assert {path.name for path in study.rglob("*")} == names  # nothing is left of the killed one
     assert len(finished) > 1
-
-
-def spread(steps: int, count: int) -> list[int]:
-    """So many steps of 1..steps, evenly, with the last ones (where names change) among them; over and over if there are more."""
-    if count >= steps:
-        return [1 + at % steps for at in range(count)]
-    last = count // 2
-    return sorted(
-        {*np.linspace(1, steps - last, count - last).astype(int).tolist(), *range(steps - last + 1, steps + 1)}
-    )

@@ -55,8 +55,8 @@ def write(folder: str, version: int, form: Any = "csv", uid: int | None = None) 
     return 0
 
 
-def chunks(folder: str, version: int) -> int:
-    """Write a release in chunks over the one that is there."""
+def chunks(folder: str, version: int, scheduler: str | None = None) -> int:
+    """Write a release in chunks over the one that is there; on Dask, if the address of a scheduler is given."""
     place = Path(folder).with_name(f"input{version}")
     if not place.exists():
         write_files(place, pl.DataFrame(walks(60, 4, version), schema=list("1234")), 2)
@@ -65,7 +65,7 @@ def chunks(folder: str, version: int) -> int:
         method={"name": "mdav", "k": 3},
         output=tsveil.plan.plan.Output(folder=folder),
         evaluate=tsveil.plan.plan.Evaluation(models=["ses"]),
-        run=tsveil.plan.plan.Running(memory="1", chunk=20),
+        run=tsveil.plan.plan.Running(memory="1", chunk=20, engine="dask" if scheduler else None, scheduler=scheduler),
         seed=version,
         secret="",
     )

@@ -24,7 +24,7 @@ import tsveil as tv
 from small_parquet import PARQUET
 from tsveil.core.errors import TsveilError
 from tsveil.data.intervals import read_intervals
-from tsveil.data.read import looked_at
+from tsveil.data.read import look_at
 from tsveil.guarantee.base import Status
 from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.guarantee.kp import verify_kp
@@ -44,7 +44,7 @@ def csv_file(data: bytes) -> None:
     """A CSV file with guessed roles."""
     path = stored(data, "x.csv")
     try:
-        look = looked_at(path)
+        look = look_at(path)
         read = tv.read(path, missing="keep")
     except TsveilError:
         return

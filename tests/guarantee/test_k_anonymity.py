@@ -114,3 +114,18 @@ def test_what_several_blocks_give_together_is_not_promised(scope: Scope, blocks:
 
 def test_one_block_is_meant_unless_said_otherwise() -> None:
     assert KAnonymity(4) == KAnonymity(4, "block", 1)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([1.0, 2.0]), st.sampled_from("abcd")), min_size=1, max_size=16),
+    st.integers(1, 4),
+)
+def test_persons_are_counted_and_not_their_records(rows: list[tuple[float, str]], k: int) -> None:
+    data = tv.Dataset.from_arrays({"x": np.array([[x] for x, _ in rows])}, persons=[who for _, who in rows])
+    classes = [[who for x, who in rows if x == value] for value in {x for x, _ in rows}]
+    enough = all(len(set(owners)) >= k for owners in classes)
+    # Nobody has more than 1/k of the records of a class: in whole numbers, k times as many would be more than all.
+    shared = all(k * max(map(owners.count, owners)) <= len(owners) for owners in classes)
+    assert KAnonymity(k).verify(data).holds == all(len(owners) >= k for owners in classes)
+    assert KAnonymity(k, counts="persons").verify(data).holds == enough
+    assert KAnonymity(k, counts="share").verify(data).holds == (enough and shared)

@@ -103,3 +103,13 @@ def test_the_promise_in_words() -> None:
     )
     assert "each block by itself" in PSensitive(5, 3, ("ill",), blocks=2).limits
     assert "each block by itself" not in PSensitive(5, 3, ("ill",)).limits
+
+
+def test_empty_cells_are_one_value() -> None:
+    """A class in which nobody has a value says of each of them that there is none."""
+    nobody = table([5.0, 5.0, 5.0], ill=[None, None, None])
+    assert PSensitive(2, 1, ("ill",)).verify(nobody).holds
+    assert PSensitive(2, 2, ("ill",)).verify(nobody).status is Status.VIOLATED
+    some = table([5.0, 5.0, 5.0], ill=[None, "yes", None])
+    assert PSensitive(2, 2, ("ill",)).verify(some).holds
+    assert PSensitive(2, 3, ("ill",)).verify(some).status is Status.VIOLATED

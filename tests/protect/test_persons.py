@@ -168,7 +168,10 @@ def test_persons_are_asked_of_every_method() -> None:
         if kind.counts_persons:
             assert len(set(kind(k=3).protect(data).original.persons.tolist())) == 20
         else:
-            with pytest.raises(InputError, match="counts records, and here several records may belong to one person"):
+            with pytest.raises(
+                InputError,
+                match="takes every record for a person of its own, and here several records may belong to one person",
+            ):
                 METHODS.make(name).protect(data)
 
 
@@ -199,3 +202,9 @@ def test_several_columns_may_name_the_person(tmp_path: Path) -> None:
     assert data.persons.max() == 7
     folder = tv.MDAV(k=3).protect(data).write(tmp_path / "out")
     assert min(classes(folder)["persons"]) >= 3
+
+
+def test_the_list_of_methods_says_which_count_persons() -> None:
+    for kind in METHODS.values():
+        assert kind.described()["counts_persons"] is kind.counts_persons
+        assert ("; counts persons where these have several records" in kind.origin()) is kind.counts_persons

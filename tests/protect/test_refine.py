@@ -269,7 +269,7 @@ def test_a_part_gets_its_share_of_the_budget() -> None:
     assert Budget(3.0).share(1, 6, 1) == Budget(0.5)
 
 
-class Trials:
+class SweepOptions:
     """Stands for the kernel of trials and notes what it is asked for."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,10 +296,10 @@ class Trials:
         return sum(map(len, self.records))
 
 
-def searched_with(monkeypatch: pytest.MonkeyPatch, budget: Budget, n: int = 60, k: int = 3) -> Trials:
+def searched_with(monkeypatch: pytest.MonkeyPatch, budget: Budget, n: int = 60, k: int = 3) -> SweepOptions:
     Z = np.random.default_rng(4).normal(size=(n, 3))
     state = opened(Z, exact_groups(Z, k), k)
-    trials = Trials(monkeypatch)
+    trials = SweepOptions(monkeypatch)
     _refine.searched(state, k, np.random.default_rng(0), budget)
     return trials
 

@@ -300,3 +300,12 @@ def test_every_method_has_a_report(name: str) -> None:
         assert f"Method {name} :" in text
         assert f"In the terms of ISO/IEC 20889: {METHODS[name].techniques[0]} (a " in text
         assert "of the persons with the strongest attack" in text
+
+
+def test_it_is_said_where_the_persons_were_read() -> None:
+    rng = np.random.default_rng(3)
+    for persons in (None, [f"p{at % 15}" for at in range(60)]):
+        release = tv.MDAV(k=3).protect(Dataset.from_arrays({"x": rng.normal(size=(60, 8))}, persons=persons))
+        text = seen(report(release, tv.evaluate(release.original, release), release.verify(), public=True))
+        assert ("read in the private map of identifiers" in text) is (persons is not None)
+        assert ("or any other private knowledge" in text) is (persons is None)

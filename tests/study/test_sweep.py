@@ -237,13 +237,13 @@ def test_a_killed_sweep_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: py
     assert len(tv.Study.load(tmp_path / "killed").table) == len(kept)
 
     ran: list[str] = []
-    original = sweeping.tried
+    original = sweeping.row_of
 
     def counted(*arguments: Any) -> Any:
         ran.append(arguments[-1])
         return original(*arguments)
 
-    monkeypatch.setattr(sweeping, "tried", counted)
+    monkeypatch.setattr(sweeping, "row_of", counted)
     again = tv.sweep(curves(), list(GRID), GRID, folder=tmp_path / "killed", workers=2)
     assert len(ran) == 9 - len(kept)
     assert not {f"{key}.json" for key in ran} & set(kept)

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
+from tsveil.assess.assessment import Outcome
 from tsveil.cli import main
 from tsveil.report.pages import percent
 from tsveil.web import work
@@ -76,7 +77,7 @@ def test_every_door_shows_the_same_verdict(name: str, tmp_path: Path) -> None:
         "methods": {method: {parameter: [value] for parameter, value in settings.items()}},
     }  # fmt: skip
     telling = work.Telling(io.StringIO())
-    work.tried(task, tmp_path, telling)
+    work.try_methods(task, tmp_path, telling)
     result = json.loads((tmp_path / "result.json").read_text())
     (row,) = result["rows"]
     assert row["problem"] is None, row["problem"]
@@ -127,6 +128,7 @@ def test_every_door_shows_the_same_verdict(name: str, tmp_path: Path) -> None:
     for check in found["checks"]:
         assert same(check["message"]) in terminal
         assert same(check["message"]) in pages["private"]
+        assert f"{check['name']} {Outcome(check['status']).words} {same(check['message'])}" in pages["compare.html.j2"]
         if check["name"] != "promise":
             assert same(check["message"]) in pages["published"]
     assert f"knows the original values of everybody finds {risk['rate']:.1f} % of the persons" in pages[

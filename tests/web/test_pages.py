@@ -98,7 +98,7 @@ def test_a_file_that_may_mean_several_things_is_asked_about_on_the_page(client: 
     methods = client.get(f"/s/{study}/methods").text
     assert 'value="mdav"' in methods
     assert "12 methods that do not fit these data" in methods
-    assert "counts records, and here several records may belong to one person" in methods
+    assert "takes every record for a person of its own, and here several records may belong to one person" in methods
 
 
 def test_a_choice_above_the_limit_is_made_only_if_somebody_says_so(client: Client) -> None:

@@ -9,8 +9,18 @@ from tsveil.core.types import Array, Indices
 
 
 @kernel
+def put_logs(x: Array, y: Array) -> None:
+    """Put sign(x) log(1 + |x|) into y."""
+    for i in range(x.shape[0]):
+        for t in range(x.shape[1]):
+            y[i, t] = np.copysign(np.log1p(abs(x[i, t])), x[i, t])
+
+
+@kernel
 def features_of_rows(
-    x: Array,
+    y: Array,
+    ordered: Array,
+    steps: Array,
     hour: Indices,
     hours: int,
     weekday: Indices,
@@ -20,51 +30,42 @@ def features_of_rows(
     cosines: Array,
     sines: Array,
     levels: Array,
-    steps: bool,
+    work: Array,
+    out: Array,
     counter: Indices,
-) -> Array:
-    """A row of features for each row of x, as `transform.features` defines them.
+) -> None:
+    """A row of features for each row of y, as `transform.features` defines them.
 
-    `hour`, `weekday` and `window` have the number of each column's hour, weekday and window (-1: none that counts); `cosines` and `sines` are
-    (harmonics, columns).
+    `ordered` has the values of each row in their order, `steps` the differences of successive values in theirs, or no columns. `hour`,
+    `weekday` and `window` have the number of each column's hour, weekday and window (-1: none that counts); `cosines` and `sines` are
+    (harmonics, columns). `work` is space, 4 rows as long as there are hours, weekdays or windows.
     """
-    n, points = x.shape
-    harmonics = cosines.shape[0]
-    width = 2 * hours + 2 * weekdays + len(levels) * (2 if steps else 1) + harmonics
-    out = np.empty((n, width))
-    y = np.empty(points)
-    step = np.empty(max(points - 1, 0))
-    for i in range(n):
-        for t in range(points):
-            y[t] = np.copysign(np.log1p(abs(x[i, t])), x[i, t])
+    for i in range(y.shape[0]):
         at = 0
-        put_bins(y, hour, hours, out[i], at)
+        put_bins(y[i], hour, hours, work, out[i], at)
         at += 2 * hours
-        put_bins(y, weekday, weekdays, out[i], at)
+        put_bins(y[i], weekday, weekdays, work, out[i], at)
         at += 2 * weekdays
-        put_quantiles(np.sort(y), levels, out[i], at)
+        put_quantiles(ordered[i], levels, out[i], at)
         at += len(levels)
-        if steps:
-            for t in range(points - 1):
-                step[t] = y[t + 1] - y[t]
-            put_quantiles(np.sort(step), levels, out[i], at)
+        if steps.shape[1] > 0:
+            put_quantiles(steps[i], levels, out[i], at)
             at += len(levels)
-        put_magnitudes(y, window, windows, cosines, sines, out[i], at)
+        put_magnitudes(y[i], window, windows, cosines, sines, work, out[i], at)
         counter[0] += 1
-    return out
 
 
 @kernel
-def put_bins(y: Array, bins: Indices, count: int, out: Array, at: int) -> None:
+def put_bins(y: Array, bins: Indices, count: int, work: Array, out: Array, at: int) -> None:
     """The mean of each bin, then the deviation of each; values that are all equal have the deviation 0, whatever rounding says."""
-    size = np.zeros(count, np.int64)
-    total = np.zeros(count)
-    low = np.full(count, np.inf)
-    high = np.full(count, -np.inf)
+    size, total, low, high = work[0], work[1], work[2], work[3]
+    for b in range(count):
+        size[b] = total[b] = 0.0
+        low[b], high[b] = np.inf, -np.inf
     for t in range(len(y)):
         b = bins[t]
         if b >= 0:
-            size[b] += 1
+            size[b] += 1.0
             total[b] += y[t]
             low[b] = min(low[b], y[t])
             high[b] = max(high[b], y[t])
@@ -91,17 +92,19 @@ def put_quantiles(ordered: Array, levels: Array, out: Array, at: int) -> None:
 
 
 @kernel
-def put_magnitudes(y: Array, window: Indices, windows: int, cosines: Array, sines: Array, out: Array, at: int) -> None:
+def put_magnitudes(
+    y: Array, window: Indices, windows: int, cosines: Array, sines: Array, work: Array, out: Array, at: int
+) -> None:
     """The magnitude of each harmonic, on average over the windows."""
-    real = np.empty(windows)
-    imaginary = np.empty(windows)
-    size = np.zeros(windows, np.int64)
+    size, real, imaginary = work[0], work[1], work[2]
+    for w in range(windows):
+        size[w] = 0.0
     for t in range(len(y)):
         if window[t] >= 0:
-            size[window[t]] += 1
+            size[window[t]] += 1.0
     for h in range(cosines.shape[0]):
-        real[:] = 0.0
-        imaginary[:] = 0.0
+        for w in range(windows):
+            real[w] = imaginary[w] = 0.0
         for t in range(len(y)):
             w = window[t]
             if w >= 0:
@@ -138,4 +141,22 @@ def inverse_of_triangle(x: Array) -> Array:
             for j in range(c, i):
                 total += x[i, j] * out[j, c]
             out[i, c] = -total / x[i, i]
+    return out
+
+
+@kernel
+def products_of_columns(x: Array) -> Array:
+    """The products of all pairs of columns, summed over the rows in their order."""
+    n, width = x.shape
+    out = np.zeros((width, width))
+    for i in range(n):
+        row = x[i]
+        for j in range(width):
+            value = row[j]
+            own = out[j]
+            for c in range(j, width):
+                own[c] += value * row[c]
+    for j in range(width):
+        for c in range(j):
+            out[j, c] = out[c, j]
     return out

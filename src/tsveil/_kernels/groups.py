@@ -30,5 +30,6 @@ def group_means(x: Array, labels: Indices, groups: int) -> Array:
             total[g, j] = x[first[g], j] + total[g, j] / count[g]
     out = np.empty_like(x)
     for i in range(n):
-        out[i] = total[labels[i]]
+        for j in range(d):
+            out[i, j] = total[labels[i], j]
     return out

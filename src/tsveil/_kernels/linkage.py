@@ -39,11 +39,48 @@ def nearest_rows(
     candidates: Array,
     copies: Indices,
     first: Indices,
-    own: Indices,
     owner: Indices,
     records: Indices,
     mine: Indices,
-    pictured: bool,
+    best: Array,
+    tied: Indices,
+    link: Indices,
+    hit: Indices,
+    counter: Indices,
+) -> None:
+    """For each known record and each number of known blocks: distance, size of the tie, lowest row tied, records of its person tied.
+
+    `candidates` is (tiles, columns, 64). Block b has the columns starts[b]..starts[b+1]. `copies` and `first` give each
+    candidate's number of records and lowest row. `owner` says whose each candidate is and `records` how many of its records are that
+    person's, `mine` whose each known record is. The results begin as infinity, 0, -1 and 0.
+    """
+    squares = np.empty(LANES)
+    totals = np.empty(LANES)
+    for tile in range(candidates.shape[0]):
+        for i in range(known.shape[0]):
+            compare(
+                i, tile, known, starts, candidates, copies, first, owner, records, mine, squares, totals,
+                best, tied, link, hit,
+            )  # fmt: skip
+    counter[0] += known.shape[0]
+
+
+@kernel
+def nearest_pictured(
+    known: Array,
+    starts: Indices,
+    candidates: Array,
+    copies: Indices,
+    first: Indices,
+    owner: Indices,
+    records: Indices,
+    mine: Indices,
+    best: Array,
+    tied: Indices,
+    link: Indices,
+    hit: Indices,
+    counter: Indices,
+    own: Indices,
     parts: Indices,
     lead: Indices,
     tiles: AnyArray,
@@ -53,84 +90,91 @@ def nearest_rows(
     margin: Array,
     scale: float,
     stretch: float,
-    counter: Indices,
-) -> tuple[Array, Indices, Indices, Indices]:
-    """For each known record and each number of known blocks: distance, size of the tie, lowest row tied, records of its person tied.
+) -> None:
+    """The same by a picture. `own` has each known record's candidate (-1: none).
 
-    `candidates` is (tiles, columns, 64). Block b has the columns starts[b]..starts[b+1]. `copies` and `first` give each
-    candidate's number of records and lowest row, `own` each known record's candidate (-1: none). `owner` says whose each candidate
-    is and `records` how many of its records are that person's, `mine` whose each known record is.
-
-    The picture, if there is one: block b has the rows parts[b]..parts[b+1], its coordinates (a multiple of four, `lead[b]`
+    Block b of the picture has the rows parts[b]..parts[b+1], its coordinates (a multiple of four, `lead[b]`
     leading ones first), the length of those that are not leading, and the squared length. `tiles` has them for the
     candidates; `places` for the known records, with coordinates and lengths times -2; `ahead` the known records' leading
     coordinates and lengths of the others, block after block, one row each; `boxes` the least and largest of each of those
     per tile; `margin` the first j blocks' margins.
     """
     n = known.shape[0]
-    m = copies.shape[0]
     blocks = starts.shape[0] - 1
-    best = np.empty((n, blocks))
-    tied = np.empty((n, blocks), np.int64)
-    link = np.empty((n, blocks), np.int64)
-    hit = np.empty((n, blocks), np.int64)
     limits = np.empty((n, blocks), np.float32)
     reach = np.empty((blocks, n), np.float32)
     wanted = np.empty(n, np.int64)
-    many = n
     gaps = np.empty(n, np.float32)
     away = np.empty(n, np.float32)
     near = np.empty(n, np.int32)
     squares = np.empty(LANES)
     totals = np.empty(LANES)
-    sums = np.empty((2, LANES), np.float32)
+    products = np.empty((2, LANES), np.float32)
     lengths = np.empty((2, LANES), np.float32)
     checks = np.empty(2, np.int64)
     checks[0] = checks[1] = 0
     for i in range(n):
-        wanted[i] = i
-        for b in range(blocks):
-            best[i, b] = np.inf
-            tied[i, b] = hit[i, b] = 0
-            link[i, b] = -1
-        if pictured:
-            if own[i] >= 0:
-                start_with_own(known, i, starts, candidates, own[i], best)
-            set_limits(i, best, margin, scale, stretch, limits, reach)
+        if own[i] >= 0:
+            start_with_own(known, i, starts, candidates, own[i], best)
+        set_limits(i, best, margin, scale, stretch, limits, reach)
     for tile in range(candidates.shape[0]):
-        if pictured:
-            many = choose(boxes[:, :, tile], lead, ahead, reach, gaps, away, near, wanted)
-            many = keep_promising(tiles[tile], parts, lead, places, limits, wanted, many, sums, lengths, checks)
+        many = choose(boxes[:, :, tile], lead, ahead, reach, gaps, away, near, wanted)
+        many = keep_promising(tiles[tile], parts, lead, places, limits, wanted, many, products, lengths, checks)
         for at in range(many):
             i = wanted[at]
-            for lane in range(LANES):
-                totals[lane] = 0.0
-            for b in range(blocks):
-                for lane in range(LANES):
-                    squares[lane] = 0.0
-                for j in range(starts[b], starts[b + 1]):
-                    value = known[i, j]
-                    for lane in range(LANES):
-                        step = value - candidates[tile, j, lane]
-                        squares[lane] += step * step
-                for lane in range(LANES):
-                    totals[lane] += np.sqrt(squares[lane])
-                for lane in range(min(LANES, m - tile * LANES)):
-                    if totals[lane] <= best[i, b]:
-                        c = tile * LANES + lane
-                        if totals[lane] < best[i, b]:
-                            best[i, b] = totals[lane]
-                            tied[i, b] = hit[i, b] = 0
-                            link[i, b] = -1
-                        tied[i, b] += copies[c]
-                        if link[i, b] < 0 or first[c] < link[i, b]:
-                            link[i, b] = first[c]
-                        if owner[c] == mine[i]:
-                            hit[i, b] += records[c]
-            if pictured:
-                set_limits(i, best, margin, scale, stretch, limits, reach)
+            compare(
+                i, tile, known, starts, candidates, copies, first, owner, records, mine, squares, totals,
+                best, tied, link, hit,
+            )  # fmt: skip
+            set_limits(i, best, margin, scale, stretch, limits, reach)
     counter[0] += n
-    return best, tied, link, hit
+
+
+@kernel
+def compare(
+    i: int,
+    tile: int,
+    known: Array,
+    starts: Indices,
+    candidates: Array,
+    copies: Indices,
+    first: Indices,
+    owner: Indices,
+    records: Indices,
+    mine: Indices,
+    squares: Array,
+    totals: Array,
+    best: Array,
+    tied: Indices,
+    link: Indices,
+    hit: Indices,
+) -> None:
+    """Measure the distances of a known record to the candidates of a tile, and take the nearest."""
+    for lane in range(LANES):
+        totals[lane] = 0.0
+    for b in range(starts.shape[0] - 1):
+        for lane in range(LANES):
+            squares[lane] = 0.0
+        for j in range(starts[b], starts[b + 1]):
+            value = known[i, j]
+            for lane in range(LANES):
+                step = value - candidates[tile, j, lane]
+                squares[lane] += step * step
+        for lane in range(LANES):
+            totals[lane] += np.sqrt(squares[lane])
+        for lane in range(min(LANES, copies.shape[0] - tile * LANES)):
+            total = totals[lane]
+            if total <= best[i, b]:
+                c = tile * LANES + lane
+                if total < best[i, b]:
+                    best[i, b] = total
+                    tied[i, b] = hit[i, b] = 0
+                    link[i, b] = -1
+                tied[i, b] += copies[c]
+                if link[i, b] < 0 or first[c] < link[i, b]:
+                    link[i, b] = first[c]
+                if owner[c] == mine[i]:
+                    hit[i, b] += records[c]
 
 
 @kernel

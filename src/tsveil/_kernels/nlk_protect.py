@@ -251,7 +251,7 @@ def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tup
         table.rows[1],
     )  # f's small points that are not known (-1: taken as known), and where they stand there
     open_at = table.rows[2]  # the depth at which a point was closed; n+1 when it is open
-    picks, counts, branches, tried, best = table.rows[3], table.rows[4], table.rows[5], table.rows[6], table.rows[7]
+    picks, counts, branches, attempts, best = table.rows[3], table.rows[4], table.rows[5], table.rows[6], table.rows[7]
     cover = table.rows[8]
     found = 0
     for s in range(T):
@@ -285,7 +285,7 @@ def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tup
             left = table.n - depth
             here = who[depth]
             branches[depth] = 0
-            tried[depth] = 0
+            attempts[depth] = 0
             # Those that must go come first in the list.
             must = 0
             for i in range(counts[depth]):
@@ -359,9 +359,9 @@ def attack_through(table: Table, f: int, t: int, known: bool, limit: int) -> tup
                         branch[depth, at] = p
                         branches[depth] += 1
                         break
-        if tried[depth] < branches[depth]:
-            p = branch[depth, tried[depth]]
-            tried[depth] += 1
+        if attempts[depth] < branches[depth]:
+            p = branch[depth, attempts[depth]]
+            attempts[depth] += 1
             open_at[p] = depth
             picks[depth] = p
             if place[p] >= 0:

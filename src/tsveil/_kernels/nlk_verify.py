@@ -135,7 +135,7 @@ def find_attack(
     choice = np.zeros(span, dtype=np.uint64)
     branch = np.zeros((n + 1, points), dtype=np.int64)
     branches = np.zeros(n + 1, dtype=np.int64)
-    tried = np.zeros(n + 1, dtype=np.int64)
+    attempts = np.zeros(n + 1, dtype=np.int64)
     cover = np.zeros(points, dtype=np.int64)
     best = np.zeros(n + 1, dtype=np.int64)
     who = np.zeros(max(must_differ.shape[0], may_differ.shape[0], points), dtype=np.int64)
@@ -160,7 +160,7 @@ def find_attack(
                 return LIMIT, depth, nodes
             left = n - depth
             branches[depth] = 0
-            tried[depth] = 0
+            attempts[depth] = 0
             for w in range(span):
                 choice[w] = ZERO
             going = members(must[depth], who)
@@ -223,9 +223,9 @@ def find_attack(
                     branch[depth, at] = p
                     kept += 1
                 branches[depth] = kept
-        if tried[depth] < branches[depth]:
-            p = branch[depth, tried[depth]]
-            tried[depth] += 1
+        if attempts[depth] < branches[depth]:
+            p = branch[depth, attempts[depth]]
+            attempts[depth] += 1
             # Whatever comes later here need not know p: with it, everything was searched.
             untried[depth, p >> 6] &= ~bit(p)
             if small[p] >= 0:

@@ -66,8 +66,8 @@ def chase(
         for a in range(persons):
             if row_of[a] != NONE or steps >= budget:
                 continue
-            many, looked = _possible_rows(a, low, high, order, place, person_of, possible)
-            steps += looked
+            many, passes = _possible_rows(a, low, high, order, place, person_of, possible)
+            steps += passes
             survivors = 0
             survivor = NONE
             for t in range(many):
@@ -109,8 +109,8 @@ def chase(
             link[a] = number[row_of[a]]
             hit[a] = whose[row_of[a]] == mine[a]
             continue
-        many, looked = _possible_rows(a, low, high, order, place, person_of, possible)
-        steps += looked
+        many, passes = _possible_rows(a, low, high, order, place, person_of, possible)
+        steps += passes
         most = NO_WEIGHT
         nearest = np.inf
         for t in range(many):

@@ -330,8 +330,8 @@ def risk_check(
     risk = strongest(ladder, intruder)
     figures: dict[str, Any] = {"rate": risk.rate, "high": risk.high, "attack": risk.attack, "intruder": intruder.knows}
     found = f"the strongest attack ({risk.attack}) finds {risk.rate:.1f} % of the persons"
-    tried = was_tried(ladder, intruder)
-    if not tried:
+    enough = was_tried(ladder, intruder)
+    if not enough:
         found += f"; of attacks by who knows {IN_WORDS[intruder.knows]}, none was tried, and they may find more"
     share = limits.share
     if share is None:
@@ -348,5 +348,5 @@ def risk_check(
     if exposed is not None and most is not None and exposed > most:
         message = f"{exposed} persons are found with a chance above {limit:g} %, and at most {most} may be."
         return Check("accepted-risk", Outcome.FAILS, message, figures)
-    status = Outcome.HOLDS if tried else Outcome.WARNS
+    status = Outcome.HOLDS if enough else Outcome.WARNS
     return Check("accepted-risk", status, f"{found}; up to {limit:g} % is accepted.", figures)

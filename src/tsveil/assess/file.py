@@ -23,12 +23,12 @@ from tsveil.assess.limits import Intruder, Limits
 from tsveil.assess.order import CHANCE, said_by_order
 from tsveil.attack.candidates import marks, numbered
 from tsveil.core.errors import InputError, some
-from tsveil.core.types import Indices
+from tsveil.core.types import AnyArray, Indices
 from tsveil.data.dataset import Dataset, as_seen, person_numbers
 from tsveil.data.file_table import FileTable
 from tsveil.data.files import contents_of, files_of
 from tsveil.data.intervals import IntervalTable
-from tsveil.data.read import Look, looked_at
+from tsveil.data.read import Look, look_at
 from tsveil.guarantee.base import Promise, Status, Verdict
 from tsveil.measure.scorecard import Scorecard
 
@@ -40,6 +40,8 @@ PAGES = ("README.md", "report.html")
 PART = re.compile(r"part-(\d+)\..+")
 #: what stands for a quotation mark around a cell, and is no part of any number
 QUOTED = "\x01"
+#: a line without a cell, and a cell in quotation marks, which may have such lines
+EMPTY_LINE, CELL_TEXT = re.compile(rb"\n\r?\n"), re.compile(rb'"[^"]*"')
 
 
 def judge_file(
@@ -80,7 +82,7 @@ def judge_file(
     files, strange = _parts(path)
     # What would be asked before data are protected does not matter here: each row is one published record, and a column without a role is named.
     given = {"independent_rows": True, "transpose": False, **given}
-    look = looked_at(path, **given)
+    look = look_at(path, **given)
     _check_types(files, look.source)
     table = promise.read(path, **given, numbers=list(look.columns))
     signs = []
@@ -154,7 +156,7 @@ def _check_types(files: Sequence[Path], source: FileTable) -> None:
 
 def map_of(path: Path) -> pl.DataFrame:
     """A map of persons as texts: a file, or the folder of its parts."""
-    source = looked_at(path, layout="wide", transpose=False).source
+    source = look_at(path, layout="wide", transpose=False).source
     names = source.frame.columns
     return source.texts(names) if source.texts else source.frame.select(pl.col(names).cast(pl.String))
 
@@ -239,12 +241,14 @@ def _several_times(look: Look, data: Dataset) -> list[str]:
 
 
 def _marked_rows(files: Sequence[Path], source: FileTable, names: Sequence[str]) -> list[str]:
-    """Text files: quotation marks around some numbers of a column, and line ends, tell rows apart that have the same cells."""
+    """Text files: quotation marks around some numbers of a column, line ends and empty lines tell rows apart that have the same cells."""
     if source.format != "csv":
         return []
     contents = [contents_of(file) for file in files]
     lines, windows = (sum(data.count(end) for data in contents) for end in (b"\n", b"\r\n"))
     found = ["lines end in two ways"] if 0 < windows < lines else []
+    if any(EMPTY_LINE.search(CELL_TEXT.sub(b"", data).rstrip()) for data in contents):
+        found.append("empty lines stand between rows")
     if not any(b'"' in data for data in contents):
         return found
     sign = re.escape(source.separator.encode())
@@ -252,7 +256,7 @@ def _marked_rows(files: Sequence[Path], source: FileTable, names: Sequence[str])
     quoted: dict[str, set[bool]] = {name: set() for name in names}
     for data in contents:
         head, _, body = data.partition(b"\n")
-        marked = head + b"\n" + cell.sub(rb"\1%s\2" % QUOTED.encode(), body)
+        marked = head + b"\n" + cell.sub(rb"\1%s\2" % QUOTED.encode(), body.rstrip(b"\r\n"))
         try:
             cells = pl.read_csv(marked, separator=source.separator, columns=list(names), infer_schema=False)
         except pl.exceptions.PolarsError:
@@ -267,10 +271,38 @@ def _are_fresh(ids: pl.Series) -> bool:
     """Whether identifiers look like the random ones that tsveil makes, of 64 bits each; numbers that count something have fewer bits set, or more.
 
     By Hoeffding's inequality, the ones among m random bits differ from m/2 by t with a chance of at most 2 exp(-2 t^2 / m). Digits from 0 to 9 alone have 24 of 64 bits set.
+    Their first digits, or their last, must not tie records of one person together either.
     """
     texts = ids.to_list()
     if ids.dtype != pl.String or not all(FRESH.fullmatch(text or "") for text in texts):
         return False
     m = 64 * len(texts)
     t = abs(sum(int(text[1:], 16).bit_count() for text in texts) - m / 2)
-    return t < 6 * len(texts) or math.log(2) - 2 * t * t / m >= math.log(CHANCE)
+    if t >= 6 * len(texts) and math.log(2) - 2 * t * t / m < math.log(CHANCE):
+        return False
+    numbers = np.array([int(text[1:], 16) for text in texts], dtype=np.uint64)
+    return not any(
+        _repeat(part, 4 * digits)
+        for digits in range(1, 16)
+        for part in (numbers >> np.uint64(64 - 4 * digits), numbers & np.uint64((1 << 4 * digits) - 1))
+    )
+
+
+def _repeat(parts: AnyArray, bits: int) -> bool:
+    """Whether parts of so many bits repeat more often than random ones would.
+
+    One of m random parts is equal to an earlier one with a chance of at most q = m / 2^bits. By Chernoff's inequality, s or more of them are with a chance of at most
+    exp(-m D), where D = a log(a/q) + (1-a) log((1-a)/(1-q)) and a = s/m > q.
+
+    Examples
+    --------
+    >>> _repeat(np.arange(80) % 20, 32), _repeat(np.arange(80), 32), _repeat(np.arange(80) % 16, 4)
+    (True, False, False)
+    """
+    m = len(parts)
+    q = m / 2**bits
+    a = 1 - pl.Series(parts).n_unique() / m if q < 1 else 0.0
+    if a <= q:
+        return False
+    rest = (1 - a) * math.log((1 - a) / (1 - q))
+    return -m * (a * math.log(a / q) + rest) < math.log(CHANCE)

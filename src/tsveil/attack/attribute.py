@@ -134,8 +134,8 @@ class AttributeDisclosure:
         return {name: int(own["records"].sum()) for name, own in self.classes.items()}
 
     def __repr__(self) -> str:
-        told = (f"{name}: {count} of {len(self.of_row)} records" for name, count in self.counts.items())
-        return "AttributeDisclosure: " + ("; ".join(told) or "no confidential columns")
+        counts = (f"{name}: {count} of {len(self.of_row)} records" for name, count in self.counts.items())
+        return "AttributeDisclosure: " + ("; ".join(counts) or "no confidential columns")
 
 
 def _among(classes: pl.DataFrame, of_row: Indices) -> tuple[Mask, Indices]:

@@ -26,9 +26,12 @@ from tsveil.attack.agreement import (
 )
 from tsveil.attack.base import UNAIDED, Attack, Column, RanksWithin, Shape, Situation, Traces, Trial, ValuesMoved
 from tsveil.attack.candidates import Found
+from tsveil.attack.files import HasData
+from tsveil.attack.links import Links
 from tsveil.attack.pieces import Targets
 from tsveil.core.params import at_least, number, optional, param
 from tsveil.core.types import Array, Indices
+from tsveil.data.dataset import Dataset
 from tsveil.engine.base import Result, Task
 
 #: agreements that are kept between the two passes over the targets: 4 bytes each
@@ -63,6 +66,12 @@ class ByAgreement(Attack):
         windows = [trace.ranks for trace in traces or () if isinstance(trace, RanksWithin)]
         moved = [tolerance_for(trace.deviations) for trace in traces or () if isinstance(trace, ValuesMoved)]
         return cls(window=min(windows, default=None), tolerance=min(moved, default=None))
+
+    def links(self, original: Dataset, released: Dataset | HasData, **given: Any) -> Links:
+        """With all that is known at once; a tolerance is one of the ways in which values agree."""
+        assert self.on_files is not None
+        near = {} if self.tolerance is None else {"agree": "within", "tolerance": self.tolerance}
+        return self.on_files(original, released, **{"window": self.window, **near, **given})
 
     def describe(self) -> str:
         """With the window, or the tolerance."""

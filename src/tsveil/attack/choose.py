@@ -68,6 +68,11 @@ def links_by_attack(
         )
     beyond = left_out(original, known)
     wanted = [only] if only else [name for name in able if attacks[name].usual and name not in beyond]
+    if not wanted:
+        asked = ["a file of another period" if name == "other" else name for name in options]
+        raise ParameterError(
+            f"no attack on these data knows {' and '.join(asked) or 'so many columns'}; leave something out"
+        )
     protected = released_data(released)
     given: dict[str, Any] = {"known": known, "truth": truth, **options}
     if distance is not None and attacks[wanted[0]].distance != distance:
@@ -77,7 +82,8 @@ def links_by_attack(
         try:
             found[name] = attacks[name]().links(original, protected, **given)
         except DoesNotFitError:
-            if only is not None:
+            # With none of the usual attacks there would be no answer: the last of them says why.
+            if only is not None or (name == wanted[-1] and not found):
                 raise
     return found
 

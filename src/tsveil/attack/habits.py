@@ -87,6 +87,7 @@ class Habits(Attack):
             table = np.hstack([other.data.block(block.name) for block in other.data.series])
             store.put("other.rows", other.rows)
             store.put(f"{KEPT}.known", periods.known(table))
+            store.put(f"{KEPT}.sizes", periods.known_sizes(table))
         self.check(people)
         asked = situation.settings.targets
         most = max(1, int(PAIRS / situation.distinct * files.people / files.n)) if asked is None else asked or people
@@ -106,17 +107,22 @@ class Habits(Attack):
         found = Targets.among(
             task, store, files, files.range("original", first)[0], files.range("original", last - 1)[1]
         )
-        return found.taken(_rows_of(found) >= 0) if task["other"] else found
+        return found.taken(self.rows_of(found) >= 0) if task["other"] else found
 
     def known(self, targets: Targets, task: Task) -> Array:
         """The features of what is known of some records."""
         if task["other"]:
-            return np.asarray(targets.store.get(f"{KEPT}.known")[_rows_of(targets)])
+            return np.asarray(targets.store.get(f"{KEPT}.known")[self.rows_of(targets)])
         store, at = targets.store, task["at"]
         if store.has(f"{KEPT}.known-{at}"):
             place = np.searchsorted(store.get(f"{KEPT}.rows-{at}"), targets.rows)
             return np.asarray(store.get(f"{KEPT}.known-{at}"))[place]
         return self.periods(store).known(targets.values())
+
+    def rows_of(self, targets: Targets) -> Indices:
+        """The rows of some records in the file of another period; -1: none."""
+        numbers = targets.files.numbers(targets.store)[targets.rows]
+        return np.asarray(targets.store.get("other.rows")[numbers])
 
     def periods(self, store: Store) -> Periods:
         """The two periods."""
@@ -125,10 +131,14 @@ class Habits(Attack):
     def count(self, targets: Targets, task: Task) -> Result:
         """Keep the features of the distinct rows in the task's pieces of the release."""
         store, periods = targets.store, self.periods(targets.store)
-        for at in range(*_share(task, len(targets.files.released))):
+        for at in self.pieces(targets, task):
             if not store.has(f"{KEPT}-{at}"):
                 store.put(f"{KEPT}-{at}", periods.shown(store.get(f"distinct-{at}", whole=True)))
         return {}
+
+    def pieces(self, targets: Targets, task: Task) -> range:
+        """The pieces of the release that are the task's."""
+        return range(*_share(task, len(targets.files.released)))
 
     def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
         """Keep the mean of each feature over the published records, and one over its deviation (0: it does not count)."""
@@ -155,9 +165,3 @@ def _share(task: Task, pieces: int) -> tuple[int, int]:
     """The pieces from..to of a task among all tasks."""
     at, tasks = int(task["at"]), int(task["tasks"])
     return at * pieces // tasks, (at + 1) * pieces // tasks
-
-
-def _rows_of(targets: Targets) -> Indices:
-    """The rows of some records in the file of another period; -1: none."""
-    numbers = targets.files.numbers(targets.store)[targets.rows]
-    return np.asarray(targets.store.get("other.rows")[numbers])

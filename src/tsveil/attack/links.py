@@ -169,10 +169,10 @@ class Links:
     def __repr__(self) -> str:
         sure, right = int(self.certain.sum()), int((self.certain & self.hit).sum())
         of, share = ("", "") if self.persons is None else (f" of {self.people} persons", " of the persons")
-        told = f", {sure} with certainty" if sure == right else f", {sure} seem certain ({right} of them right)"
+        certainty = f", {sure} with certainty" if sure == right else f", {sure} seem certain ({right} of them right)"
         return (
             f"Links: {self.attack}: {self.correct:.1f} of {len(self.link)} records{of} re-identified ({self.rate:.1f} %{share})"
-            + told * (sure > 0)
+            + certainty * (sure > 0)
             + " (approximate)" * self.approximate
         )
 

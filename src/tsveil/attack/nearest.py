@@ -132,26 +132,33 @@ def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, few: int = FE
 
     Distances are comparable between calls: a release can be attacked piece by piece.
     """
-    from tsveil._kernels.linkage import nearest_rows
+    from tsveil._kernels.linkage import nearest_pictured, nearest_rows
 
     picture = draw(rows.values, known, starts) if len(rows.values) >= few else None
     if picture is not None:
         rows = rows.in_order(picture.order)
-    candidates = in_tiles(rows.values)
-    drawn = blank(len(candidates)) if picture is None else picture
-    whose = rows.whose
+    candidates, whose = in_tiles(rows.values), rows.whose
+    shape = len(known), len(starts) - 1
+    found = Near(np.full(shape, np.inf), *(np.full(shape, start, dtype=np.int64) for start in (0, -1, 0)))
 
-    def work(low: int, high: int) -> tuple[Array, Indices, Indices, Indices]:
+    def work(low: int, high: int) -> None:
         part = known[low:high]
-        places, ahead, margin = drawn.of_known(part)
-        return nearest_rows(
-            part, starts, candidates, rows.copies, rows.first, rows.own[low:high], whose.owner, whose.records, whose.mine[low:high],
-            picture is not None, drawn.parts, drawn.lead, drawn.tiles, drawn.boxes, places, ahead, margin, drawn.scale, drawn.stretch, counter,
+        given = (
+            part, starts, candidates, rows.copies, rows.first, whose.owner, whose.records, whose.mine[low:high],
+            found.best[low:high], found.tied[low:high], found.link[low:high], found.hit[low:high], counter,
         )  # fmt: skip
+        if picture is None:
+            nearest_rows(*given)
+        else:
+            places, ahead, margin = picture.of_known(part)
+            nearest_pictured(
+                *given, rows.own[low:high], picture.parts, picture.lead, picture.tiles, picture.boxes,
+                places, ahead, margin, picture.scale, picture.stretch,
+            )  # fmt: skip
 
     with progress.step("Linking records", total=len(known)) as counter:
-        parts = map_chunks(work, len(known), CHUNK)
-    return Near(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        map_chunks(work, len(known), CHUNK)
+    return found
 
 
 @dataclass(frozen=True)
@@ -195,13 +202,6 @@ class Picture:
         margin = np.cumsum(2.0**-20 * np.sqrt(np.maximum(squares, 0.0)) + 1e-15, axis=1)
         places[:, ~square_rows(self.parts)] *= np.float32(-2.0)
         return places, ahead, margin
-
-
-def blank(tiles: int) -> Picture:
-    """The picture when there is none."""
-    none = np.zeros(0, dtype=np.int64)
-    nothing = np.zeros((tiles, 0, 0), dtype=np.float32)
-    return Picture([], np.zeros(0), 1.0, 0.0, none, np.zeros(1, dtype=np.int64), none, nothing, nothing[:0])
 
 
 def draw(rows: Array, known: Array, starts: Indices) -> Picture | None:

@@ -55,13 +55,21 @@ class Periods(msgspec.Struct, frozen=True):
         """The features of published records."""
         return np.hstack([one.profiles[1].features(table[:, slice(*one.shown)]) for one in self.series])
 
+    def known_sizes(self, table: Array) -> Array:
+        """The sizes of known records."""
+        return np.hstack([one.profiles[0].sizes(table[:, slice(*one.known)]) for one in self.series])
+
+    def shown_sizes(self, table: Array) -> Array:
+        """The sizes of published records."""
+        return np.hstack([one.profiles[1].sizes(table[:, slice(*one.shown)]) for one in self.series])
+
 
 def periods_of(files: Pieces, other: OtherPeriod | None = None) -> Periods | str:
     """The published period and the one that an intruder knows: that of a file, or a part of what is published; or why there is none."""
     return _cut(files) if other is None else _with(files, other)
 
 
-def told(files: Pieces, other: OtherPeriod | None = None) -> str:
+def periods_in_words(files: Pieces, other: OtherPeriod | None = None) -> str:
     """How persons were looked for by values at other times, or why not, in words."""
     found = periods_of(files, other)
     return f"not tried: {found}" if isinstance(found, str) else found.words

@@ -48,8 +48,8 @@ class Columns(msgspec.Struct, frozen=True):
         if block.times is None:
             return cls(block.name, block.columns)
         seconds = seconds_of(block.labels)
-        told = None if seconds is None else tuple(seconds.tolist())
-        return cls(block.name, block.columns, tuple(block.times.tolist()), told)
+        in_seconds = None if seconds is None else tuple(seconds.tolist())
+        return cls(block.name, block.columns, tuple(block.times.tolist()), in_seconds)
 
     @property
     def is_series(self) -> bool:

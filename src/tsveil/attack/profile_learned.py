@@ -8,6 +8,12 @@ The features are those of `attack.profile`. Of persons who are not attacked, the
 and the nearest record by (a - b)' M (a - b) is linked, M = W^-1 - (W + B)^-1. This is linear discriminant analysis with two records for each person: in its directions v, those with B v = l W v
 and v' W v = 1, M weighs squares by l / (1 + l), so that a direction which does not tell persons apart adds nothing.
 
+The **sizes** of a series (`tsveil.transform.features`) are more than few pairs could teach to weigh. They are compared in the 20 directions D in which published records differ most, each standardised, by
+
+    4 (a - b)' D (0.2 W + 0.8 V)^-1 D' (a - b),      V = 0.7 diag(W) + 0.3 mean(diag(W)) I
+
+with the W of these directions, and both squares are added.
+
 **Nobody is attacked by what was learned from that person.** Persons are divided into five parts by a hash of what is known of them; each part is attacked with a map that was learned from the other four (of at
 most 4,096 records), so that everybody is attacked and the order of the records is irrelevant. All records of a person are in one part. It takes 20 known persons. As for `attack.profile`, all known persons
 are attacked up to 4 * 10^8 pairs, and a random sample of them among *all* published records above.
@@ -49,6 +55,12 @@ from tsveil.engine.base import Result, Task
 FOLDS, LESSONS, FEWEST = 5, 4096, 20
 #: what is added to the diagonal of W, in shares of its mean variance
 SHRINKAGE = 0.1
+#: directions in which sizes are compared; how much of W is taken as it is, and of the rest how much of its diagonal; and what their distances are multiplied by
+DIRECTIONS, TAKEN, DIAGONAL, WEIGHT = 20, 0.2, 0.7, 2.0
+#: what is learned for the features and for the sizes, by the names that the store has it under
+PARTS, SIZE_PARTS = ("shift", "factor", "middle", "map"), ("moved", "few")
+#: what the names of features with sizes begin with
+BOTH = f"{KEPT}.both"
 
 
 def profile_learned(
@@ -81,16 +93,31 @@ class LearnedProfile(Habits):
             raise NotMeasuredError(f"{self.plain}, which takes at least {FEWEST} persons")
 
     def count(self, targets: Targets, task: Task) -> Result:
-        """Also keep the features of everybody who is known in the task's pieces of the original, with their marks."""
+        """Also keep the features of everybody who is known in the task's pieces of the original, with their marks, and all sizes."""
         store, everybody = targets.store, self.targets({**task, "border": None})
-        known = self.known(everybody, task) if len(everybody) else np.empty((0, 0))
-        store.put(f"{KEPT}.known-{task['at']}", known)
-        store.put(f"{KEPT}.rows-{task['at']}", everybody.rows)
-        store.put(f"{KEPT}.marks-{task['at']}", marks(known))
-        return super().count(targets, task)
+        at, there = task["at"], len(everybody) > 0
+        known = self.known(everybody, task) if there else np.empty((0, 0))
+        store.put(f"{KEPT}.sizes-{at}", self._sizes(everybody, task) if there else np.empty((0, 0)))
+        store.put(f"{KEPT}.known-{at}", known)
+        store.put(f"{KEPT}.rows-{at}", everybody.rows)
+        store.put(f"{KEPT}.marks-{at}", marks(known))
+        found = super().count(targets, task)
+        periods = self.periods(store)
+        for piece in self.pieces(targets, task):
+            sizes = periods.shown_sizes(store.get(f"distinct-{piece}", whole=True))
+            store.put(f"{BOTH}-{piece}", np.hstack([store.get(f"{KEPT}-{piece}"), sizes]))
+        return found
+
+    def _sizes(self, targets: Targets, task: Task) -> Array:
+        """The sizes of what is known of some records."""
+        if task["other"]:
+            return np.asarray(targets.store.get(f"{KEPT}.sizes")[self.rows_of(targets)])
+        return self.periods(targets.store).known_sizes(targets.values())
 
     def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
         """Learn a map for each part of the persons."""
+        from tsveil._kernels.features import mapped_rows
+
         super().weigh(counted, trial, situation)
         store, files = situation.store, situation.files
         every = {what: [store.get(f"{KEPT}.{what}-{at}") for at in range(len(counted))] for what in ("rows", "marks")}
@@ -103,15 +130,27 @@ class LearnedProfile(Habits):
         published = np.where(own >= 0, store.get("distinct.of_row")[own], -1)
         # Whatever the order of the records, they are learned from in the same one; what stands last tells apart who looks alike in the known period.
         pieces = [np.asarray(store.get(f"{KEPT}-{at}")) for at in range(len(files.released))]
-        features, least = _Rows(pieces), np.concatenate([marks(piece) for piece in pieces])[published, 0]
+        every_feature = _Rows([np.asarray(store.get(f"{BOTH}-{at}")) for at in range(len(files.released))])
+        least = np.concatenate([marks(piece) for piece in pieces])[published, 0]
         order = np.lexsort((least, marked[:, 1], marked[:, 0]))
         order = order[published[order] >= 0]
-        known = _Rows([store.get(f"{KEPT}.known-{at}") for at in range(len(counted))])
+        known, sizes = (
+            _Rows([store.get(f"{KEPT}.{what}-{at}") for at in range(len(counted))]) for what in ("known", "sizes")
+        )
         mean, factor = store.get(f"{KEPT}.scale")
+        width = len(factor)
+        after, unit, directions = directions_of(every_feature.take(published[order[:LESSONS]])[:, width:])
+        store.put(f"{KEPT}.unit", np.stack([after, unit]))
         for fold in range(FOLDS):
             lessons = learned_from(folds, order, fold)
-            found = learned(known.take(lessons), (features.take(published[lessons]) - mean) * factor, factor)
-            for what, value in zip(("shift", "factor", "middle", "map"), found, strict=True):
+            shown = every_feature.take(published[lessons])
+            found = learned(known.take(lessons), (shown[:, :width] - mean) * factor, factor)
+            of_sizes = learned_sizes(
+                mapped_rows(sizes.take(lessons), after, unit, directions),
+                mapped_rows(np.ascontiguousarray(shown[:, width:]), after, unit, directions),
+            )
+            of_sizes = of_sizes[0], np.ascontiguousarray(directions @ of_sizes[1])
+            for what, value in zip((*PARTS, *SIZE_PARTS), (*found, *of_sizes), strict=True):
                 store.put(f"{KEPT}.{what}-{fold}", value)
 
     def link(self, targets: Targets, task: Task) -> Found:
@@ -123,17 +162,27 @@ class LearnedProfile(Habits):
         at = np.searchsorted(store.get(f"{KEPT}.rows-{task['at']}"), targets.rows)
         folds = np.asarray(store.get(f"{KEPT}.folds-{task['at']}"))[at]
         features = self.known(targets, task)
+        sizes = np.asarray(store.get(f"{KEPT}.sizes-{task['at']}"))[at]
+        after, unit = (np.array(each) for each in store.get(f"{KEPT}.unit"))
         tied, link, hit = (np.zeros((1, len(targets)), dtype=np.int64) for _ in range(3))
         for fold in np.unique(folds):
             chosen = np.flatnonzero(folds == fold)
-            shift, factor, middle, directions = (
-                np.array(store.get(f"{KEPT}.{what}-{fold}")) for what in ("shift", "factor", "middle", "map")
+            shift, factor, middle, directions = (np.array(store.get(f"{KEPT}.{what}-{fold}")) for what in PARTS)
+            moved, few = (np.array(store.get(f"{KEPT}.{what}-{fold}")) for what in SIZE_PARTS)
+            known = np.hstack(
+                [
+                    mapped_rows(features[chosen], shift, factor, directions) + middle,
+                    mapped_rows(sizes[chosen], after, unit, few) - moved,
+                ]
             )
-            known = mapped_rows(features[chosen], shift, factor, directions) + middle
+
+            def placed(both: Array, by: Array = directions, few: Array = few) -> Array:
+                fixed, rest = both[:, : len(scale)], both[:, len(scale) :]
+                return np.hstack([mapped_rows(fixed, mean, scale, by), mapped_rows(rest, after, unit, few)])
+
             found = nearest_of_targets(
-                targets.taken(chosen), known, lambda shown, by=directions: mapped_rows(shown, mean, scale, by),  # type: ignore[misc]
-                np.ones(known.shape[1]), [known.shape[1]], stem=KEPT,
-            )  # fmt: skip
+                targets.taken(chosen), known, placed, np.ones(known.shape[1]), [known.shape[1]], stem=BOTH
+            )
             tied[:, chosen], link[:, chosen], hit[:, chosen] = found.tied, found.link, found.hit
         return Found(tied, link, hit)
 
@@ -208,6 +257,29 @@ def learned(known: Array, shown: Array, counts: Array) -> tuple[Array, Array, Ar
     return shift, factor, middle @ matrix, matrix
 
 
+def directions_of(shown: Array) -> tuple[Array, Array, Array]:
+    """The mean of published sizes, one over their deviation (0: they do not count), and the directions in which records differ most."""
+    after, deviation = shown.mean(axis=0), shown.std(axis=0)
+    unit = np.zeros_like(after)
+    np.divide(1.0, deviation, out=unit, where=deviation > LEAST * np.abs(shown).max())
+    found = np.linalg.eigh(_products((shown - after) * unit))[1][:, ::-1][:, :DIRECTIONS]
+    return after, unit, np.ascontiguousarray(found)
+
+
+def learned_sizes(known: Array, shown: Array) -> tuple[Array, Array]:
+    """What is taken off known sizes after the map, and the map, from pairs of records in the directions of all."""
+    if len(known) < 2:
+        return np.zeros(1), np.zeros((known.shape[1], 1))
+    change = known - shown
+    shift = change.mean(axis=0)
+    within = _products(change - shift) / len(change)
+    spread = np.diag(within)
+    rest = DIAGONAL * np.diag(spread) + (1 - DIAGONAL) * spread.mean() * np.eye(len(within))
+    values, vectors = np.linalg.eigh(TAKEN * within + (1 - TAKEN) * rest)
+    found = WEIGHT * vectors / np.sqrt(np.maximum(values, 1e-12))
+    return shift @ found, found
+
+
 def _inverse(x: Array) -> Array:
     """That of a positive definite matrix."""
     from tsveil._kernels.features import inverse_of_triangle
@@ -218,5 +290,6 @@ def _inverse(x: Array) -> Array:
 
 def _products(x: Array) -> Array:
     """X' x without the threads of a linear algebra library: for matrices of this size, those cost more than they save on a machine with other work."""
-    found: Array = np.einsum("ij,ik->jk", x, x)
-    return found
+    from tsveil._kernels.features import products_of_columns
+
+    return products_of_columns(np.ascontiguousarray(x))

@@ -75,7 +75,7 @@ def projected(
     pair = files(original, released, known, truth)
     scales = [released_scale(column) for column in pair.b.T]
     blocks = [(places, [scales[at] for at in places]) for places in _blocks(original, pair.names)]
-    tried = []
+    candidates = []
     for how in WAYS if projection == "best" else (projection,):
         directions = [
             Direction(places, own, weights_of(how, products(centred(pair.b[:, places], own)), own))
@@ -84,8 +84,8 @@ def projected(
         a, b = (projections(values, directions) for values in (pair.a, pair.b))
         links = nearest(pair, a, b, np.ones(len(blocks)), "euclidean", ties)
         words = f"{how} projection linkage, {len(blocks)} block{'s' * (len(blocks) != 1)} known"
-        tried.append(replace(links, attack=words, facts={"projection": how}))
-    return max(tried, key=lambda links: links.rate)
+        candidates.append(replace(links, attack=words, facts={"projection": how}))
+    return max(candidates, key=lambda links: links.rate)
 
 
 def _blocks(data: Dataset, names: Sequence[str]) -> list[list[int]]:

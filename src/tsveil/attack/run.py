@@ -91,8 +91,8 @@ def chances_of(store: Store, places: Mapping[str, tuple[str, int]], start: int, 
 def risks_of(store: Store, found: Attacked, start: int, stop: int) -> dict[str, Array]:
     """For each rung the highest chance, in percent, that the original records start..stop are linked right; not a number where the intruder does not know them."""
     risks = {}
-    for rung, tried in found.by_rung.items():
-        each = [_chances(store, *place, np.full(stop - start, np.nan), start) for place in tried]
+    for rung, places in found.by_rung.items():
+        each = [_chances(store, *place, np.full(stop - start, np.nan), start) for place in places]
         risks[f"risk_{rung}"] = np.max(each, axis=0)
     return risks
 
@@ -170,16 +170,16 @@ def linked(
         "certain": found.certain,
         "probability": found.chance,
     }
-    told = {name: each[0] for name, each in given.items() if each is not None}
+    arrays = {name: each[0] for name, each in given.items() if each is not None}
     if persons is not None:
         # Of persons with several records, those that were not released are no targets.
         there = np.flatnonzero(own >= 0)
-        for name, each in told.items():
+        for name, each in arrays.items():
             every = np.full(len(own), -1 if name == "link" else 0, dtype=each.dtype)
             every[there] = each
-            told[name] = every
-    best = told.pop("candidates"), told.pop("link"), told.pop("right")
-    return Links.of(described(words), best, "expected", own, files.m, persons=persons, **told)
+            arrays[name] = every
+    best = arrays.pop("candidates"), arrays.pop("link"), arrays.pop("right")
+    return Links.of(described(words), best, "expected", own, files.m, persons=persons, **arrays)
 
 
 def part_of(block: Block, columns: Sequence[str]) -> Block:
@@ -360,19 +360,19 @@ class _Attacks:
             self.found.places.clear()
         return self.found
 
-    def _finding(self, rung: Rung, tried: _Planned, rate: float, row: int) -> Finding:
+    def _finding(self, rung: Rung, planned: _Planned, rate: float, row: int) -> Finding:
         """What an attack that was tried in one way found at a rung; `row`: of the chances on average over what is known, or with everything known."""
-        scores = scores_of(self.store, self.files, tried.name, len(tried.done))[row]
-        attack, targets = tried.attack, tried.trial.targets
-        everybody = targets >= (tried.trial.known or self.files.people)
+        scores = scores_of(self.store, self.files, planned.name, len(planned.done))[row]
+        attack, targets = planned.attack, planned.trial.targets
+        everybody = targets >= (planned.trial.known or self.files.people)
         if everybody and rung is not Rung.PART:
-            self.found.by_rung.setdefault(rung, []).append((tried.name, len(tried.done), row))
+            self.found.by_rung.setdefault(rung, []).append((planned.name, len(planned.done), row))
         return Finding(rung, attack.name, attack.figure, rate, targets, scores, complete=everybody)
 
     def best_links(self) -> tuple[Found, Trial]:
         """What the only attack finds for all records of files in one piece, in the best of its ways."""
         self._prepare()
-        tried = []
+        attempts = []
         for one in self._planned(self.attacks[0]):
             if len(one.tasks) > 1 or one.trial.targets < self.files.people:
                 continue  # who knows both files knows everybody at once
@@ -382,11 +382,11 @@ class _Attacks:
                 one.attack.weigh([one.attack.count(targets, task)], one.trial, one.situation)
             found = one.attack.link(targets, task)
             chances = found.chances(targets, self.settings.ties) / targets.records()
-            tried.append((float(chances.sum()), found, one.trial))
-        if not tried:
+            attempts.append((float(chances.sum()), found, one.trial))
+        if not attempts:
             reasons = [*self.found.skipped, *self.found.not_measured] or ["it does not fit these files"]
             raise DoesNotFitError(f"the attack cannot run: {'; '.join(reasons)}")
-        return max(tried, key=lambda each: each[0])[1:]
+        return max(attempts, key=lambda each: each[0])[1:]
 
     def _map_tasks(self, planned: Sequence[_Planned], text: str) -> None:
         todo = [task for one in planned for task in one.tasks]

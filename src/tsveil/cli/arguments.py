@@ -18,6 +18,8 @@ from tsveil.core.registry import starting
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
+#: the options of reading that change a table
+CHANGING = {"leave_out", "transpose", "missing", "resample", "split"}
 
 #: name in `tsveil.read` and in plans -> the option; what is not given is guessed
 READING: dict[str, Callable[[Any], Any]] = {
@@ -94,7 +96,7 @@ def reading_options(command: Command) -> Command:
 def file_options(command: Command) -> Command:
     """How a file is read that is judged as it stands: nothing that would change its table."""
     for name, option in reversed(READING.items()):
-        if name not in ("leave_out", "transpose", "missing", "resample", "split"):
+        if name not in CHANGING:
             command = option(command)
     return command
 

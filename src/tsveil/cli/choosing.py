@@ -34,7 +34,7 @@ def sweep(
     import msgspec
 
     from tsveil.plan.plan import Input, refuse_outside
-    from tsveil.plan.sweep import StudyFolder, SweepPlan, Tried, run_sweep
+    from tsveil.plan.sweep import StudyFolder, SweepOptions, SweepPlan, run_sweep
 
     given = arguments.reading(options)
     if plan.suffix == ".toml":
@@ -49,7 +49,7 @@ def sweep(
         names = "all" if methods == "all" else [name.strip() for name in methods.split(",")]
         made = SweepPlan(
             input=Input(path=str(plan), **given),
-            sweep=Tried(methods=names),
+            sweep=SweepOptions(methods=names),
             output=StudyFolder(folder=str(out)),
             seed=seed,
         )

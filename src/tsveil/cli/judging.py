@@ -119,12 +119,12 @@ def attack(
         raise InputError("RELEASED is missing: only with --other-period FILE the folder of a release is enough")
     names = known.split(",") if known else None
     with terminal.progress_shown(not as_json):
-        tried = links_by_attack(
+        attacks = links_by_attack(
             data, protected, known=names, truth=links, only=None if name == "auto" else name,
             distance=distance, one_to_one=one_to_one, blocking=blocking, other=other,
         )  # fmt: skip
-    winner = max(tried, key=lambda key: tried[key].rate)
-    exposed = tried[winner].table(data if other is None else other, protected).head(10)
+    winner = max(attacks, key=lambda key: attacks[key].rate)
+    exposed = attacks[winner].table(data if other is None else other, protected).head(10)
     if as_json:
         rows = {
             key: {
@@ -136,7 +136,7 @@ def attack(
                 "by_guessing": links.by_guessing,
                 "approximate": links.approximate,
             }
-            for key, links in tried.items()
+            for key, links in attacks.items()
         }
         terminal.document({"attacks": rows, "best": winner, "most_exposed": exposed.to_dicts()})
         return
@@ -144,7 +144,7 @@ def attack(
     if name == "auto" and distance is None and other is None and not (one_to_one or blocking):
         for key, most in left_out(data, names).items():
             notes.append(f"{key:<14} left out: it takes at most {most} known attributes (--known)")
-    terminal.show_attacks(tried, winner, exposed, notes)
+    terminal.show_attacks(attacks, winner, exposed, notes)
 
 
 class OfPromises(click.Command):

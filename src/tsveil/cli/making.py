@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tsveil.cli import arguments, terminal
-from tsveil.core.errors import InputError
+from tsveil.core.errors import GuaranteeError, InputError
 from tsveil.core.registry import METHODS
 
 if TYPE_CHECKING:
@@ -25,18 +25,38 @@ def demo(folder: Path, as_json: bool) -> None:
     """Protect the bundled example."""
     from tsveil.data.write import write_text
     from tsveil.plan.run import demo_plan
-    from tsveil.plan.run import run as run_plan
 
     folder.mkdir(parents=True, exist_ok=True)
     raw, made = demo_plan()
     write_text(folder / made.input.path, raw.write_csv())
     write_text(folder / "plan.toml", made.to_toml(plan_comments(made)) + "\n")
-    with terminal.progress_shown(not as_json):
-        outcome = run_plan(made, base=folder, overwrite=True)
-    terminal.show_outcome(outcome, as_json=as_json)
+    _run_and_show(made, as_json=as_json, base=folder, overwrite=True)
     if not as_json:
         terminal.line(f"\nThe raw file and the plan are beside it: {folder}/{made.input.path}, {folder}/plan.toml")
         terminal.line(f"Next: tsveil inspect {folder}/{made.input.path}    or    tsveil plan YOUR_FILE.csv")
+
+
+@click.command()
+@arguments.json_option
+def warm(as_json: bool) -> None:
+    """Compile everything a run needs, once, ahead of time.
+
+    Else a run compiles what it needs and keeps it. Do this when a container is built whose file system will be read-only, and set
+    NUMBA_CACHE_DIR, now and then, to a folder that stays.
+    """
+    from tsveil.plan.warm import warm as compile_all
+
+    with terminal.progress_shown(not as_json):
+        found = compile_all()
+    if not found.folders:
+        raise InputError(
+            "compiled code cannot be kept: none of the folders for it can be written to, so nothing was compiled\n"
+            "  options: set NUMBA_CACHE_DIR to a folder that can be written to; without one tsveil works, but every start compiles anew"
+        )
+    if as_json:
+        terminal.document({"kernels": found.kernels, "folders": found.folders})
+    else:
+        terminal.line(f"{found.kernels} kernels are compiled and kept in {', '.join(found.folders)}")
 
 
 @click.command()
@@ -52,13 +72,13 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     """
     from tsveil.assess.limits import Limits
     from tsveil.data.questions import ask
-    from tsveil.data.read import looked_at
+    from tsveil.data.read import look_at
     from tsveil.data.write import write_text
     from tsveil.plan.plan import Input, Output, Plan
     from tsveil.report.context import starting_section
 
     given = arguments.reading(options)
-    look = looked_at(file, **given)
+    look = look_at(file, **given)
     ask(file.name, look.guess.questions)
     place = out or file.with_name(file.name.split(".")[0] + ".plan.toml")
     arguments.check_new(place, overwrite=overwrite)
@@ -101,7 +121,6 @@ def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
     The folder of the release gets published/, which may be passed on, and private/, which must not; each has a report.
     """
     from tsveil.plan.run import estimate
-    from tsveil.plan.run import run as run_plan
 
     if dry_run:
         asked = {name: options[name] for name in ("engine", "scheduler", "master", "anywhere", "overwrite")}
@@ -110,9 +129,7 @@ def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
         terminal.show_estimate(found, as_json=as_json)
         return
 
-    with terminal.progress_shown(not as_json):
-        outcome = run_plan(plan, **options)
-    terminal.show_outcome(outcome, as_json=as_json)
+    _run_and_show(plan, as_json=as_json, **options)
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -138,7 +155,6 @@ def protect(
     The method's own parameters are given as options, for example: tsveil protect meters.csv --out release --k 7 --distance sts
     """
     from tsveil.plan.plan import Input, Output, Plan
-    from tsveil.plan.run import run as run_plan
 
     made = Plan(
         input=Input(
@@ -148,8 +164,20 @@ def protect(
         output=Output(folder=str(out.absolute()), format=form),
         seed=seed,
     )
-    with terminal.progress_shown(not as_json):
-        outcome = run_plan(made, **options)
+    _run_and_show(made, as_json=as_json, **options)
+
+
+def _run_and_show(plan: Plan | Path, *, as_json: bool, **options: Any) -> None:
+    """Run a plan and show what came of it; a program that asked for JSON also gets the verdict by which a release was refused."""
+    from tsveil.plan.run import run as run_plan
+
+    try:
+        with terminal.progress_shown(not as_json):
+            outcome = run_plan(plan, **options)
+    except GuaranteeError as error:
+        if as_json:
+            terminal.document({"folder": None, "error": str(error), "assessment": error.assessment})
+        raise
     terminal.show_outcome(outcome, as_json=as_json)
 
 

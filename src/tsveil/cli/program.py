@@ -18,7 +18,7 @@ from tsveil.cli import terminal
 from tsveil.cli.choosing import nlk_study, recommend, sweep
 from tsveil.cli.judging import attack, compare, evaluate, query, verify
 from tsveil.cli.listing import LISTINGS
-from tsveil.cli.making import demo, plan, protect, run
+from tsveil.cli.making import demo, plan, protect, run, warm
 from tsveil.cli.reading import inspect
 from tsveil.cli.reproducing import reproduce
 from tsveil.cli.serving import web
@@ -41,6 +41,15 @@ class Program(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             terminal.error(f"the answer cannot be printed: {error.strerror or error}")
             sys.exit(2)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse words that are not UTF-8: they would stand in plans and reports, which are."""
+        for word in args:
+            try:
+                word.encode()
+            except UnicodeEncodeError:
+                raise click.UsageError(f"{word!a} is not UTF-8; rename the file, or type it in UTF-8", ctx) from None
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
@@ -75,6 +84,6 @@ def main() -> None:
 
 for command in (
     demo, inspect, plan, run, protect, evaluate, attack, verify, query, compare, sweep, recommend, nlk_study,
-    *LISTINGS, reproduce, web,
+    *LISTINGS, reproduce, web, warm,
 ):  # fmt: skip
     main.add_command(command)

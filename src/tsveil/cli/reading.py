@@ -21,10 +21,10 @@ def inspect(file: Path, as_json: bool, **options: Any) -> None:
 
     The roles of columns are guessed unless options give them, as in all other commands.
     """
-    from tsveil.data.read import looked_at, read
+    from tsveil.data.read import look_at, read
 
     given = arguments.reading(options)
-    look = looked_at(file, **given)
+    look = look_at(file, **given)
     problem, data = "", None
     try:
         data = read(file, **given)

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tsveil.cli.arguments import CHANGING
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -82,11 +84,16 @@ def stopped(text: str) -> None:
 def as_typed(message: str, command: click.Command | None) -> str:
     """A message whose hints name options as this command takes them: `missing='drop'` is `--missing drop` here, and stays in plans.
 
+    A command that judges a file as it is has no options that would change it, and gives no hint that names one.
+
     Examples
     --------
+    >>> from tsveil.cli.judging import verify
     >>> from tsveil.cli.reading import inspect
     >>> as_typed("2 problems\\n  options: missing='drop', resample=m", inspect)
     '2 problems\\n  options: --missing drop, --resample M'
+    >>> as_typed("2 problems\\n  options: missing='drop', resample=m", verify)
+    '2 problems'
     """
     names = {option.name for option in command.params} if command else set()
     any_name = bool(command and command.context_settings.get("allow_extra_args"))  # the parameters of a method
@@ -99,9 +106,14 @@ def as_typed(message: str, command: click.Command | None) -> str:
             else found[0]
         )
 
-    lines = message.split("\n")
-    hints = [re.sub(r"\b(\w+)=(?:'([^']+)'|([a-z])\b)", typed, line) for line in lines]
-    return "\n".join(hint if "options: " in line else line for line, hint in zip(lines, hints, strict=True))
+    option = re.compile(r"\b(\w+)=(?:'([^']+)'|([a-z])\b)")
+    kept = []
+    for line in message.split("\n"):
+        if "options: " not in line:
+            kept.append(line)
+        elif "layout" not in names or not {found[1] for found in option.finditer(line)} & CHANGING - names:
+            kept.append(option.sub(typed, line))
+    return "\n".join(kept)
 
 
 # -- what a command found ---------------------------------------------------------------------------------------------
@@ -233,20 +245,20 @@ def verdict_parts(verdict: Verdict) -> dict[str, Any]:
     return {"status": verdict.status, "guarantee": verdict.guarantee, "witness": verdict.witness}
 
 
-def show_attacks(tried: Mapping[str, Links], winner: str, exposed: pl.DataFrame, notes: Sequence[str]) -> None:
+def show_attacks(attacks: Mapping[str, Links], winner: str, exposed: pl.DataFrame, notes: Sequence[str]) -> None:
     """How many records each attack re-identified, and the records that the best one exposes most."""
-    for key, links in tried.items():
+    for key, links in attacks.items():
         # What an intruder takes for certain is so only if the attack fits the method; here the truth is known.
         sure = (
             f"{int(links.certain.sum())} seem certain"
             + f" ({int((links.certain & links.hit).sum())} of them right)" * bool(links.certain.any())
         )
-        sure += ", approximate" * links.approximate + "   <- best" * (key == winner and len(tried) > 1)
+        sure += ", approximate" * links.approximate + "   <- best" * (key == winner and len(attacks) > 1)
         of = "" if links.persons is None else f" of {links.people} persons"
         line(f"{key:<14} {links.correct:9.1f} of {len(links.link)} right ({links.rate:.1f} %{of}), {sure}")
     for note in notes:
         line(note)
-    chance = tried[winner].by_guessing
+    chance = attacks[winner].by_guessing
     shown = f"{chance:.2g}" if chance else "less than 1e-300"
     line(f"\nThe probability of getting at least that many right by guessing is {shown}.")
     line("Most exposed:")

@@ -16,7 +16,8 @@ nobody should have to run a command five times to learn of five problems. `Probl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 class TsveilError(Exception):
@@ -58,6 +59,11 @@ class EngineError(TsveilError):
 
 class GuaranteeError(TsveilError):
     """A release whose guarantee is violated or could not be decided."""
+
+    def __init__(self, message: str, assessment: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        #: the verdict as it stands in `assessment.json`; None if the promise stopped the release before anything else was judged
+        self.assessment = assessment
 
 
 class Problems:

@@ -48,8 +48,8 @@ class FileTable:
         ]
         if self.texts is not None and large:
             examples = [(row + 1, text.name, text[row]) for text in self.texts(large) for row in inexact(text)]
-            told = [f"row {row}, column {name!r}: {too_large(number)}" for row, name, number in examples[:MOST]]
-            tell(problems, told, len(examples), "numbers beyond 2^53")
+            lines = [f"row {row}, column {name!r}: {too_large(number)}" for row, name, number in examples[:MOST]]
+            tell(problems, lines, len(examples), "numbers beyond 2^53")
             problems.raise_if_any()
 
     def _same(self, text: pl.Series, typed: pl.Series, exactly: bool) -> bool:

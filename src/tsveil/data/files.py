@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import io
 import os
+import reprlib
 import stat
 import zlib
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,8 @@ _CHUNK = 1 << 24
 #: a table takes about this many times the size of its file while it is read; the parser's threads want address space beside it
 _ROOM = 4
 _THREADS = 700_000_000
+#: files in a folder, of whatever kind, that are looked through
+MOST_FILES = 100_000
 #: what is looked for in a folder
 _KINDS = {"parquet": (".parquet",), "csv": (".csv", ".csv.gz", ".tsv", ".txt")}
 
@@ -57,10 +60,15 @@ def files_of(path: str | Path) -> list[Path]:
 
     In a folder, hidden files and folders and those that begin with an underscore are passed over.
     """
-    place = Path(path)
+    try:
+        return _files_of(Path(path))
+    except OSError as error:  # a name that is too long, or a folder that may not be looked into
+        raise InputError(f"{reprlib.repr(str(path))} cannot be read: {error.strerror or error}") from error
+
+
+def _files_of(place: Path) -> list[Path]:
     if place.is_dir():
-        every = [file for file in sorted(place.rglob("*")) if file.is_file()]
-        found = [f for f in every if not any(part.startswith((".", "_")) for part in f.relative_to(place).parts)]
+        found = _all_in(place)
         kinds = {kind: [f for f in found if f.name.endswith(endings)] for kind, endings in _KINDS.items()}
         if all(kinds.values()):
             raise InputError(f"{place.name} cannot be used: the folder holds both Parquet and CSV files")
@@ -70,9 +78,31 @@ def files_of(path: str | Path) -> list[Path]:
     if not place.exists() and any(sign in place.name for sign in "*?["):
         matching = sorted(file for file in place.parent.glob(place.name) if file.is_file())
         if not matching:
-            raise InputError(f"there is no file {path}")
+            raise InputError(f"there is no file {place}")
         return matching
     return [place]
+
+
+def _all_in(folder: Path) -> list[Path]:
+    """The files in a folder and the folders in it, but for hidden ones; a folder with too many of them is no table, but somebody's whole disk."""
+
+    def told(error: OSError) -> None:
+        raise error
+
+    def shown(names: list[str]) -> list[str]:
+        return [name for name in names if not name.startswith((".", "_"))]
+
+    found: list[Path] = []
+    seen = 0
+    for place, folders, names in os.walk(folder, onerror=told):
+        folders[:] = shown(folders)
+        seen += len(names)
+        found += [Path(place) / name for name in shown(names)]
+        if seen > MOST_FILES:
+            raise InputError(
+                f"{folder} cannot be used: there are more than {MOST_FILES:,} files in it\n  options: the folder of one table"
+            )
+    return [file for file in sorted(found) if file.is_file()]
 
 
 def opened_table(path: Path, separator: str | None, decimal: str | None) -> FileTable:

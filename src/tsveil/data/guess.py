@@ -471,7 +471,11 @@ def _long(
                 if not found or (word is not None and len(found) > 1) or not look.has(key):
                     continue
                 if look.unique(*key):
-                    return _long_guess(look, free, carried, who, when, word, found)
+                    made = _long_guess(look, free, carried, who, when, word, found)
+                    if insist or word is not None:
+                        return made
+                    other = f"if each row is a record of its own instead: layout wide, person {who!r}"
+                    return replace(made, reasons=(*made.reasons, other))
     if not insist:
         return None
     likely_id = ids[0] if ids else None

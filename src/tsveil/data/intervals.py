@@ -33,7 +33,7 @@ import polars as pl
 
 from tsveil.core.errors import InputError, Problems, some
 from tsveil.core.types import Array, Indices, Mask
-from tsveil.data.read import looked_at
+from tsveil.data.read import look_at
 from tsveil.data.table import as_numbers, as_polars, tell
 
 LOW, HIGH = "lo_", "hi_"
@@ -158,7 +158,7 @@ def read_intervals(path: str | Path, *, separator: str | None = None, decimal: s
     >>> read_intervals(path)
     IntervalTable: 2 records; envelopes of 1 points; patterns of 1 letters
     """
-    source = looked_at(path, separator=separator, decimal=decimal).source
+    source = look_at(path, separator=separator, decimal=decimal).source
     table = IntervalTable.from_frame(source.frame, subject=f"{Path(path).name} cannot be used")
     if source.texts is None or table.written is None:
         return table

@@ -141,7 +141,7 @@ def read(
             if large:
                 raise  # otherwise reading them into memory finds out whether anything is wrong
     if data is None:
-        look = _looked_at(path, **{name: given[name] for name in _ROLES})
+        look = _look_at(path, **{name: given[name] for name in _ROLES})
         ask(look.path.name, look.guess.questions)
         data = _dataset(look, times, missing, resample)
         data = data if split is None else split_series(data, split)
@@ -214,7 +214,7 @@ def table_size(files: Sequence[Path], small: int = 0) -> int:
     return total
 
 
-def looked_at(path: str | Path, **options: Any) -> Look:
+def look_at(path: str | Path, **options: Any) -> Look:
     """What `read` with these options would take a file for, whatever is wrong with its cells.
 
     Examples
@@ -222,7 +222,7 @@ def looked_at(path: str | Path, **options: Any) -> Look:
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "meters.csv"
     >>> _ = path.write_text("meter,1,2\\na,1,?\\nb,3,4\\n")
-    >>> look = looked_at(path, missing="drop")
+    >>> look = look_at(path, missing="drop")
     >>> look.rows, look.columns
     (2, ('meter', '1', '2'))
     >>> look.options()
@@ -230,7 +230,7 @@ def looked_at(path: str | Path, **options: Any) -> Look:
     """
     given: dict[str, Any] = {name: options.get(name) for name in _ROLES}
     _check_options(given["layout"], given["separator"], given["decimal"], options.get("split"))
-    return _looked_at(path, **given)
+    return _look_at(path, **given)
 
 
 def read_own(path: str | Path, **roles: Any) -> Dataset:
@@ -245,7 +245,7 @@ def read_own(path: str | Path, **roles: Any) -> Dataset:
     Dataset: 2 records; series 'series' (2 points); identifier 'meter'
     """
     given: dict[str, Any] = {name: roles.get(name) for name in _ROLES}
-    return _looked_at(path, own=True, **given).dataset()
+    return _look_at(path, own=True, **given).dataset()
 
 
 @dataclass(frozen=True)
@@ -328,7 +328,7 @@ def _check_options(layout: str | None, separator: str | None, decimal: str | Non
         raise ParameterError("\n".join(wrong), wrong)
 
 
-def _looked_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
+def _look_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
     """Open a file and find the roles of its columns, those given and those guessed; `own`: just written here."""
     place = Path(path)
     problems = Problems(f"{place.name} cannot be read")

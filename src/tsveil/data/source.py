@@ -216,7 +216,7 @@ class FileDataset(Dataset):
     def of(cls, source: Source) -> FileDataset:
         """The data set of some files."""
         data = object.__new__(cls)
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "_source": source,
             "blocks": tuple(role.block() for role in source.blocks),
             "id": source.id,
@@ -229,7 +229,7 @@ class FileDataset(Dataset):
             "integers": frozenset(source.integers),
             "origin": None,
         }
-        for name, value in told.items():
+        for name, value in fields.items():
             object.__setattr__(data, name, value)
         return data
 

@@ -29,7 +29,7 @@ import polars as pl
 
 from tsveil.core.errors import EngineError
 from tsveil.core.types import AnyArray
-from tsveil.data.write import told_by_the_disk
+from tsveil.data.write import disk_errors
 
 T = TypeVar("T")
 
@@ -228,7 +228,7 @@ def put_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file so that it is complete or absent, also when two workers write it at once."""
     partial = path.with_name(f".{secrets.token_hex(6)}.{path.name}")
     try:
-        with told_by_the_disk():
+        with disk_errors():
             write(partial)
         os.replace(partial, path)
     finally:

@@ -87,7 +87,7 @@ def write_table(data: Dataset, folder: Path, stem: str, form: str | None = None)
 def write_frame(frame: pl.DataFrame, path: Path, layout: Layout) -> None:
     """Write a table as Parquet or CSV, as the file's name says; CSV with the separator and the decimal mark of the layout."""
     frame = words_as_text(frame)
-    with told_by_the_disk():
+    with disk_errors():
         if path.suffix == ".parquet":
             frame.write_parquet(path)
         else:
@@ -107,7 +107,7 @@ def words_as_text(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 @contextmanager
-def told_by_the_disk() -> Iterator[None]:
+def disk_errors() -> Iterator[None]:
     """A full disk reaches us as an OSError from one writer and as a PolarsError from another: make it an OSError."""
     try:
         yield

@@ -27,7 +27,7 @@ from tsveil.attack.files import Ties, checked_counts, known_columns
 from tsveil.attack.interval import PERCENTS
 from tsveil.attack.kp import Fitting, Piece, links_of, merged_fits, merged_touches, targets_of
 from tsveil.attack.links import Links
-from tsveil.attack.periods import told
+from tsveil.attack.periods import periods_in_words
 from tsveil.attack.pieces import Pieces
 from tsveil.attack.run import Attacked, attacked, chances_of, risks_of
 from tsveil.attack.targets import checked_targets, in_words
@@ -207,7 +207,7 @@ class SeriesRisk(ValueRisk):
             {**risks, **combined(figures["IL"], linked, figures["ID"])},
             meanings,
             {name: getattr(self, name) for name in ("ties", "dr1", "normalise", "scaling")},
-            {**_notes(release, found), "other period": told(files, self.other_period)},
+            {**_notes(release, found), "other period": periods_in_words(files, self.other_period)},
             lambda at: _chances(release, found, at),
             found.by_known,
             ladder=found.ladder,
@@ -227,7 +227,7 @@ class AttributeRisk(ValueRisk):
         **_of_attacks(series=False),
         **MEANINGS,
         "ID": MEANINGS["ID"]._replace(
-            sentence="Share of values whose rank lies within 1 to 10 % of the published one's, so that publishing gives them away."
+            sentence="Share of values whose rank lies within 1 to 10 % of the published one's, so that publishing discloses them."
         ),
     }
 

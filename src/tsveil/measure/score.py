@@ -43,7 +43,7 @@ MEANINGS: dict[str, Meaning] = {
     "ID": Meaning(
         "interval disclosure",
         "%",
-        "Share of values that lie within 1 to 10 % of the published ones, so that publishing gives them away.",
+        "Share of values that lie within 1 to 10 % of the published ones, so that publishing discloses them.",
     ),
     "DR": Meaning(
         "disclosure risk", "%", "The mean of re-identification and interval disclosure: 0 means nothing leaks."

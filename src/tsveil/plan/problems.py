@@ -20,6 +20,8 @@ from tsveil.core.errors import Problems
 WORDS: dict[Any, str] = {str: 'a text in quotes, such as "a"', int: "a whole number", float: "a number"}
 #: what no message repeats
 SECRET = ("seed",)
+#: keys whose texts are paths
+PATHS = ("path", "folder", "other_period")
 MANY: dict[Any, str] = {str: 'a list of texts, such as ["a", "b"]', int: "a list of whole numbers"}
 
 
@@ -57,6 +59,10 @@ def look_through(plan: type[msgspec.Struct], tables: Mapping[str, Any], problems
         elif not _fits(tables[name], field.type):
             place = f"[{section}]: {name}" if section else name
             problems.add(f"{place} must be {expected(field.type)}.{_got(name, tables[name])}")
+        elif name in PATHS and "\0" in tables[name]:
+            problems.add(
+                f"[{section}]: {name} must be a path, in which there is no NUL character.{_got(name, tables[name])}"
+            )
 
 
 def _unknown(name: str, known: list[str], section: str, table: bool) -> str:

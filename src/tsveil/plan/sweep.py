@@ -45,7 +45,7 @@ PLAN = "sweep.toml"
 PAGE = "study.html"
 
 
-class Tried(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+class SweepOptions(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """What is tried; the options of `tsveil.sweep`."""
 
     methods: list[str] | str = "all"
@@ -81,7 +81,7 @@ class SweepPlan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_onl
 
     input: Input
     output: StudyFolder
-    sweep: Tried = msgspec.field(default_factory=Tried)
+    sweep: SweepOptions = msgspec.field(default_factory=SweepOptions)
     evaluate: Evaluation = msgspec.field(default_factory=Evaluation)
     #: whom the risk is about
     intruder: Intruder = msgspec.field(default_factory=Intruder)

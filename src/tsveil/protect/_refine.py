@@ -218,7 +218,7 @@ def near_rows(C: Array, width: int) -> Indices:
 
 
 def searched(state: State, k: int, rng: np.random.Generator, budget: Budget) -> None:
-    """Trials at random places until the budget is used up."""
+    """SweepOptions at random places until the budget is used up."""
     from tsveil._kernels import refine
 
     begun = time.monotonic()

@@ -150,13 +150,14 @@ class Method(Declared, ABC):
 
     @classmethod
     def described(cls) -> dict[str, Any]:
-        """A method also names its techniques."""
-        return {**super().described(), "techniques": list(cls.techniques)}
+        """A method also names its techniques, and says whether it counts persons."""
+        return {**super().described(), "techniques": list(cls.techniques), "counts_persons": cls.counts_persons}
 
     @classmethod
     def origin(cls) -> str:
-        """The standard's name and the reference."""
-        return f"{named(cls.techniques)}; {cls.reference}"
+        """The standard's name, the reference, and whether a person may have several records."""
+        persons = "; counts persons where these have several records" if cls.counts_persons else ""
+        return f"{named(cls.techniques)}; {cls.reference}{persons}"
 
     @classmethod
     def faults(cls) -> list[str]:
@@ -210,7 +211,7 @@ class Method(Declared, ABC):
         """Refuse data whose persons have several records, unless the method counts persons."""
         if survey.persons is not None and not self.counts_persons:
             raise InputError(
-                f"{self._label()} counts records, and here several records may belong to one person (person=)\n"
+                f"{self._label()} takes every record for a person of its own, and here several records may belong to one person (person=)\n"
                 "  options: a method that counts persons (`tsveil methods` says which), or one record for each person first (the long layout)"
             )
 

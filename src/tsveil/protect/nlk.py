@@ -271,12 +271,14 @@ class NLK(ValueMethod):
     def _best(self, points: SortedPoints, what: str) -> tuple[Made, list[str]]:
         """The table of the least loss that can be verified, and what is to be said of it."""
         heuristics = (PEEL, "gpe", "mth") if self.heuristic == "auto" else (self.heuristic,)
-        tried = sorted((self._made(points, heuristic, what) for heuristic in heuristics), key=lambda made: made.loss)
-        chosen = next((made for made in tried if self._holds(made)), None)
+        candidates = sorted(
+            (self._made(points, heuristic, what) for heuristic in heuristics), key=lambda made: made.loss
+        )
+        chosen = next((made for made in candidates if self._holds(made)), None)
         if chosen is not None:
             return chosen, []
         # Without cuts that need a search the table is anonymous by counting alone, and the verifier needs none either.
-        chosen = self._made(points, tried[0].heuristic, what, search=False)
+        chosen = self._made(points, candidates[0].heuristic, what, search=False)
         remark = (
             f"{what}: the table made by {chosen.heuristic} could not be verified within the search limit; it was made again without "
             "the cuts that need a search, and loses a little more for it"

@@ -46,11 +46,11 @@ def read_chunks(store: Store, job: Job, engine: Engine) -> None:
     found = engine.map(read, tasks(store, job.chunks), "Reading the records")
     problems = Problems("the input cannot be used")
     count = sum(int(one["count"]) for one in found)
-    told = [problem for one in found for problem in one["problems"]][: 2 * MOST]
-    for problem in told:
+    first = [problem for one in found for problem in one["problems"]][: 2 * MOST]
+    for problem in first:
         problems.add(problem)
-    if count > len(told):
-        problems.add(f"... and {count - len(told)} more such cells")
+    if count > len(first):
+        problems.add(f"... and {count - len(first)} more such cells")
     if count:
         problems.hint("options: drop or fill them before; rows are counted from 1 in each file")
     elif job.source.id is not None:
@@ -63,8 +63,8 @@ def _try(store: Store, job: Job, engine: Engine) -> None:
     todo = tasks(store, -(-job.chunks // TRIED))
     found = engine.map(attempt, todo, "Trying to parse the files")
     problems = Problems("the input cannot be used")
-    told = {file: problem for one in found for file, problem in one["problems"].items()}
-    for _, problem in sorted(told.items()):
+    by_file = {file: problem for one in found for file, problem in one["problems"].items()}
+    for _, problem in sorted(by_file.items()):
         problems.add(problem)
     problems.hint(SHARED)
     problems.raise_if_any()

@@ -115,12 +115,12 @@ def protect(store: Store, job: Job, seed: int, engine: Engine) -> Done:
         facts[home] = (
             merged_facts([one["facts"] for parts in own for one in parts]) | cut | method.constants(survey, home)
         )
-    told = [warning for parts in done for one in parts for warning in one["warnings"]]
+    of_parts = [warning for parts in done for one in parts for warning in one["warnings"]]
     if left_out:
-        told.append(
+        of_parts.append(
             f"{left_out} records were left out by chance: no person has more than max_records = {method.most_records()}"
         )
-    warnings = dict.fromkeys([*told, *method.remarks(survey, facts), *linking_warnings(survey)])
+    warnings = dict.fromkeys([*of_parts, *method.remarks(survey, facts), *linking_warnings(survey)])
     store.put_plain("contents", _contents(job, done, left_out))
     store.remove("read-")
     return Done({home: own for home, own in facts.items() if own}, tuple(warnings))

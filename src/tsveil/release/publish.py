@@ -142,7 +142,7 @@ def fill(
     disclosed = _disclosure(release, pieces, of_row)
     with progress.step("Judging the release"):
         assessment = _assessed(release, pieces, verdict, card, of_row, persons, allowed, limits, intruder)
-        refuse(assessment.stopped_by(allowed, strict=strict), allowed)
+        refuse(assessment.stopped_by(allowed, strict=strict), allowed, assessment)
     with progress.step("Writing the reports"):
         # Who has the originals can run the method again; then only the place inside a class is left to guess.
         replayed = 100 * share_of_rows(of_row, persons) if release.method.representatives else None
@@ -189,7 +189,7 @@ def judged(
     return card, _assessed(release, pieces, verdict, card, of_row, persons, (), Limits(), intruder or Intruder())
 
 
-def refuse(stopped_by: Sequence[Check], allowed: Collection[str]) -> None:
+def refuse(stopped_by: Sequence[Check], allowed: Collection[str], assessment: Assessment | None = None) -> None:
     """Stop a release that did not pass, unless somebody allowed it by name."""
     if stops := [check for check in stopped_by if check.name not in allowed]:
         lines = [f"  {check.name}: {check.status.words}: {check.message}" for check in stops]
@@ -201,7 +201,8 @@ def refuse(stopped_by: Sequence[Check], allowed: Collection[str]) -> None:
                     *lines,
                     f"  options: other parameters, or {names} to write it all the same",
                 ]
-            )
+            ),
+            assessment.to_dict() if assessment else None,
         )
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -30,12 +30,69 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.files import digest_of
 from tsveil.data.intervals import read_intervals
 from tsveil.data.published import read_like
-from tsveil.data.read import looked_at
+from tsveil.data.read import look_at
 from tsveil.data.records import made_of
 from tsveil.data.times import times_of_names
 from tsveil.guarantee.base import Promise
 from tsveil.release.publish import MARKER, read_id_map
 from tsveil.release.release import Release, release_of
+
+#: a seed, as text because it may have 128 bits; 0.1 wrote short ones
+Seed = Annotated[str, msgspec.Meta(pattern="^-?[0-9]{1,60}$")] | int
+
+
+class BlockFacts(msgspec.Struct, forbid_unknown_fields=True):
+    """The columns of a published block."""
+
+    columns: list[str]
+    kind: Literal["series", "attributes"]
+    times: list[float] | None = None
+
+
+class ColumnFacts(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The options by which a published file is read."""
+
+    layout: Literal["wide", "long"] | None = None
+    id: str | None = None
+    confidential: list[str] = []
+    blocks: dict[str, BlockFacts] = {}
+    time: str | None = None
+    variable: str | None = None
+    value: list[str] = []
+    separator: str = ","
+    decimal: str = "."
+
+
+class Facts(msgspec.Struct, kw_only=True):
+    """What is read of `private/release.json`; the rest of it is for people. What 0.1 did not write may be missing."""
+
+    method: str
+    settings: dict[str, Any]
+    seed: Seed
+    warnings: list[str] = []
+    promise: dict[str, Any] = {}
+    limits: Limits = Limits()
+    intruder: Intruder = Intruder()
+    columns: ColumnFacts = msgspec.field(default_factory=ColumnFacts)
+    means: bool = False
+    sha256: str | None = None
+
+
+class Largest(msgspec.Struct):
+    """The part of the risk that is read again."""
+
+    largest: float
+
+
+class Judged(msgspec.Struct):
+    """What is read of `private/assessment.json`."""
+
+    checks: list[Check]
+    ladder: Annotated[list[Attempt], msgspec.Meta(min_length=1)]
+    risk: Largest
+    suppressed: int
+    allowed: list[str]
+
 
 #: the checks that need the original data or other releases: what they found when the release was written counts
 WITH_ORIGINAL = ("accepted-risk", "earlier-releases")
@@ -102,7 +159,7 @@ def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[s
     copied = "released" in ids.columns and bool((ids["released"] == ids["original"]).any())
     records = None
     if (folder / "private" / "id_map.csv").is_file():  # it lists the records in the order of the original
-        records = ids["published_row"].cast(pl.Int64, strict=False).arg_sort().cast(pl.Int64).to_numpy()
+        records = np.argsort(_published_rows(folder, ids), kind="stable").astype(np.int64)
     intruder = msgspec.convert(facts.get("intruder", {}), Intruder)
     now = judge_file(
         path,
@@ -141,30 +198,42 @@ def published_series(folder: Path) -> tuple[Dataset, dict[str, str]]:
     files, ids = published_files(folder), _id_map(folder, facts)
     path = files[0] if files[0].parent == folder / "published" else folder / "published" / "data"
     given = {"independent_rows": True, "transpose": False, **facts.get("columns", {})}
-    data = _promise(folder, facts).read(path, **given, numbers=list(looked_at(path, **given).columns))
+    data = _promise(folder, facts).read(path, **given, numbers=list(look_at(path, **given).columns))
     if not isinstance(data, Dataset) or not data.series:
         raise InputError(f"{folder} publishes no time series")
     # release.json has the times of series as numbers; the names of their columns tell hours and weekdays as well.
-    told = [times_of_names(block.columns) for block in data.blocks]
+    labels = [times_of_names(block.columns) for block in data.blocks]
     blocks = [
-        replace(block, labels=names[0]) if names else block for block, names in zip(data.blocks, told, strict=True)
+        replace(block, labels=names[0]) if names else block for block, names in zip(data.blocks, labels, strict=True)
     ]
     data = replace(data, blocks=tuple(blocks))
-    rows = ids["published_row"].cast(pl.Int64).to_list()
     names = [str(name) for name in data.ids.to_list()]
-    return data, {original: names[row - 1] for original, row in zip(ids["original"], rows, strict=True)}
+    rows = _published_rows(folder, ids, data.n)
+    return data, {original: names[row] for original, row in zip(ids["original"], rows, strict=True)}
 
 
 def _promise(folder: Path, facts: Mapping[str, Any]) -> Promise:
     """The promise of a release, as it was verified."""
-    told = dict(facts.get("promise", {}))
-    if told.pop("name", None) not in PROMISES:
+    stored = dict(facts.get("promise", {}))
+    if str(stored.pop("name", None)) not in PROMISES:
         raise InputError(
             f"{folder / MARKER} does not say what was promised\n  options: say it, for example --k 5, as `tsveil verify --help` shows"
         )
-    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in told.items()}
-    promise: Promise = PROMISES[facts["promise"]["name"]](**fields)
-    return promise
+    kind: type[Promise] = PROMISES[facts["promise"]["name"]]
+    settings = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+    # Parameters are checked by the promise itself; what else it keeps has the type of its default.
+    checked = {p.name for p in kind.parameters()}
+    own = {
+        field.name: field.default
+        for field in fields(kind)
+        if field.name not in checked and field.default is not MISSING
+    }
+    if wrong := [name for name, default in own.items() if not isinstance(settings.get(name, default), type(default))]:
+        raise InputError(f"{folder / MARKER} is damaged: the promise has no usable {some(wrong)}")
+    try:
+        return kind(**settings)
+    except (TypeError, InputError) as error:  # a parameter that it does not have, or one outside its range
+        raise InputError(f"{folder / MARKER} is damaged: {error}") from error
 
 
 def _with_attacks(folder: Path, now: Assessment, intruder: Intruder, *, changed: bool) -> Assessment:
@@ -173,14 +242,11 @@ def _with_attacks(folder: Path, now: Assessment, intruder: Intruder, *, changed:
     if not path.is_file():  # an older release
         return now
     try:
-        then = json.loads(path.read_text(encoding="utf-8"))
-        before = {c["name"]: Check(c["name"], Outcome(c["status"]), c["message"], c["figures"]) for c in then["checks"]}
-        ladder = [Attempt(**one) for one in then["ladder"]]
-        largest, suppressed, allowed = then["risk"]["largest"], then["suppressed"], tuple(then["allowed"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        then = msgspec.convert(json.loads(path.read_text(encoding="utf-8")), Judged)
+    except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     found = {check.name: check for check in now.checks}
-    for name, check in before.items():
+    for name, check in {check.name: check for check in then.checks}.items():
         needs_original = name in WITH_ORIGINAL or name not in found
         if changed and needs_original:
             why = "the published files were changed after the release was attacked."
@@ -191,7 +257,8 @@ def _with_attacks(folder: Path, now: Assessment, intruder: Intruder, *, changed:
             continue
         found[name] = check
     return replace(
-        now, checks=list(found.values()), ladder=ladder, intruder=intruder, largest=largest, suppressed=suppressed, allowed=allowed
+        now, checks=list(found.values()), ladder=then.ladder, intruder=intruder, largest=then.risk.largest,
+        suppressed=then.suppressed, allowed=tuple(then.allowed),
     )  # fmt: skip
 
 
@@ -207,6 +274,10 @@ def release_facts(folder: Path) -> dict[str, Any]:
         ) from error
     if not isinstance(facts, dict) or not {"method", "settings", "seed"} <= set(facts):
         raise InputError(f"{path} does not say how the release was made")
+    try:
+        msgspec.convert(facts, Facts)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path} is damaged: {error}") from error
     return facts
 
 
@@ -235,13 +306,19 @@ def _published(folder: Path, original: Dataset, width: int) -> tuple[Array, list
 def _id_map(folder: Path, facts: dict[str, Any]) -> pl.DataFrame:
     """Original, released identifier (of values) and published row of each published record, as texts."""
     place = folder / "private"
+    parts: list[pl.DataFrame] = []
     try:
         if "run" in facts or (place / "id_map.csv").is_file():
-            return read_id_map(place)
-        parts = [pl.read_parquet(path) for path in sorted((place / "id_map").glob("part-*.parquet"))]
-        found = pl.concat(parts)
+            found = read_id_map(place)
+        else:
+            parts = [pl.read_parquet(path) for path in sorted((place / "id_map").glob("part-*.parquet"))]
+            found = pl.concat(parts)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{place}/id_map cannot be read: {error}") from error
+    if "original" not in found.columns:
+        raise InputError(f"{place}/id_map has no column 'original'")
+    if not parts:
+        return found
     # Version 0.1 counted the rows of each file of envelopes, and unnamed records from 1.
     if "row" in found.columns:
         before = np.cumsum([0, *(part["row"].drop_nulls().len() for part in parts[:-1])])
@@ -254,8 +331,6 @@ def _id_map(folder: Path, facts: dict[str, Any]) -> pl.DataFrame:
 
 def _rows(folder: Path, ids: pl.DataFrame, original: Dataset) -> Indices:
     """The original row of each record of the id map."""
-    if "original" not in ids.columns:
-        raise InputError(f"{folder}/private/id_map has no column 'original'")
     place = {str(name): row for row, name in enumerate(original.ids.to_list())}
     if foreign := [name for name in ids["original"] if name not in place]:
         raise InputError(
@@ -274,7 +349,16 @@ def _places(folder: Path, ids: pl.DataFrame, names: list[str] | None) -> Indices
         if missing := [name for name in ids["released"] if name not in found]:
             raise InputError(f"{folder}: no published file has the record {some(missing)}, which the id map names")
         return np.array([found[name] for name in ids["released"]], dtype=np.int64)
+    return _published_rows(folder, ids)
+
+
+def _published_rows(folder: Path, ids: pl.DataFrame, n: int | None = None) -> Indices:
+    """The published row of each record of the id map, from 0, as the map says it; below n, if that is known."""
     try:
-        return ids["published_row"].cast(pl.Int64).to_numpy() - 1
+        rows: Indices = ids["published_row"].cast(pl.Int64).to_numpy() - 1
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{folder}/private/id_map has no usable column 'published_row': {error}") from error
+    # A missing number makes them fractions.
+    if rows.dtype != np.int64 or rows.min(initial=0) < 0 or (n is not None and rows.max(initial=0) >= n):
+        raise InputError(f"{folder}/private/id_map names rows that are not published")
+    return rows

@@ -13,7 +13,8 @@ def guarantee(subject: Subject) -> Markup:
     """The guarantee and its verification; what was found may name records and is for the owner only."""
     verdict = subject.verdict
     found = [] if subject.public else [*(line.strip() for line in verdict.witness.splitlines()), *verdict.details]
-    return section("guarantee", guarantee=subject.release.guarantee, verdict=verdict, found=found)
+    persons = subject.card.persons > 0
+    return section("guarantee", guarantee=subject.release.guarantee, verdict=verdict, found=found, persons=persons)
 
 
 def model(subject: Subject) -> Markup | None:

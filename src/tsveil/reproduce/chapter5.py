@@ -129,13 +129,13 @@ def remarks(source: Source) -> Rows:
     """What the text says about the files without a table: the best of OWA and Sugeno with any quantifier and scale."""
     rows: dict[Row, dict[str, float]] = {}
     for (name,) in keyed("004-5.text"):
-        tried = [
+        rates = [
             right_links(source, name, norm, "DB-RL", aggregation, family)
             for norm in NORMALISED
             for aggregation in ("OWA", "SI")
             for family in FAMILIES
         ]
-        rows[name,] = {"links": max(tried)}
+        rows[name,] = {"links": max(rates)}
     return rows
 
 

@@ -148,10 +148,10 @@ def _grid(result: Result) -> dict[str, object]:
     """A table as rows of cells, with the reasons named below it."""
     table = result.experiment.table
     cells = {(cell.row, cell.column): cell for cell in result.cells}
-    told: dict[str, int] = {}
+    notes: dict[str, int] = {}
     for cell in result.cells:
         if cell.why and cell.verdict != "trend only":
-            told.setdefault(cell.why, len(told) + 1)
+            notes.setdefault(cell.why, len(notes) + 1)
     return {
         "name": table.name,
         "title": table.title,
@@ -162,13 +162,13 @@ def _grid(result: Result) -> dict[str, object]:
             (
                 row,
                 [
-                    (cells[row, column], shown(cells[row, column]), told.get(cells[row, column].why))
+                    (cells[row, column], shown(cells[row, column]), notes.get(cells[row, column].why))
                     for column in table.columns
                 ],
             )
             for row in table.rows
         ],
-        "reasons": told,
+        "reasons": notes,
         "counts": {verdict: count for verdict, count in result.counts.items() if count},
     }
 

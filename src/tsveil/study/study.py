@@ -114,12 +114,12 @@ class Study:
 
     def _against_weaker(self, best: Mapping[str, Any], max_risk: float, max_loss: float | None) -> Iterator[str]:
         """What would have been chosen if the intruder knew less, and why it was not."""
-        told = {best["key"]}
+        keys = {best["key"]}
         for knows in RUNGS[: RUNGS.index(self.intruder.knows)]:
             other = recommended(self.against(knows).table, max_risk, max_loss).best
-            if other is None or other["key"] in told:
+            if other is None or other["key"] in keys:
                 continue
-            told.add(other["key"])
+            keys.add(other["key"])
             here = self.table.row(by_predicate=pl.col("key") == other["key"], named=True)
             yield (
                 f"Against who knows {IN_WORDS[knows]} it would have been {other['label']}, with a risk of {other['risk']:.1f} % and a loss of {other['loss']:.1f} %. It was not chosen because "

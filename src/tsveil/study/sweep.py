@@ -98,7 +98,7 @@ def sweep(
 
         def work(key: str) -> dict[str, Any]:
             with on_one_core():
-                row, final = tried(data, keys[key], blank.release_seed_of(key), options, intruder, key)
+                row, final = row_of(data, keys[key], blank.release_seed_of(key), options, intruder, key)
             if place is not None and final:
                 store.keep(place, row)
             return row
@@ -116,7 +116,7 @@ def sweep(
     return study
 
 
-def tried(
+def row_of(
     data: Dataset,
     configuration: Configuration,
     seed: int,

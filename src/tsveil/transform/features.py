@@ -8,6 +8,9 @@ All are taken of y = sign(x) log(1 + |x|): consumption, prices and counts spread
     steps       the same quantiles of the differences of successive values
     Fourier     magnitudes of the first 12 harmonics of a day, |sum_t y(t) exp(-2 pi i h t / day)| / (number of t), on average over the days
 
+Beside these there are **sizes**: quantiles of y in each hour of the day, at 7 levels, and of all y at 42. They say what a day's hours look like whatever happened on which day, are many,
+and are of use to who has learned which of them stay.
+
 Two periods have a feature in common, or neither has it. An hour or a weekday counts if it occurs in both periods, and if at least two do. Harmonics are those that the
 times can show (two times for each), of the day where it has four times or more, else of the week; a day or a week that lacks times is left out of them. Where times are no
 time stamps, nothing is known of hours and weekdays, and the windows of the Fourier transform are 24 successive values each, or as many as the shorter series has.
@@ -39,6 +42,8 @@ from tsveil.engine.local import map_chunks
 DAY, WEEK = 86400.0, 7 * 86400.0
 #: the levels of quantiles
 LEVELS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98])
+#: how many quantiles there are of each hour, and of all times, among the sizes
+BY_HOUR, OF_ALL = 7, 42
 #: harmonics, the fewest times of a window that is worth its transform, and the width of windows without time stamps
 HARMONICS, FEWEST, WINDOW = 12, 4, 24
 #: records of a piece of work
@@ -87,19 +92,54 @@ class Profile:
 
     def features(self, x: Array) -> Array:
         """A row of features for each record."""
-        from tsveil._kernels.features import features_of_rows
+        from tsveil._kernels.features import features_of_rows, put_logs
 
         x, (cosines, sines) = np.ascontiguousarray(x), self.waves
-        with progress.step("Describing series", total=len(x)) as counter:
-            parts = map_chunks(
-                lambda low, high: features_of_rows(
-                    x[low:high], self.hour, self.hours, self.weekday, self.weekdays, self.window, self.windows,
-                    cosines, sines, LEVELS, self.steps, counter,
-                ),
-                len(x),
-                CHUNK,
+        out = np.empty((len(x), self.width))
+
+        def describe(low: int, high: int) -> None:
+            y = np.empty((high - low, x.shape[1]))
+            put_logs(x[low:high], y)
+            # Sorted here, because numpy's sort takes seconds to compile.
+            steps = np.sort(np.diff(y, axis=1), axis=1) if self.steps else np.empty((high - low, 0))
+            features_of_rows(
+                y, np.sort(y, axis=1), steps, self.hour, self.hours, self.weekday, self.weekdays, self.window,
+                self.windows, cosines, sines, LEVELS, np.empty((4, max(self.hours, self.weekdays, self.windows))),
+                out[low:high], counter,
             )  # fmt: skip
-        return np.concatenate(parts) if parts else np.empty((0, self.width))
+
+        with progress.step("Describing series", total=len(x)) as counter:
+            map_chunks(describe, len(x), CHUNK)
+        return out
+
+    def sizes(self, x: Array) -> Array:
+        """A row of sizes for each record: quantiles in each hour, then of all times."""
+        from tsveil._kernels.features import put_logs
+
+        x = np.ascontiguousarray(x)
+        out = np.empty((len(x), BY_HOUR * self.hours + OF_ALL))
+
+        def describe(low: int, high: int) -> None:
+            y = np.empty((high - low, x.shape[1]))
+            put_logs(x[low:high], y)
+            for hour in range(self.hours):
+                own = out[low:high, BY_HOUR * hour : BY_HOUR * (hour + 1)]
+                own[:] = _quantiles(y[:, self.hour == hour], BY_HOUR)
+            out[low:high, BY_HOUR * self.hours :] = _quantiles(y, OF_ALL)
+
+        map_chunks(describe, len(x), CHUNK)
+        return out
+
+
+def _quantiles(y: Array, count: int) -> Array:
+    """Quantiles of each row at (i + 1/2) / count, by linear interpolation."""
+    ordered = np.sort(y, axis=1)
+    place = (np.arange(count) + 0.5) / count * (y.shape[1] - 1)
+    below = place.astype(np.int64)
+    above = np.minimum(below + 1, y.shape[1] - 1)
+    low = ordered[:, below]
+    found: Array = low + (ordered[:, above] - low) * (place - below)
+    return found
 
 
 def common(one: Times, other: Times) -> tuple[Profile, Profile]:

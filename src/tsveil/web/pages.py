@@ -292,9 +292,11 @@ class App:
         job = self.jobs.get(request.path_params["id"])
         if job is None:
             raise HTTPException(404)
-        return StreamingResponse(self._told(job), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        return StreamingResponse(
+            self._progress(job), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+        )
 
-    async def _told(self, job: Job) -> AsyncIterator[str]:
+    async def _progress(self, job: Job) -> AsyncIterator[str]:
         while not self.jobs.ending.is_set():
             changed = job.changed
             yield f"data: {msgspec.json.encode(job.shown() | {'ahead': self.jobs.ahead(job)}).decode()}\n\n"

@@ -29,12 +29,12 @@ from tsveil.core.params import Parameter
 from tsveil.core.registry import METHODS
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
-from tsveil.data.read import Look, looked_at
+from tsveil.data.read import Look, look_at
 from tsveil.data.write import write_text
 from tsveil.measure.uniqueness import singled_out
 from tsveil.plan.plan import Input, Output
 from tsveil.plan.run import demo_plan, run
-from tsveil.plan.sweep import SECRET, StudyFolder, SweepPlan, Tried, plan_of
+from tsveil.plan.sweep import SECRET, StudyFolder, SweepOptions, SweepPlan, plan_of
 from tsveil.protect.base import Method, linking_warnings
 from tsveil.protect.survey import Survey
 from tsveil.protect.work import survey_of
@@ -99,7 +99,7 @@ def look(task: dict[str, Any], place: Path, telling: Telling) -> None:
     with progress.step("Looking at the file"):
         roles = _input(task, options)
         given = {name: value for name, value in options.items() if name not in ("block_size", "blocks_by")}
-        seen = looked_at(source, **given)
+        seen = look_at(source, **given)
     found = _seen(seen, options)
     try:
         if not found["questions"]:
@@ -229,7 +229,7 @@ def risk(task: dict[str, Any], place: Path, telling: Telling) -> None:
     )
 
 
-def tried(task: dict[str, Any], place: Path, telling: Telling) -> None:
+def try_methods(task: dict[str, Any], place: Path, telling: Telling) -> None:
     """Try the chosen methods, and make the release that is recommended."""
     data = _read(task)
     telling.quiet = True
@@ -249,7 +249,7 @@ def tried(task: dict[str, Any], place: Path, telling: Telling) -> None:
     telling.quiet = False
     compared = SweepPlan(
         input=msgspec.convert({"path": task["path"], **task["input"]}, Input),
-        sweep=Tried(methods=list(task["methods"]), grid=task["methods"]),
+        sweep=SweepOptions(methods=list(task["methods"]), grid=task["methods"]),
         output=StudyFolder(folder="study", title=task["title"]),
         seed=int(task["seed"]),
     )
@@ -324,6 +324,7 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "verdict": str(outcome.verdict.status),
         "judged": assessment.verdict.value,
         "headline": assessment.headline,
+        "checks": [[check.name, check.status.words, check.message] for check in assessment.checks],
         "allowed": list(assessment.allowed),
         "guarantee": release.guarantee.words,
         "limits": release.guarantee.limits,
@@ -375,7 +376,7 @@ def _keep(path: Path, found: dict[str, Any]) -> None:
 KINDS: dict[str, Callable[[dict[str, Any], Path, Telling], None]] = {
     "look": look,
     "risk": risk,
-    "sweep": tried,
+    "sweep": try_methods,
     "release": released,
 }
 
