@@ -45,8 +45,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "most_ranks_wide": [{"window": 6}],
     "warping": [{}, {"radius": 0}],
     "equal_values": [{}, {"near": 1.0}],
-    "likely_moves": [{}, {"method": SWAPPED}],
-    "swap_chase": [{}, {"window": 6}, {"window": 6, "method": SWAPPED}],
+    "likely_moves": [{}, {"drawn_by": SWAPPED}],
+    "swap_chase": [{}, {"window": 6}, {"window": 6, "drawn_by": SWAPPED}],
 }
 CASES = [(name, given) for name in EVERY for given in SETTINGS.get(name, [{}])]
 N = 40
@@ -197,7 +197,7 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
     if name == "alignment":
         return nearest_rows(a, b, i, sorted(set.intersection(*naive_attacks.aligned_sets(a, b, i))))
     if name == "likely_moves":
-        return likeliest(a.tobytes(), b.tobytes(), a.shape[1], given.get("method"))[i]
+        return likeliest(a.tobytes(), b.tobytes(), a.shape[1], given.get("drawn_by"))[i]
     if name == "equal_values":
         differ = (np.abs(a[i] - b) > given.get("near", 0.0)).sum(axis=1)
         return np.flatnonzero(differ == differ.min()).tolist()

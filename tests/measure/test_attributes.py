@@ -157,7 +157,7 @@ def test_the_scores() -> None:
         for score in ("max", "classic", "rank-swap", "new")
     }
     best = cards["max"]
-    assert best["DR1"] == max(best["DLD"], best["PLD"], best["CPLD"], best["RSLD"])
+    assert best["DR1"] == max(best["DLD"], best["PLD"], best["CPLD"], best["RSLD"], best["LMLD"])
     assert "ProjLD" not in best
     new = cards["new"]
     assert new["DR"] == pytest.approx((new["DLD"] + new["PLD"] + new["ProjLD"]) / 6 + new["ID"] / 2)
@@ -168,7 +168,7 @@ def test_the_scores() -> None:
     for card in cards.values():
         assert card["score"] == pytest.approx((card["IL"] + card["DR"]) / 2)
         assert card["RSLD"] >= card["DLD"]
-    assert best.options["strongest"] == "linkage by probability, within 8 ranks"
+    assert best.options["strongest"] == "linkage by likely moves"
 
 
 def test_what_is_known() -> None:
@@ -195,7 +195,7 @@ def test_a_row_per_record() -> None:
     for figure in ("DLD", "PLD", "RSLD"):
         assert frame[f"linked_by_{figure}"].mean() == pytest.approx(card[figure])
     assert frame["values_disclosed"].mean() == pytest.approx(card["ID"])
-    chances = frame.select("linked_by_DLD", "linked_by_PLD", "linked_by_RSLD").to_numpy()
+    chances = frame.select("linked_by_DLD", "linked_by_PLD", "linked_by_RSLD", "linked_by_LMLD").to_numpy()
     assert np.array_equal(frame["risk"].to_numpy(), chances.max(axis=1))
     assert frame["loss"].mean() == pytest.approx(card["IL1"], rel=1e-9)
 

@@ -73,7 +73,7 @@ def likely_moves(
     method: DrawsTrades | None = None,
 ) -> Links:
     """Link all originals to the released records to which `method` is likeliest to have moved their values; without it, trades within 20 percent of the ranks are supposed."""
-    return links_in_memory(LikelyMoves(method=in_words(method)), original, released, known, truth)
+    return links_in_memory(LikelyMoves(drawn_by=in_words(method)), original, released, known, truth)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,14 +91,14 @@ class LikelyMoves(Attack):
     trace: ClassVar[type[Trace] | None] = ValuesTraded
     usual: ClassVar[bool] = False
 
-    method: str | None = param(
+    drawn_by: str | None = param(
         None, optional(method_in_words()), "how trades are drawn; uniformly within 20 percent of the ranks"
     )
 
     @classmethod
     def looking_for(cls, trace: Any, release: Shape) -> Self:
         """As the method draws trades."""
-        return cls(method=None if trace is None else in_words(trace.drawn_by))
+        return cls(drawn_by=None if trace is None else in_words(trace.drawn_by))
 
     def of_column(self, column: Column) -> Result:
         """Keep the sorted released column, in which ranks are found."""
@@ -117,7 +117,7 @@ class LikelyMoves(Attack):
         places = spread(len(every))
         columns = [every[place] for place in places]
         rounds = np.searchsorted(places, np.array(task["counts"]))
-        weights = Weights.of(self.method, [store.get(f"{self.figure}-{column}", whole=True) for column in columns])
+        weights = Weights.of(self.drawn_by, [store.get(f"{self.figure}-{column}", whole=True) for column in columns])
         # The marks of rows are as good as random, and the same in any order of the file.
         marks = joined_marks(store, "marks", len(files.released))
         around = np.lexsort(marks.T[::-1])[:AROUND]

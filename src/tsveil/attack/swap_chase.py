@@ -72,7 +72,7 @@ def swap_chase(
     method: DrawsTrades | None = None,
 ) -> Links:
     """Link all originals to released records by chasing the values that rank swapping exchanged; `window` is the number of ranks that a value may have moved, `method` says how likely each move is."""
-    return links_in_memory(SwapChase(window=window, method=in_words(method)), original, released, known, truth)
+    return links_in_memory(SwapChase(window=window, drawn_by=in_words(method)), original, released, known, truth)
 
 
 class Trades(NamedTuple):
@@ -127,12 +127,12 @@ class SwapChase(Joint):
     trace: ClassVar[type[Trace] | None] = ValuesTraded
 
     window: int | None = param(None, optional(at_least(0)), "how many ranks a value may have moved; any number")
-    method: str | None = param(None, optional(method_in_words()), "how trades are drawn; any way")
+    drawn_by: str | None = param(None, optional(method_in_words()), "how trades are drawn; any way")
 
     @classmethod
     def looking_for(cls, trace: Any, release: Shape) -> Self:
         """Within as many ranks as values move."""
-        return cls() if trace is None else cls(window=trace.ranks, method=in_words(trace.drawn_by))
+        return cls() if trace is None else cls(window=trace.ranks, drawn_by=in_words(trace.drawn_by))
 
     def describe(self) -> str:
         """With the window."""
@@ -170,7 +170,7 @@ class SwapChase(Joint):
                 targets.mine[persons],
                 BUDGET,
                 counter,
-                self.method is not None,
+                self.drawn_by is not None,
                 *self._weighing(known, shown),
             )
         back = np.argsort(persons)
@@ -181,9 +181,9 @@ class SwapChase(Joint):
 
     def _weighing(self, known: Array, shown: Array) -> tuple[AnyArray, AnyArray, AnyArray, Indices]:
         """What the links of a chain are weighed by: the kinds of known and of published values, tables, and where their kinds begin; nothing if the method is not known."""
-        if self.method is None:
+        if self.drawn_by is None:
             nothing = np.zeros((0, 0), dtype=np.int16)
             return nothing, nothing, np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
         some = spread(shown.shape[1])
-        weights = Weights.of(self.method, list(np.sort(shown[:, some], axis=0).T))
+        weights = Weights.of(self.drawn_by, list(np.sort(shown[:, some], axis=0).T))
         return weights.kinds(known[:, some]), weights.kinds(shown[:, some]), weights.tables, weights.begins
