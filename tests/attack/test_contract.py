@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ import pytest
 
 import naive
 import naive_attacks
+import naive_moves
 import tsveil as tv
 from plugin.equal_values import EqualValues
 from tsveil.attack.agreement import fellegi_sunter
 from tsveil.attack.base import Attack, Knowledge, OnRequest, Rung, Settings, ValuesTraded
 from tsveil.attack.conditional import conditional_model
 from tsveil.attack.files import on_one_scale, relative
+from tsveil.attack.moves import in_words
 from tsveil.attack.pieces import Columns, Pieces
 from tsveil.attack.run import Attacked, attacked, chances_of, links_in_memory
 from tsveil.core.errors import ParameterError
@@ -30,6 +33,8 @@ from tsveil.engine.threads import LocalEngine
 EVERY: dict[str, type[Attack]] = {**ATTACKS, "equal_values": EqualValues}
 #: those that are part of score cards
 IN_PIECES = {name: attack for name, attack in EVERY.items() if not issubclass(attack, OnRequest)}
+#: a method that trades values, as attacks name it
+SWAPPED = in_words(tv.RankSwap(p=15))
 #: settings beside the defaults
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "distance": [{}, {"metric": "l1"}],
@@ -40,9 +45,10 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "most_ranks_wide": [{"window": 6}],
     "warping": [{}, {"radius": 0}],
     "equal_values": [{}, {"near": 1.0}],
-    "swap_chase": [{}, {"window": 6}],
     "likelihood": [{}, {"deviations": 2.0}, {"correlated": True}],
     "one-to-one": [{}, {"correlated": True}, {"deviations": 0.5}, {"deviations": 0.5, "correlated": True}],
+    "likely_moves": [{}, {"drawn_by": SWAPPED}],
+    "swap_chase": [{}, {"window": 6}, {"window": 6, "drawn_by": SWAPPED}],
 }
 CASES = [(name, given) for name in EVERY for given in SETTINGS.get(name, [{}])]
 N = 40
@@ -176,6 +182,13 @@ def heaviest_rows(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
     return np.flatnonzero(weights == weights.max()).tolist()
 
 
+@cache
+def likeliest(a: bytes, b: bytes, columns: int, method: str | None) -> list[list[int]]:
+    """By all known records at once, which would be slow to do again for each."""
+    known, shown = (np.frombuffer(table).reshape(-1, columns) for table in (a, b))
+    return naive_moves.likeliest(known, shown, method)
+
+
 def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) -> list[int]:
     """The released rows that fit original row i best, by the slow and obvious way."""
     everyone = list(range(len(b)))
@@ -185,6 +198,8 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
         return heaviest_rows(name, given, a, b, i)
     if name == "alignment":
         return nearest_rows(a, b, i, sorted(set.intersection(*naive_attacks.aligned_sets(a, b, i))))
+    if name == "likely_moves":
+        return likeliest(a.tobytes(), b.tobytes(), a.shape[1], given.get("drawn_by"))[i]
     if name == "equal_values":
         differ = (np.abs(a[i] - b) > given.get("near", 0.0)).sum(axis=1)
         return np.flatnonzero(differ == differ.min()).tolist()

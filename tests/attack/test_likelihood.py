@@ -105,8 +105,8 @@ def test_more_is_found_in_series_than_by_the_usual_distance(correlated: bool, us
     release = tv.Noise(sd=2.0 if correlated else 0.5, correlated=correlated).protect(data, seed=1)
     card = tv.evaluate(data, release)
     assert card["LKLD"] > 1.4 * card[usual]
-    settings = {"deviations": 2.0 if correlated else 0.5, "correlated": correlated}
-    assert card["LKLD"] == pytest.approx(likelihood(data, release, **settings).rate)
+    links = likelihood(data, release, deviations=2.0 if correlated else 0.5, correlated=correlated)
+    assert card["LKLD"] == pytest.approx(links.rate)
 
 
 def test_it_fits_where_noise_of_a_known_size_was_added() -> None:

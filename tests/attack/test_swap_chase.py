@@ -12,10 +12,12 @@ import polars as pl
 import pytest
 
 import naive_attacks
+import naive_moves
 import tsveil as tv
 from tsveil.attack.base import Rung
 from tsveil.attack.files import on_one_scale
 from tsveil.attack.links import Links
+from tsveil.attack.moves import in_words
 from tsveil.core.errors import InputError
 from tsveil.core.types import Array, Indices
 
@@ -31,7 +33,7 @@ class ContradictionError(Exception):
     """Raised where a link cannot be right."""
 
 
-def chased(a: Array, b: Array, window: int | None) -> Chased:
+def chased(a: Array, b: Array, window: int | None, method: str | None = None) -> Chased:
     """The definition, with dictionaries: links that follow from a hypothesis, until it contradicts itself or nothing follows any more."""
     persons, rows, columns = range(len(a)), range(len(b)), range(a.shape[1])
     owner = [{value: [i for i in persons if a[i, c] == value] for value in b[:, c]} for c in columns]
@@ -102,6 +104,13 @@ def chased(a: Array, b: Array, window: int | None) -> Chased:
                 links |= new
                 strangers |= foreign
                 changed = True
+    slow = None if method is None else naive_moves.Slow(b, method)
+
+    def weight(new: dict[int, int]) -> int:
+        if slow is None:
+            return len(new)
+        return sum(slow.evidence(slow.blocks(a[i]), slow.blocks(b[r])) for i, r in new.items())
+
     x, y, factor = on_one_scale(a, b)
     x, y = x * factor, y * factor
     best = []
@@ -110,7 +119,7 @@ def chased(a: Array, b: Array, window: int | None) -> Chased:
             best.append({links[i]})
             continue
         left = survivors(i)
-        rank = {r: (-len(new), float(((x[i] - y[r]) ** 2).sum())) for r, (new, _) in left.items()}
+        rank = {r: (-weight(new), float(((x[i] - y[r]) ** 2).sum())) for r, (new, _) in left.items()}
         best.append({r for r in rank if rank[r] == min(rank.values())})
     return Chased(best, [i in links for i in persons])
 
@@ -135,16 +144,17 @@ def data(values: Array, names: list[str]) -> tv.Dataset:
     return tv.Dataset.from_arrays({f"x{at}": values[:, [at]] for at in range(values.shape[1])}, ids=names)
 
 
-def chase(a: Array, b: Array, own: Indices, window: int | None) -> Links:
+def chase(a: Array, b: Array, own: Indices, window: int | None, method: Any = None) -> Links:
     people, rows = [f"p{i}" for i in range(len(a))], [f"r{i}" for i in range(len(b))]
     truth = {people[i]: rows[row] for i, row in enumerate(own)}
-    return tv.attack.swap_chase(data(a, people), data(b, rows), truth=truth, window=window)
+    return tv.attack.swap_chase(data(a, people), data(b, rows), truth=truth, window=window, method=method)
 
 
-def test_it_is_its_slow_twin() -> None:
+@pytest.mark.parametrize("method", [None, tv.RankSwap(p=20)], ids=["most links", "likeliest links"])
+def test_it_is_its_slow_twin(method: tv.RankSwap | None) -> None:
     seen = np.zeros(3, dtype=np.int64)
     for a, b, own, window in cases(400):
-        expected, found = chased(a, b, window), chase(a, b, own, window)
+        expected, found = chased(a, b, window, in_words(method)), chase(a, b, own, window, method)
         assert found.certain.tolist() == expected.certain
         assert found.tied.tolist() == [len(best) for best in expected.best]
         assert found.hit.tolist() == [own[i] in best for i, best in enumerate(expected.best)]
@@ -208,6 +218,19 @@ def test_swapping_at_any_distance_is_undone_where_everybody_is_known(shared_data
     card = tv.evaluate(whole, method.protect(whole, seed=1))
     (rate,) = (one.rate for one in card.ladder if (one.rung, one.attack) == (Rung.FILE, "swap_chase"))
     assert rate >= 99
+
+
+@pytest.mark.parametrize(
+    "method", [tv.RankSwapDistribution(p=10), tv.RankSwapBuckets(buckets=20)], ids=lambda m: m.name
+)
+def test_likely_links_lead_on_where_half_are_known_and_nothing_is_certain(method: tv.Method) -> None:
+    rng = np.random.default_rng(0)
+    x: Array = np.exp(0.6 * rng.normal(size=(300, 1)) + 0.6 * rng.normal(size=(300, 4)))
+    y = method.protect(naive_attacks.dataset(x), seed=1).data.values
+    half = np.sort(rng.permutation(300)[:150])
+    by_number, by_chance = (chase(x[half], y, half, None, given).rate for given in (None, method))
+    assert by_chance > 95
+    assert by_chance > by_number + 8
 
 
 def test_values_that_were_changed_leave_nothing_to_chase() -> None:

@@ -157,7 +157,7 @@ def test_the_scores() -> None:
         for score in ("max", "classic", "rank-swap", "new")
     }
     best = cards["max"]
-    assert best["DR1"] == max(best["DLD"], best["PLD"], best["CPLD"], best["RSLD"])
+    assert best["DR1"] == max(best["DLD"], best["PLD"], best["CPLD"], best["RSLD"], best["LMLD"])
     assert "ProjLD" not in best
     new = cards["new"]
     assert new["DR"] == pytest.approx((new["DLD"] + new["PLD"] + new["ProjLD"]) / 6 + new["ID"] / 2)
@@ -168,7 +168,7 @@ def test_the_scores() -> None:
     for card in cards.values():
         assert card["score"] == pytest.approx((card["IL"] + card["DR"]) / 2)
         assert card["RSLD"] >= card["DLD"]
-    assert best.options["strongest"] == "linkage by probability, within 8 ranks"
+    assert best.options["strongest"] == "linkage by likely moves"
 
 
 def test_what_is_known() -> None:
@@ -195,7 +195,7 @@ def test_a_row_per_record() -> None:
     for figure in ("DLD", "PLD", "RSLD"):
         assert frame[f"linked_by_{figure}"].mean() == pytest.approx(card[figure])
     assert frame["values_disclosed"].mean() == pytest.approx(card["ID"])
-    chances = frame.select("linked_by_DLD", "linked_by_PLD", "linked_by_RSLD").to_numpy()
+    chances = frame.select("linked_by_DLD", "linked_by_PLD", "linked_by_RSLD", "linked_by_LMLD").to_numpy()
     assert np.array_equal(frame["risk"].to_numpy(), chances.max(axis=1))
     assert frame["loss"].mean() == pytest.approx(card["IL1"], rel=1e-9)
 
@@ -235,9 +235,19 @@ def test_bad_requests() -> None:
         ("mdav", {"k": 3}, [1, 1, 1, 1], ["DLD", "PLD", "CPLD", "ARLD", "ProjLD", "OOLD"]),
         ("projected", {"k": 3}, [4], ["DLD", "PLD", "CPLD", "ProjLD", "OOLD"]),
         ("optimal-univariate", {"k": 3}, [4], ["DLD", "PLD", "CPLD", "ARLD", "OOLD"]),
-        ("rank-swap", {"p": 5.0}, [4], ["DLD", "PLD", "CPLD", "RSLD", "SCLD", "OOLD"]),
-        ("rank-swap-distribution", {"p": 5.0}, [4], ["DLD", "PLD", "CPLD", "RSLD", "RULD", "RULD2", "SCLD", "OOLD"]),
-        ("rank-swap-buckets", {"buckets": 20}, [4], ["DLD", "PLD", "CPLD", "RSLD", "RULD", "RULD2", "SCLD", "OOLD"]),
+        ("rank-swap", {"p": 5.0}, [4], ["DLD", "PLD", "CPLD", "RSLD", "LMLD", "SCLD", "OOLD"]),
+        (
+            "rank-swap-distribution",
+            {"p": 5.0},
+            [4],
+            ["DLD", "PLD", "CPLD", "RSLD", "RULD", "RULD2", "LMLD", "SCLD", "OOLD"],
+        ),
+        (
+            "rank-swap-buckets",
+            {"buckets": 20},
+            [4],
+            ["DLD", "PLD", "CPLD", "RSLD", "RULD", "RULD2", "LMLD", "SCLD", "OOLD"],
+        ),
     ],
 )
 def test_attacks_that_fit(
@@ -255,12 +265,14 @@ def test_windows_that_fit() -> None:
         attacks = fitting(Shape(data.n, data.blocks), METHODS.make(method, settings))
         return [attack.describe() for attack in attacks[3:-1]]
 
-    assert windows("rank-swap", p=5.0) == ["linkage by ranks, within 10", "linkage by swap chase, within 10"]
+    assert windows("rank-swap", p=5.0) == [
+        "linkage by ranks, within 10", "linkage by likely moves", "linkage by swap chase, within 10",
+    ]  # fmt: skip
     assert windows("rank-swap-distribution", p=5.0) == [
         "linkage by ranks, within 20", "linkage by most ranks, within 5", "linkage by most ranks, within 10",
-        "linkage by swap chase",
+        "linkage by likely moves", "linkage by swap chase",
     ]  # fmt: skip
     assert windows("rank-swap-buckets", buckets=20) == [
         "linkage by ranks, within 20", "linkage by most ranks, within 10", "linkage by most ranks, within 20",
-        "linkage by swap chase",
+        "linkage by likely moves", "linkage by swap chase",
     ]  # fmt: skip

@@ -20,8 +20,8 @@ def curves() -> tv.Dataset:
 def test_swapped_series_are_found_by_their_ranks(curves: tv.Dataset) -> None:
     release = tv.RankSwap(p=30).protect(curves, seed=1)
     card = tv.evaluate(curves, release)
-    assert card.best_attack == ("RSLD", card["RSLD"])
-    assert card["RSLD"] > 80 > 60 > card["EULD"]
+    assert card.best_attack == ("LMLD", card["LMLD"])
+    assert card["LMLD"] > card["RSLD"] > 80 > 60 > card["EULD"]
     # The definition of DR1 knows the two linkages of series only.
     assert card["DR1"] == max(card["EULD"], card["STSLD"])
     assert (card.per_record["risk"] >= card.per_record["linked_by_RSLD"]).all()

@@ -369,17 +369,23 @@ def test_a_draw_that_would_favour_low_slots_is_skipped() -> None:
         assert np.array_equal(window_partners(4, 3, np.array([unfair, unfair, draw, 0])), fair)
 
 
+def batches(seed: int) -> Callable[[], Array]:
+    """Batches of standard normal numbers."""
+    rng = np.random.default_rng(seed)
+    return lambda: secret_normals(rng, BATCH)
+
+
 @given(n=st.integers(2, 60), w=st.integers(1, 80), seed=st.integers(0, 2**32))
 def test_the_distribution_follows_the_definition_draw_by_draw(n: int, w: int, seed: int) -> None:
     normals = secret_normals(np.random.default_rng(seed), BATCH)
     expected = normal_sample(n, w, iter(normals.tolist()))
-    assert rank_swap_distribution._partners(n, w / 2, np.random.default_rng(seed)).tolist() == expected
+    assert rank_swap_distribution._partners(n, w / 2, batches(seed)).tolist() == expected
 
 
 def test_the_distribution_goes_on_where_a_batch_of_draws_ends() -> None:
     # More values than a batch has draws; a batch of which fewer than 200 are left is not begun.
     n, w = 3 * BATCH, 40
-    partner = rank_swap_distribution._partners(n, w / 2, np.random.default_rng(5))
+    partner = rank_swap_distribution._partners(n, w / 2, batches(5))
     assert np.array_equal(partner[partner], np.arange(n))
     assert (partner == np.arange(n)).sum() == 0
     distance = np.abs(partner - np.arange(n))

@@ -11,6 +11,8 @@ from tsveil.core.types import AnyArray, Array, Indices
 TIED, NOBODY = -1, -2
 #: whose a row is when it belongs to somebody who is not known; no row yet, nobody yet
 STRANGER, NONE = -2, -1
+#: less than any weight of a hypothesis
+NO_WEIGHT = -(1 << 62)
 
 
 @kernel
@@ -28,6 +30,11 @@ def chase(
     mine: Indices,
     budget: int,
     counter: Indices,
+    weighed: bool,
+    kind_known: AnyArray,
+    kind_shown: AnyArray,
+    tables: AnyArray,
+    begins: Indices,
 ) -> tuple[Indices, Indices, Indices, AnyArray, Indices]:
     """For each known person: how many rows fit best, the lowest of them, how many of these are right, whether the link is certain, and how many were possible.
 
@@ -35,6 +42,9 @@ def chase(
     low[c, a]..high[c, a]. owner[c, r] is the person whose value row r shows, holder[c, a] the row that shows the value of person a (-1: such values are
     several). `known` and `shown` are the values of persons and rows on one scale, `number` has the numbers of the rows, `whose` and `mine` say which rows are right for
     whom. After `budget` steps nothing more is chased, and the nearest of the possible rows is taken.
+
+    Of the rows of a person whose link is not certain those fit best that imply most links, or if it is `weighed` those whose links are likeliest together: in column c person a has a
+    value of the kind kind_known[c, a], row r one of kind_shown[c, r], and `tables` has the logarithms for all pairs (`tsveil._kernels.moves.ratio_tables`).
     """
     columns, persons = low.shape
     rows = order.shape[1]
@@ -101,11 +111,13 @@ def chase(
             continue
         many, passes = _possible_rows(a, low, high, order, place, person_of, possible)
         steps += passes
-        most = 0
+        most = NO_WEIGHT
         nearest = np.inf
         for t in range(many):
             r = possible[t]
             links = 1
+            queue[0] = a
+            trial_row[a] = r
             if steps < budget:
                 stamp += 1
                 links, done = _closure(
@@ -116,14 +128,20 @@ def chase(
             if links == 0:
                 continue
             size[a] += 1
-            if links < most:
+            weight = links
+            if weighed:
+                weight = 0
+                for q in range(links):
+                    b = queue[q]
+                    weight += _evidence(b, trial_row[b], kind_known, kind_shown, tables, begins)
+            if weight < most:
                 continue
             total = 0.0
             for c in range(columns):
                 difference = known[a, c] - shown[r, c]
                 total += difference * difference
-            if links > most or total < nearest:
-                most = links
+            if weight > most or total < nearest:
+                most = weight
                 nearest = total
                 tied[a] = 0
                 link[a] = number[r]
@@ -134,6 +152,18 @@ def chase(
                 hit[a] += whose[r] == mine[a]
         counter[0] += 1
     return tied, link, hit, certain, size
+
+
+@kernel
+def _evidence(b: int, s: int, kind_known: AnyArray, kind_shown: AnyArray, tables: AnyArray, begins: Indices) -> int:
+    """The logarithm of how likely row s is person b's, summed over all columns."""
+    total = 0
+    at = 0
+    for c in range(len(kind_known)):
+        many = begins[c + 1] - begins[c]
+        total += tables[at + kind_known[c, b] * many + kind_shown[c, s]]
+        at += many * many
+    return total
 
 
 @kernel

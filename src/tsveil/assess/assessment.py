@@ -343,7 +343,9 @@ def risk_check(
     figures |= {"limit": limit, **({} if exposed is None else {"exposed": exposed})}
     kept = risk.high <= limit * (1 + 1e-12) if within is None else within
     if not kept:
-        return Check("accepted-risk", Outcome.FAILS, f"{found}, and at most {round(limit, 2):g} % is accepted.", figures)
+        return Check(
+            "accepted-risk", Outcome.FAILS, f"{found}, and at most {round(limit, 2):g} % is accepted.", figures
+        )
     most = limits.most_exposed
     if exposed is not None and most is not None and exposed > most:
         message = f"{exposed} persons are found with a chance above {limit:g} %, and at most {most} may be."

@@ -10,6 +10,7 @@ from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
 from tsveil.attack.interval import interval
 from tsveil.attack.likelihood import likelihood
+from tsveil.attack.likely_moves import likely_moves
 from tsveil.attack.mahalanobis import mahalanobis
 from tsveil.attack.probabilistic import probabilistic
 from tsveil.attack.profile import profile
@@ -27,6 +28,7 @@ __all__ = [
     "fuzzy",
     "interval",
     "likelihood",
+    "likely_moves",
     "mahalanobis",
     "probabilistic",
     "profile",

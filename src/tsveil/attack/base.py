@@ -112,11 +112,22 @@ class ValuesMoved(Trace):
     deviations: float
 
 
+class DrawsTrades(Protocol):
+    """A method with parameters that draws who trades places with whom."""
+
+    def settings(self) -> dict[str, Any]:
+        """Its parameters as plain values."""
+
+    def trades(self, n: int, rng: np.random.Generator) -> Indices:
+        """One draw for a column of n values: the rank with which each rank trades places."""
+
+
 @dataclass(frozen=True)
 class ValuesTraded(Trace):
-    """The values of each column trade places in pairs, within so many ranks (None: at any distance), and none changes."""
+    """The values of each column trade places in pairs, within so many ranks (None: at any distance), and none changes; `drawn_by` draws such trades."""
 
     ranks: int | None = None
+    drawn_by: DrawsTrades | None = None
 
 
 @dataclass(frozen=True)

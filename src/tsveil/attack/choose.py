@@ -6,7 +6,7 @@ Examples
 >>> from tsveil.data.dataset import Block
 >>> release = Shape(200, [Block("person", ("age", "pay"))])
 >>> [attack.describe() for attack in fitting(release, tv.RankSwap(p=5))]
-['linkage by distance', 'linkage by probability, within 10 ranks', 'linkage by conditional probability, within 10 ranks', 'linkage by ranks, within 10', 'linkage by swap chase, within 10', 'linkage one to one']
+['linkage by distance', 'linkage by probability, within 10 ranks', 'linkage by conditional probability, within 10 ranks', 'linkage by ranks, within 10', 'linkage by likely moves', 'linkage by swap chase, within 10', 'linkage one to one']
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from tsveil.core.declared import Declared
 from tsveil.core.errors import EngineError, ParameterError
 
 #: classes at hand in this process by their place; those that a user defined in a script or notebook are found nowhere else
-_AT_HAND: dict[str, type[Declared]] = {}
+_AT_HAND: dict[str, type] = {}
 
 
-def place_of(made: Declared) -> str:
+def place_of(made: object) -> str:
     """The importable place of an object's class, module:name, which is also found in this process if nowhere else.
 
     Examples

@@ -233,6 +233,7 @@ ATTACKS = Registry(
         "most_ranks": "tsveil.attack.rank_swap:MostRanks",
         "most_ranks_wide": "tsveil.attack.rank_swap:MostRanksWide",
         "one_answer": "tsveil.attack.one_answer:OneAnswer",
+        "likely_moves": "tsveil.attack.likely_moves:LikelyMoves",
         "swap_chase": "tsveil.attack.swap_chase:SwapChase",
         "one-to-one": "tsveil.attack.assignment:Assignment",
         "profile": "tsveil.attack.profile:NearestProfile",

@@ -89,7 +89,7 @@ class RankSwap(RankSwapping):
     def traces(self, release: Shape) -> Traces:
         """Values stay within the window."""
         width = window(release.n, self.p)
-        return RanksWithin(width), ValuesTraded(width), DrawnAtRandom()
+        return RanksWithin(width), ValuesTraded(width, self), DrawnAtRandom()
 
     def units(self, survey: Survey) -> tuple[Unit, ...]:
         """Each column; ranges of ranks, at least eight windows long, where there are more than about a million records.
@@ -106,6 +106,13 @@ class RankSwap(RankSwapping):
     def partners(self, n: int, part: Part) -> Indices:
         """One within the window of the whole file."""
         return window_partners(n, window(part.survey.n, self.p), part.rng)
+
+    def trades(self, n: int, rng: np.random.Generator) -> Indices:
+        """One within the window."""
+        from tsveil._kernels.rank_swap import DRAWS_BELOW
+        from tsveil._kernels.rank_swap import window_partners as found
+
+        return found(n, window(n, self.p), rng.integers(0, DRAWS_BELOW, n))
 
     def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """The window."""

@@ -39,6 +39,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tsveil.attack.base import DrawnAtRandom, RanksMostlyWithin, RanksWithin, Shape, Traces, ValuesTraded
 from tsveil.core.errors import ParameterError
 from tsveil.core.params import at_least, param
@@ -73,7 +75,12 @@ class RankSwapBuckets(RankSwapping):
     def traces(self, release: Shape) -> Traces:
         """Half of the values stay in their bucket, and most move to the next one at most."""
         bucket = -(-release.n // self.buckets)
-        return RanksWithin(2 * bucket), RanksMostlyWithin(bucket, 2 * bucket), ValuesTraded(), DrawnAtRandom()
+        return (
+            RanksWithin(2 * bucket),
+            RanksMostlyWithin(bucket, 2 * bucket),
+            ValuesTraded(drawn_by=self),
+            DrawnAtRandom(),
+        )
 
     def check(self, survey: Survey) -> None:
         """A swap takes two, and a bucket one."""
@@ -88,6 +95,12 @@ class RankSwapBuckets(RankSwapping):
         from tsveil._kernels.rank_swap import bucket_partners
 
         return bucket_partners(n, self.buckets, secret_uniforms(part.rng, n), secret_integers(part.rng, n))
+
+    def trades(self, n: int, rng: np.random.Generator) -> Indices:
+        """One of the own bucket or a higher one."""
+        from tsveil._kernels.rank_swap import DRAWS_BELOW, bucket_partners
+
+        return bucket_partners(n, min(self.buckets, n), rng.random(n), rng.integers(0, DRAWS_BELOW, n))
 
     def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """The size of a bucket."""

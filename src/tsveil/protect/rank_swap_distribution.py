@@ -38,7 +38,7 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -47,15 +47,15 @@ import numpy as np
 from tsveil.attack.base import DrawnAtRandom, RanksMostlyWithin, RanksWithin, Shape, Traces, ValuesTraded
 from tsveil.core.params import number, param
 from tsveil.core.randomness import secret_normals
-from tsveil.core.types import Indices
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part, Rates
 from tsveil.protect.survey import Survey
 from tsveil.protect.swapping import CHASE, RankSwapping, window, window_warnings
 
-#: normal draws at a time; a value may need several
-BATCH = 1 << 14
+#: normal draws at a time; a value may need several, and a few ranks some hundreds
+BATCH, FEW = 1 << 14, 1 << 9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,11 +82,15 @@ class RankSwapDistribution(RankSwapping):
     def traces(self, release: Shape) -> Traces:
         """Values move by p/2 percent of the ranks on average, and seldom by more than 2p."""
         narrow, wide, widest = (window(release.n, share * self.p) for share in (0.5, 1, 2))
-        return RanksWithin(widest), RanksMostlyWithin(narrow, wide), ValuesTraded(), DrawnAtRandom()
+        return RanksWithin(widest), RanksMostlyWithin(narrow, wide), ValuesTraded(drawn_by=self), DrawnAtRandom()
 
     def partners(self, n: int, part: Part) -> Indices:
         """One at a distance that is drawn."""
-        return _partners(n, window(part.survey.n, self.p) / 2, part.rng)
+        return _partners(n, window(part.survey.n, self.p) / 2, lambda: secret_normals(part.rng, BATCH))
+
+    def trades(self, n: int, rng: np.random.Generator) -> Indices:
+        """One at a distance that is drawn."""
+        return _partners(n, window(n, self.p) / 2, lambda: rng.standard_normal(min(BATCH, 4 * n + FEW)))
 
     def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """The distance in rank."""
@@ -106,11 +110,12 @@ class RankSwapDistribution(RankSwapping):
         )
 
 
-def _partners(n: int, mean: float, rng: np.random.Generator) -> Indices:
+def _partners(n: int, mean: float, normals: Callable[[], Array]) -> Indices:
+    """Partners from as many batches of standard normal numbers as are needed."""
     from tsveil._kernels.rank_swap import normal_partners
 
     partner = np.full(n, -1)
     rank = 0
     while rank < n:
-        rank = normal_partners(partner, rank, mean, secret_normals(rng, BATCH))
+        rank = normal_partners(partner, rank, mean, normals())
     return partner

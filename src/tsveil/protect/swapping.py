@@ -44,6 +44,10 @@ class RankSwapping(ValueMethod):
     def partners(self, n: int, part: Part) -> Indices:
         """The rank with which each of the n ranks of a part trades places; a rank that is its own partner keeps its place."""
 
+    @abstractmethod
+    def trades(self, n: int, rng: np.random.Generator) -> Indices:
+        """The same for a column of n values, drawn by an intruder who knows the method: its random numbers need not be secret, and are cheap."""
+
     def check(self, survey: Survey) -> None:
         """A swap takes two."""
         if survey.n < 2:
