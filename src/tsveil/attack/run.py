@@ -478,7 +478,7 @@ class _Attacks:
         counts = [count for count in every if one.most is None or count <= one.most]
         if len(counts) < len(every):
             self.found.skipped.append(
-                f"{one.describe()} takes at most {one.most} known attributes and was left out where more are known"
+                f"{one.plain} takes at most {one.most} known attributes and was left out where more are known"
             )
         if not counts:
             return []
