@@ -194,7 +194,7 @@ class SeriesRisk(ValueRisk):
         blocks = [list(range(len(files.columns))[files.span(block.name)]) for block in files.series]
         ends = np.cumsum([len(block) for block in files.series]).tolist()
         known = Knowledge([at for places in blocks for at in places], ends, blocks, list(range(1, len(blocks) + 1)))
-        attacks = fitting(Shape(files.m, files.series, bool(files.persons)), release.method)
+        attacks = fitting(Shape(files.m, files.series, files.people < files.n), release.method)
         how = Settings(self.ties, self.scaling, self.normalise, checked_targets(self.targets), self.other_period)
         found = attacked(release.store, files, release.engine, attacks, known, how)
         risks = found.risks
@@ -254,7 +254,7 @@ class AttributeRisk(ValueRisk):
             [[places[name] for name in part] for part in rounds.parts],
             rounds.blocks,
         )
-        shape = Shape(files.m, files.blocks, bool(files.persons))
+        shape = Shape(files.m, files.blocks, files.people < files.n)
         attacks = fitting(shape, release.method)
         there = {attack.figure for attack in attacks}
         wanted = LINKAGES[self.score]
