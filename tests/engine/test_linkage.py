@@ -46,11 +46,11 @@ ATTRIBUTES = {"first": ["a0", "a1"], "second": ["a2", "again"]}
 #: name -> method, series or not, the attacks that fit it
 CASES: dict[str, tuple[Method, bool, set[str]]] = {
     "groups": (tv.MDAV(k=4), True, {"EULD", "STSLD"}),
-    "swapped series": (tv.RankSwap(p=4), True, {"EULD", "STSLD", "RSLD"}),
+    "swapped series": (tv.RankSwap(p=4), True, {"EULD", "STSLD", "RSLD", "LMLD"}),
     "series column by column": (tv.OptimalUnivariate(k=3), True, {"EULD", "STSLD", "ARLD"}),
     "blocks": (tv.MDAV(k=3), False, {"DLD", "PLD", "CPLD", "ProjLD"}),
     "column by column": (tv.OptimalUnivariate(k=3), False, {"DLD", "PLD", "CPLD", "ARLD"}),
-    "swapped": (tv.RankSwap(p=4), False, {"DLD", "PLD", "CPLD", "RSLD"}),
+    "swapped": (tv.RankSwap(p=4), False, {"DLD", "PLD", "CPLD", "RSLD", "LMLD"}),
 }
 
 
