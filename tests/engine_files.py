@@ -36,7 +36,7 @@ CUT = ("mdav", "v-mdav", "projected", "nlk", "optimal-univariate", "rank-swap", 
 
 
 def write_files(folder: Path, frame: pl.DataFrame, count: int) -> Path:
-    """A data set in so many files of unequal size."""
+    """A data set in `count` files of unequal size."""
     folder.mkdir(parents=True)
     cuts = [round(frame.height * (at / count) ** 1.5) for at in range(count + 1)]
     for at in range(count):
@@ -58,7 +58,7 @@ def two_workers() -> Iterator[Client]:
 
 @contextmanager
 def small_work(method: Method, part: int | None, file: int | None) -> Iterator[None]:
-    """Parts and published files of so many records, which only large data have otherwise."""
+    """Parts and published files as small as asked for, which only large data have otherwise."""
     with pytest.MonkeyPatch.context() as patch:
         if part is not None and method.name in CUT:
             units_of = work.units_of

@@ -394,7 +394,7 @@ def grouped(x: Array, k: int, rng: np.random.Generator) -> Array:
 
 
 def traded(a: Array, window: int, rng: np.random.Generator) -> Array:
-    """A file whose values traded places in pairs within so many ranks, column by column."""
+    """A file whose values traded places in pairs at most `window` ranks apart, column by column."""
     b = a.copy()
     for j in range(a.shape[1]):
         order = np.argsort(a[:, j], kind="stable").tolist()

@@ -202,7 +202,7 @@ VALUES = np.random.default_rng(0).gamma(2, 1, (64, 8))
 
 
 def release(folder: Path, kind: Any = METHODS["mdav"], file: int = 1000, **roles: Any) -> Path:
-    """A release of 64 records with a carried column, in files of so many rows."""
+    """A release of 64 records with a carried column, in files of `file` rows."""
     names = {parameter.name for parameter in kind.parameters()}
     settings = {"k": 4, "P": 2, "n": 2, "l": 5, "columns": "tariff"}
     method = kind.from_settings({name: value for name, value in settings.items() if name in names})

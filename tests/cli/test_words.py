@@ -237,6 +237,17 @@ def test_a_distance_that_is_none(meters: Path) -> None:
         links_by_attack(data, data, distance="manhattan")
 
 
+def test_options_that_no_attack_takes_together(meters: Path) -> None:
+    from tsveil.attack.choose import links_by_attack
+
+    data = tv.read(meters)
+    with pytest.raises(
+        tv.errors.ParameterError,
+        match="no attack on these data takes 'one_to_one' and a file of another period: leave one of them out",
+    ):
+        links_by_attack(data, data, one_to_one=True, other=data)
+
+
 @pytest.mark.parametrize("words", [("plan", "meters.csv", "--number", "\udcff"), ("inspect", "\udce9t\udce9.csv")])
 def test_words_that_are_not_utf_8_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]

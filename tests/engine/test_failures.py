@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def dying(marker: Path, times: int, work: Work) -> Work:
-    """The same work, but the worker kills itself with SIGKILL after doing the second task, so many times."""
+    """The same work, but the worker kills itself with SIGKILL after doing the second task, `times` times."""
     # Everything it needs comes along by value: a worker cannot import the tests.
     path, kill = str(marker), int(signal.SIGKILL)
 

@@ -102,7 +102,7 @@ def test_whom_random_and_chosen_values_single_out(tmp_path: Path) -> None:
 
 
 def set_apart(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    """Protection that publishes so many records of every part unlike all others."""
+    """Protection that publishes `count` records of every part unlike all others."""
     protect_part = NLK.protect_part
 
     def breaking(self: NLK, part: Part) -> Protected:

@@ -2,7 +2,7 @@
 
 It imports everything once, says that it is ready, and then runs each job of its input in a process of its own, so that a kill costs no
 start of Python. A job is a line of JSON: what to do, and what happens to it. `at`: SIGKILL, or the signal `by`, at the i-th step, a step being a call to the
-file system below the job's folder, or the moment when half of a small file is written. `after`: SIGKILL from outside after so many seconds. `file_size`, `memory`: limits of the
+file system below the job's folder, or the moment when half of a small file is written. `after`: SIGKILL from outside after that many seconds. `file_size`, `memory`: limits of the
 process, in bytes (of memory: beyond what it has).
 """
 
@@ -187,7 +187,7 @@ def do(job: dict[str, Any]) -> None:
 
 
 def ended(child: int, after: float | None) -> int:
-    """The exit code of a job, which is killed if it is still at work after so many seconds."""
+    """The exit code of a job, which is killed if it is still at work after `after` seconds."""
     until = None if after is None else time.monotonic() + after
     while until is not None:
         done, status = os.waitpid(child, os.WNOHANG)

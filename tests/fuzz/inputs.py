@@ -36,7 +36,7 @@ from fuzz.targets import SNIPPETS
 from tsveil.cli import main
 from tsveil.plan.plan import Plan
 
-#: seconds of work after which the program hangs; so many times as long may it wait for a busy machine
+#: seconds of work after which the program counts as hanging; how many times as long it may wait on a busy machine
 PATIENCE, BUSY = 20, 10
 #: what every release has
 WHOLE = ("published/README.md", "published/report.html", "private/report.html", "private/release.json", "private/id_map.csv")  # fmt: skip

@@ -51,7 +51,7 @@ def check(Z: Array, k: int, groups: Indices) -> None:
     assert sizes.max() < 2 * k
     scale = max(1.0, float(np.abs(Z).max()))
     mdav = naive_refine.sse(Z / scale, exact_groups(Z, k))
-    # means of values that are large against their differences are only known to so many digits
+    # means of values that are large against their differences are only known to a few digits
     assert naive_refine.sse(Z / scale, groups) <= mdav * (1 + 1e-9) + len(Z) * 1e-28
 
 

@@ -116,7 +116,7 @@ def approx(figures: dict[str, float]) -> object:
 
 
 def classic(data: Dataset, release: Release, counts: Sequence[int]) -> dict[str, float]:
-    """IL, DLD and ID of the thesis by the slow versions; the intruder knows the first so many attributes."""
+    """IL, DLD and ID of the thesis by the slow versions; the intruder knows the first c attributes, for each c of `counts`."""
     X, Y = data.values, release.data.values
     right = [float((naive_micro.own_links(X[:, :c], Y[:, :c])[0] == np.arange(data.n)).mean()) for c in counts]
     return {

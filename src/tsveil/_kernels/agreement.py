@@ -28,7 +28,7 @@ def _slot(keys: Indices, size: int, key: int) -> int:
 def pattern_counts(labels: Indices, released: Indices, copies: Indices, sizes: Indices) -> AnyArray:
     """For each original record and each pattern the number of released records that agree in exactly that way.
 
-    `released` are rows of labels, of which there are so many `copies`.
+    `released` has the different rows of labels, and `copies` says how many released records have each row.
 
     Attribute j agrees where the labels (original records by attributes, released records by attributes; sizes[j] labels) are
     equal; bit j of a pattern is set where it agrees.

@@ -331,7 +331,7 @@ def fitting_records(
     """For each record the published records whose envelope holds it, and those that also have its pattern.
 
     Envelope g has the classes start[g] .. start[g+1]: published records of one pattern (`pattern`, at the level of
-    number `kind`), so many as `count` says, the first of them in row `first`. `mine` has the number of each record's
+    number `kind`), `count` of them, the first of them in row `first`. `mine` has the number of each record's
     own pattern at each level, -1 where nobody has it. The columns of the result: how many fit by values, the first of
     them (-1: none), and the same by values and pattern.
     """

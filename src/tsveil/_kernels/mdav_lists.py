@@ -31,7 +31,7 @@ from tsveil.core.types import AnyArray, Array, Indices
 
 #: records per tile
 LANES = 64
-#: at most so many tiles are visited out of turn, the most promising first
+#: the most tiles that are visited out of turn, the most promising first
 WARM_UP = 24
 #: what `form_groups` asks for
 DONE, CENTRE, BOTH_LISTS, NEAR_LIST, COMPACTION = 0, 1, 2, 3, 4

@@ -28,7 +28,7 @@ from tsveil.core.types import AnyArray, Array, Indices
 LEAST = 1e-9
 #: entries of `counts`: groups touched by the present trial, first of the queue, length of the queue, clock, free slots
 TOUCHED, HEAD, QUEUED, CLOCK, FREE = 0, 1, 2, 3, 4
-#: after so many changes a trial is given up if what is missing is more than so many times what they have brought
+#: after WINDOW changes a trial is given up if what is missing is more than PATIENCE times what they have brought
 WINDOW, PATIENCE = 8, 3.0
 #: what a step of a trial does
 NOTHING, DISSOLVE, FORM = 0, 1, 2

@@ -289,7 +289,7 @@ def _are_fresh(ids: pl.Series) -> bool:
 
 
 def _repeat(parts: AnyArray, bits: int) -> bool:
-    """Whether parts of so many bits repeat more often than random ones would.
+    """Whether parts of an identifier, `bits` long, repeat more often than random ones would.
 
     One of m random parts is equal to an earlier one with a chance of at most q = m / 2^bits. By Chernoff's inequality, s or more of them are with a chance of at most
     exp(-m D), where D = a log(a/q) + (1-a) log((1-a)/(1-q)) and a = s/m > q.

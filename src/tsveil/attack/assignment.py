@@ -9,8 +9,8 @@ the Mahalanobis distance. Where the size of the noise is known, d is -2 log of t
 formula): the assignment is then the likeliest one. What it finds beyond the others shows
 above all where values were changed at random; where groups share one record nobody finds more than the place inside a group.
 
-The cost grows with the cube of the number of persons who are known. Up to 2,500 records everybody is assigned; of more records, so many persons are known that there are
-at most 2^25 pairs of one of them and one of *all* published records, and the assignment is not tried where these would be fewer than 200.
+The cost grows with the cube of the number of persons who are known. Up to 2,500 records everybody is assigned; of more records, the intruder
+knows as many persons as make at most 2^25 pairs with *all* published records, and the assignment is not tried where these would be fewer than 200.
 
 References
 ----------

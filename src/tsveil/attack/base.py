@@ -107,7 +107,7 @@ class RanksMostlyWithin(Trace):
 
 @dataclass(frozen=True)
 class ValuesMoved(Trace):
-    """A normal number is added to each value, with so many standard deviations of its column."""
+    """Normal noise is added to each value; its standard deviation is `deviations` times that of the column."""
 
     deviations: float
 
@@ -124,7 +124,7 @@ class DrawsTrades(Protocol):
 
 @dataclass(frozen=True)
 class ValuesTraded(Trace):
-    """The values of each column trade places in pairs, within so many ranks (None: at any distance), and none changes; `drawn_by` draws such trades."""
+    """The values of each column trade places in pairs, at most `ranks` apart (None: at any distance), and none changes; `drawn_by` draws such trades."""
 
     ranks: int | None = None
     drawn_by: DrawsTrades | None = None

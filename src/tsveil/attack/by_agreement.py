@@ -130,7 +130,7 @@ class ByAgreement(Attack):
 
     @abstractmethod
     def weights(self, counts: Indices, targets: int, released: int) -> tuple[Array, str | None]:
-        """The weight of each pattern, and what must be said of it, from the pairs with each pattern; so many of the targets were released."""
+        """The weight of each pattern, and what must be said of it, from the number of pairs with each pattern; `released` of the targets are in the release."""
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The released records of the largest weight."""
@@ -148,7 +148,7 @@ class ByAgreement(Attack):
 
 
 def tolerance_for(noise: float) -> float:
-    """Within how many deviations of its column values agree, after noise of so many.
+    """How far apart two values may be and still agree, after `noise` was added; both in standard deviations of the column.
 
     Examples
     --------

@@ -75,10 +75,9 @@ def links_by_attack(
         else [name for name in able if name not in beyond and (attacks[name].usual or name in of_persons)]
     )
     if not wanted:
-        asked = ["a file of another period" if name == "other" else name for name in options]
-        raise ParameterError(
-            f"no attack on these data knows {' and '.join(asked) or 'so many columns'}; leave something out"
-        )
+        asked = ["a file of another period" if name == "other" else f"{name!r}" for name in options]
+        advice = "leave it out" if len(asked) == 1 else "leave one of them out"
+        raise ParameterError(f"no attack on these data takes {' and '.join(asked)}: {advice}")
     protected = released_data(released)
     given: dict[str, Any] = {"known": known, "truth": truth, **options}
     if distance is not None and attacks[wanted[0]].distance != distance:

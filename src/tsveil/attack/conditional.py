@@ -171,7 +171,7 @@ def _forest(columns: int, pairs: Sequence[tuple[int, int]]) -> Edges:
 
 
 def conditional_model(counts: Indices, targets: int, released: int) -> ConditionalModel:
-    """The model that fits the counts of the 2^c patterns best, where so many of the targets were released.
+    """The model that fits the counts of the 2^c patterns best, where `released` of the `targets` are in the release.
 
     Examples
     --------

@@ -98,7 +98,7 @@ class Habits(Attack):
         return [Trial(targets, {**task, "tasks": tasks}, tasks=tasks, rungs=(Rung.OTHER_PERIOD,), known=people)]
 
     def check(self, people: int) -> None:
-        """Whether so many known persons are enough: one is."""
+        """Refuse too few known persons; here one is enough."""
 
     def targets(self, task: Task) -> Targets:
         """Those of the task's pieces of the original that are in the sample, and known."""

@@ -41,7 +41,7 @@ class Joint(Attack):
         return [*self.halves(situation), self.trial(situation, files.people, Rung.FILE)]
 
     def trial(self, situation: Situation, targets: int, *rungs: Rung, half: int | None = None) -> Trial:
-        """One task that knows so many persons; two that know a half each, if the mark is given that the first half does not exceed."""
+        """One task that knows `targets` persons; or, where `half` is given, two that know a half each: the persons up to the mark `half`, and the others."""
         task = {"first": 0, "last": len(situation.files.original), "half": half}
         return Trial(targets, task, way=rungs[0].value, tasks=1 if half is None else 2, rungs=rungs)
 

@@ -86,7 +86,7 @@ def likelihood(
     deviations: float = 0.1,
     correlated: bool = False,
 ) -> Links:
-    """Link originals to the released records that noise of so many deviations most probably made of them."""
+    """Link originals to the released records that the noise most probably made of them."""
     attack = Likelihood(deviations=deviations, correlated=correlated)
     return links_in_memory(attack, original, released, known, truth)
 

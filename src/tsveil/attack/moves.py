@@ -163,7 +163,7 @@ def _drawing(method: str | None, n: int, rng: np.random.Generator) -> Callable[[
 
 
 def _along(table: Indices, reach: int) -> Indices:
-    """Sums of a table along its diagonals, over so many places either way."""
+    """Sums of a table along its diagonals, over `reach` places either way."""
     found, n = table.copy(), len(table)
     for step in range(1, reach + 1):
         found[step:, step:] += table[: n - step, : n - step]

@@ -122,7 +122,7 @@ def has_covariance(blocks: Sequence[Sequence[int]], correlated: bool) -> bool:
 
 
 def densities(blocks: Sequence[Sequence[int]], records: int, correlated: bool) -> list[Density]:
-    """The densities that can be told of a release with so many records; blocks have these known columns.
+    """The densities that a release of `records` records allows to estimate; `blocks` has the known columns of each block.
 
     Examples
     --------

@@ -11,7 +11,7 @@ the EM algorithm [2]_ from the counts of the 2^c patterns among all pairs, which
 
 When do two numbers agree? By default if the released value is the nearest released one to the original (the lower of two
 equally near): every record then has a label per attribute, and equal labels agree. With `agree="within"`, if they
-differ by at most `tolerance` standard deviations. With a `window`, if they are at most so many ranks apart (see `tsveil.attack.rank_swap`): this is
+differ by at most `tolerance` standard deviations. With a `window`, if they are at most that many ranks apart (see `tsveil.attack.rank_swap`): this is
 the rule on releases whose method moves values by a few ranks, where equal values tell nothing.
 
 Given bounds on the probabilities of a false match and of a false non-match, pairs are linked, not linked or left undecided

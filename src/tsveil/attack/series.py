@@ -9,7 +9,7 @@ after normalising each series. The distance d is
     euclidean   point by point
     sts         of the slopes between points: short time series distance
     dtw         of the best alignment in time (dynamic time warping): for series that run a little ahead or behind. `radius`
-                keeps the path within so many points of the diagonal (a Sakoe-Chiba band); a tenth of the length, rounded
+                is how many points the path may leave the diagonal (a Sakoe-Chiba band); a tenth of the length, rounded
                 up, by default: no band at all makes most series alike. Every pair costs O(T radius), so this is for some
                 thousand records; bounds (LB_Keogh [3]_, early abandoning) spare most pairs and change no result.
 

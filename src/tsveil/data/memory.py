@@ -21,7 +21,7 @@ def half_of_memory() -> int:
 
 
 def reserve(size: int) -> None:
-    """Raise MemoryError now if so many bytes of memory cannot be had."""
+    """Raise MemoryError now if `size` bytes of memory cannot be had."""
     try:
         mmap.mmap(-1, size).close()
     except OSError as error:
@@ -29,7 +29,7 @@ def reserve(size: int) -> None:
 
 
 def reserve_addresses(size: int, what: str) -> None:
-    """Raise MemoryError now if the process may not have so many bytes of addresses (ulimit -v), used or not."""
+    """Raise MemoryError now if the process may not have `size` bytes of addresses (ulimit -v), used or not."""
     if os.name != "posix":
         return
     try:

@@ -23,14 +23,14 @@ from typing import Self
 
 #: part of a file on the disk: its path, the columns (none: all), the first row and the number of rows (0: what the file says of itself)
 Piece = tuple[str, Sequence[str], int, int]
-#: after so many bytes a child is not kept
+#: bytes after which a child is not kept
 LARGE = 1 << 24
-#: after so many files that ended their parser the others are not tried
+#: files that ended their parser after which the others are not tried
 MOST = 5
 
 _ENDED = "the Parquet file is damaged, so that its parser ends"
 
-#: says that it is ready; then answers each line, a length that so many bytes follow or a piece, by a line: what is wrong with it, or null
+#: says that it is ready; then answers each line by a line (a line is a piece, or a number of bytes and then these bytes): what is wrong with it, or null
 _PARSE = """
 import io, json, sys, polars
 

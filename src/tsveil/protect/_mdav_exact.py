@@ -18,7 +18,7 @@ from tsveil.engine.crew import Crew
 
 #: with fewer records left than this the fused loop is as fast
 FEW = 2000
-#: lists are made for so many seeds at once
+#: the fewest and the most seeds for which lists are made at once
 LEAST_AHEAD, MOST_AHEAD = 4, 16
 #: leading coordinates: those of the tiles' boxes; and of data with 64 columns and more
 LEAD, WIDE_LEAD = 8, 24

@@ -26,11 +26,11 @@ Refine = Literal["none", "swap", "search"]
 
 #: how many near groups each group is compared with
 NEAR = 10
-#: a round of `swap` that lowers the SSE by a smaller share is the last one; there are at most so many
+#: a round of `swap` that lowers the SSE by a smaller share is the last one; the most rounds there are
 ENOUGH, ROUNDS = 1e-3, 30
 #: with more records there is one round of trials
 LARGE = 20_000
-#: `search` without a budget makes so many trials per group
+#: trials per group that `search` makes without a budget
 TRIALS = 50
 #: trials between two looks at the clock; the lists of near groups are made anew when as many have been made as there are groups
 BATCH = 256

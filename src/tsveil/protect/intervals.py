@@ -34,7 +34,7 @@ from tsveil.transform.scale import lifted
 WORD_LENGTH = 8
 #: up to this many records the farthest pair of a set is exact; beyond, it is found by walking from far to farther
 REACH = 1000
-#: numbers are rounded to at most so many decimals: 10 to the power of a few more leaves the range
+#: the most decimals that numbers are rounded to: 10 to the power of a few more leaves the range
 MOST_DIGITS = 300
 
 

@@ -133,7 +133,7 @@ class RankSwap(RankSwapping):
 
 
 def window_partners(n: int, width: int, rng: np.random.Generator) -> Indices:
-    """The rank with which each rank trades places, within so many ranks; a rank that is its own partner keeps its place.
+    """The rank with which each rank trades places, at most `width` ranks away; a rank that is its own partner keeps its place.
 
     Examples
     --------

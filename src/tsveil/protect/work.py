@@ -415,7 +415,7 @@ def protect_in_memory(method: Method, data: Dataset, seed: int) -> tuple[Memory,
 def protect_in_chunks(
     method: Method, data: Dataset, seed: int, store: Store, engine: Engine, chunk: int | None = None
 ) -> Done:
-    """Chunks of so many records, a store that all workers reach, and tasks on an engine."""
+    """Work in chunks of `chunk` records, with a store that all workers reach and tasks on an engine."""
     if engine.name != "local":
         check_importable(method, engine.name)
     source = Source.of(data) if data.source is None else data.source

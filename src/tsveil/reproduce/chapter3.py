@@ -153,7 +153,7 @@ def mean_anonymity(table: str, name: str, source: Source) -> Rows:
 
 
 def blockwise(source: Source, name: str, method: str, a: int, k: int) -> tuple[Dataset, Release]:
-    """Census or EIA in blocks of so many attributes, protected."""
+    """Census or EIA in blocks of `a` attributes, protected."""
 
     def make() -> tuple[Dataset, Release]:
         frame = reference(source, name)

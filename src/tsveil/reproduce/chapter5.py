@@ -62,7 +62,7 @@ def representative_values(source: Source) -> Rows:
 
 
 def guessed(source: Source) -> Rows:
-    """Table 5.3: the chance of so many right links among 100 records."""
+    """Table 5.3: the chance of r right links among 100 records."""
     return {
         (r,): {"exactly": chance_of_links(int(r), 100, exactly=True), "at-least": chance_of_links(int(r), 100)}
         for (r,) in keyed("004-5.3")

@@ -45,7 +45,7 @@ WATER_NINE = ("PH-E", "PH-P", "PH-D", "COND-E", "COND-P", "COND-D", "DBO-S", "SS
 #: data set of the tables -> file and attributes
 REFERENCE: dict[str, tuple[str, tuple[str, ...]]] = {"Census": ("census.csv", CENSUS), "EIA": ("eia.csv", EIA)}
 
-#: at most so many known attributes for linkage by probability
+#: the most known attributes for linkage by probability
 PROBABILISTIC = 12
 
 
@@ -82,7 +82,7 @@ def mean_rate(found: Sequence[Links]) -> float:
 
 
 def generic_figures(data: Dataset, release: Release, counts: Sequence[int]) -> dict[str, float]:
-    """IL, DLD, PLD and ID; the intruder knows so many attributes."""
+    """IL, DLD, PLD and ID; `counts` says how many attributes the intruder knows."""
     few = [count for count in counts if count <= PROBABILISTIC]
     figures = {
         "IL": loss(data, release),

@@ -106,7 +106,7 @@ class Table:
     cells: Mapping[tuple[Row, str], Figure]
     #: the columns that are percentages
     percent: frozenset[str]
-    #: rows are parted into lines by so many of their keys; a trend is tested along a line, in each column
+    #: the number of keys by which rows are parted into lines; a trend is tested along a line, in each column
     line: int
     #: a trend is tested across the columns of each row instead
     across: bool

@@ -75,7 +75,7 @@ def attributes(frame: pl.DataFrame, blocks: Sequence[Sequence[str]]) -> Dataset:
 
 
 def in_blocks(columns: Sequence[str], size: int) -> list[list[str]]:
-    """Blocks of so many attributes in their order; those left over at the end are dropped, as the thesis does.
+    """Blocks of `size` attributes in their order; those left over at the end are dropped, as the thesis does.
 
     Examples
     --------

@@ -22,7 +22,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "times": {"transpose": True},
     "records": {"transpose": False},
 }
-#: so many rows for blocks that are not there yet
+#: rows shown for blocks that are not there yet
 SPARE = 2
 #: columns that can be carried are offered one by one up to this many
 OFFERED = 60

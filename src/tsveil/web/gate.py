@@ -37,7 +37,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Cache-Control": "no-store",
 }
-#: a session ends after so many seconds; a new link is printed whenever one was used
+#: seconds after which a session ends; a new link is printed whenever one was used
 LIFE = 12 * 3600
 
 
