@@ -51,6 +51,15 @@ BASE = protected()
 TEXT = text(BASE)
 NAMES = pl.Series([f"name {at}" for at in range(BASE.height)])
 
+
+def identified(digits: Callable[[int, int], str]) -> str:
+    """The table with identifiers made of the number of the person, of whom there are 20, and of a random number of 48 bits."""
+    numbers = np.random.default_rng(3).integers(0, 2**48, BASE.height).tolist()
+    return text(
+        BASE.with_columns(id=pl.Series([f"r{digits(at % 20 + 1, number)}" for at, number in enumerate(numbers)]))
+    )
+
+
 ARABIC = {ord(digit): 0x660 + int(digit) for digit in "0123456789"}
 LONG = ["--layout", "long", "--id", "id", "--time", "time", "--value", "value"]
 
@@ -123,29 +132,11 @@ BAD: dict[str, tuple[str, list[str]]] = {
         [],
     ),
     "identifiers whose first digits are those of the person": (
-        text(
-            BASE.with_columns(
-                id=pl.Series(
-                    [
-                        f"r{0x9E3779B1 * (at % 20 + 1) % 2**32:08x}{tail:08x}"
-                        for at, tail in enumerate(np.random.default_rng(3).integers(0, 2**32, 60))
-                    ]
-                )
-            )
-        ),
+        identified(lambda person, random: f"{0x9E3779B1 * person % 2**32:08x}{random % 2**32:08x}"),
         [],
     ),
     "identifiers whose last digits are those of the person": (
-        text(
-            BASE.with_columns(
-                id=pl.Series(
-                    [
-                        f"r{head:012x}{0x9E37 * (at % 20 + 1) % 2**16:04x}"
-                        for at, head in enumerate(np.random.default_rng(3).integers(0, 2**48, 60))
-                    ]
-                )
-            )
-        ),
+        identified(lambda person, random: f"{random:012x}{0x9E37 * person % 2**16:04x}"),
         [],
     ),
     "an empty line before one row": (TEXT.replace("\n", "\n\n", 7).replace("\n\n", "\n", 6), []),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,6 +17,22 @@ import numpy as np
 #: how many kills each kill test makes, if not its own number; `make faults` sets it
 KILLS = int(os.environ.get("TSVEIL_KILLS", "0"))
 KILLED = -9
+
+PLAN = """
+seed = {seed}
+secret = ""
+[input]
+path = "{path}"
+[method]
+name = "mdav"
+k = 3
+[evaluate]
+models = ["ses"]
+[output]
+folder = "release"
+[run]
+{run}
+"""
 
 
 @dataclass(frozen=True)
@@ -97,10 +115,35 @@ def hidden(folder: Path) -> list[str]:
 
 
 def spread(steps: int, count: int) -> list[int]:
-    """So many steps of 1..steps, evenly, with the last ones (where names change) among them; over and over if there are more."""
+    """`count` steps of 1..steps, evenly, with the last ones (where names change) among them; over and over if there are more."""
     if count >= steps:
         return [1 + at % steps for at in range(count)]
     last = count // 2
     return sorted(
         {*np.linspace(1, steps - last, count - last).astype(int).tolist(), *range(steps - last + 1, steps + 1)}
     )
+
+
+def check_stops(arena: Arena, folder: Path, by: signal.Signals, path: str, run: str) -> None:
+    """A run that replaces a release is asked to end at random steps: the old or the new release is there, and nothing else."""
+    plan, release = folder / "plan.toml", folder / "release"
+    versions = {}
+    for seed in (2, 1):
+        plan.write_text(PLAN.format(seed=seed, path=path, run=run))
+        whole = arena.do("command", "run", plan, "--overwrite", folder=str(folder))
+        assert whole.code == 0, whole.output
+        versions[seed] = contents(release)
+    assert versions[1] != versions[2]
+    assert whole.steps is not None
+    plan.write_text(PLAN.format(seed=2, path=path, run=run))
+    codes = set()
+    for step in sorted(random.Random(by).sample(range(2, whole.steps + 1), min(30 if KILLS else 3, whole.steps - 1))):
+        ended = arena.do("command", "run", plan, "--overwrite", folder=str(folder), at=step, by=by)
+        codes.add(ended.code)
+        assert ended.code in (128 + by, 0), (step, ended.output)
+        assert "Traceback" not in ended.output, ended.output
+        assert contents(release) in versions.values(), f"stopped at step {step} of {whole.steps}"
+        assert hidden(folder) == [], f"stopped at step {step} of {whole.steps}"
+        if ended.code and contents(release) == versions[1]:
+            assert "stopped; nothing was written" in ended.output
+    assert 128 + by in codes

@@ -5,7 +5,6 @@ The cluster is another program and lives on; what a worker still has in hand whe
 
 from __future__ import annotations
 
-import random
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,24 +14,7 @@ import polars as pl
 import pytest
 
 from engine_files import two_workers, walks, write_files
-from faults.arena import KILLED, KILLS, Arena, contents, hidden, spread
-
-PLAN = """
-seed = {seed}
-secret = ""
-[input]
-path = "in"
-[method]
-name = "mdav"
-k = 3
-[evaluate]
-models = ["ses"]
-[output]
-folder = "release"
-[run]
-chunk = 20
-{engine}
-"""
+from faults.arena import KILLED, KILLS, PLAN, Arena, check_stops, contents, hidden, spread
 
 
 @pytest.fixture(scope="module")
@@ -79,25 +61,8 @@ def test_a_run_on_dask_killed_at_any_step_leaves_the_old_or_the_new_release(
 
 def test_a_run_on_dask_that_is_asked_to_end_leaves_nothing_behind(arena: Arena, tmp_path: Path, scheduler: str) -> None:
     write_files(tmp_path / "in", pl.DataFrame(walks(60, 4, 1), schema=list("1234")), 2)
-    plan, folder = tmp_path / "plan.toml", tmp_path / "release"
-    versions = {}
-    for seed in (2, 1):
-        plan.write_text(PLAN.format(seed=seed, engine=f'engine = "dask"\nscheduler = "{scheduler}"'))
-        ended = arena.do("command", "run", plan, "--overwrite", folder=str(tmp_path))
-        assert ended.code == 0, ended.output
-        versions[seed] = contents(folder)
-    plan.write_text(plan.read_text().replace("seed = 1", "seed = 2"))
-    assert ended.steps is not None
-    steps = sorted(random.Random(15).sample(range(2, ended.steps + 1), min(30 if KILLS else 3, ended.steps - 1)))
-    codes = set()
-    for step in steps:
-        stopped = arena.do("command", "run", plan, "--overwrite", folder=str(tmp_path), at=step, by=signal.SIGTERM)
-        codes.add(stopped.code)
-        assert stopped.code in (128 + signal.SIGTERM, 0), (step, stopped.output)
-        assert "Traceback" not in stopped.output, stopped.output
-        assert contents(folder) in versions.values(), f"stopped at step {step} of {ended.steps}"
-        assert hidden(tmp_path) == [], f"stopped at step {step} of {ended.steps}"
-    assert 128 + signal.SIGTERM in codes
+    run = f'chunk = 20\nengine = "dask"\nscheduler = "{scheduler}"'
+    check_stops(arena, tmp_path, signal.SIGTERM, "in", run)
 
 
 # The suite has two writers of releases in memory among the races; `make faults` has whole runs of every way.
@@ -106,13 +71,12 @@ def test_of_two_runs_at_once_into_one_name_one_wins(
     arena: Arena, other: Arena, tmp_path: Path, how: str, request: pytest.FixtureRequest
 ) -> None:
     write_files(tmp_path / "in", pl.DataFrame(walks(60, 4, 1), schema=list("1234")), 2)
-    engine = {"memory": "", "chunks": 'engine = "local"', "dask": ""}[how]
+    run = {"memory": "", "chunks": 'chunk = 20\nengine = "local"', "dask": "chunk = 20"}[how]
     if how == "dask":
-        engine = f'engine = "dask"\nscheduler = "{request.getfixturevalue("scheduler")}"'
-    text = PLAN if how != "memory" else PLAN.replace("chunk = 20", "")
+        run += f'\nengine = "dask"\nscheduler = "{request.getfixturevalue("scheduler")}"'
     alone = {}
     for seed in (1, 2):
-        (tmp_path / f"{seed}.toml").write_text(text.format(seed=seed, engine=engine))
+        (tmp_path / f"{seed}.toml").write_text(PLAN.format(seed=seed, path="in", run=run))
         ended = arena.do("command", "run", tmp_path / f"{seed}.toml", "--overwrite")
         assert ended.code == 0, ended.output
         alone[seed] = contents(tmp_path / "release")

@@ -23,6 +23,15 @@ from tsveil.engine.base import Task
 VALUES = 2**27
 
 
+def check_size(attack: Attack, situation: Situation) -> None:
+    """Refuse files that one task cannot hold."""
+    rows, columns = max(situation.files.n, situation.files.m), len(situation.columns)
+    if rows * columns > VALUES:
+        raise NotMeasuredError(
+            f"{attack.plain}, which is not tried above {VALUES // columns:,} records of {columns} columns"
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Joint(Attack):
     """Base of the attacks that link all known persons together."""
@@ -32,13 +41,8 @@ class Joint(Attack):
 
     def plan(self, situation: Situation) -> list[Trial]:
         """Half of the persons, and everybody."""
-        files = situation.files
-        rows, columns = max(files.n, files.m), len(situation.columns)
-        if rows * columns > VALUES:
-            raise NotMeasuredError(
-                f"{self.plain}, which is not tried above {VALUES // columns:,} records of {columns} columns"
-            )
-        return [*self.halves(situation), self.trial(situation, files.people, Rung.FILE)]
+        check_size(self, situation)
+        return [*self.halves(situation), self.trial(situation, situation.files.people, Rung.FILE)]
 
     def trial(self, situation: Situation, targets: int, *rungs: Rung, half: int | None = None) -> Trial:
         """One task that knows `targets` persons; or, where `half` is given, two that know a half each: the persons up to the mark `half`, and the others."""

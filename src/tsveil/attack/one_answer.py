@@ -34,9 +34,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tsveil.attack.base import UNAIDED, Attack, NotMeasuredError, Rung, Shape, Situation, Traces, Trial
+from tsveil.attack.base import UNAIDED, Attack, Rung, Shape, Situation, Traces, Trial
 from tsveil.attack.candidates import Found
-from tsveil.attack.joint import VALUES, both_files
+from tsveil.attack.joint import both_files, check_size
 from tsveil.attack.nearest import by_bytes, distinct_rows
 from tsveil.attack.pieces import Pieces, Targets
 from tsveil.core.types import Array, Indices
@@ -66,14 +66,9 @@ class OneAnswer(Attack):
 
     def plan(self, situation: Situation) -> list[Trial]:
         """One task, because the records of a person may be in several pieces."""
-        files = situation.files
-        rows, columns = max(files.n, files.m), len(situation.columns)
-        if rows * columns > VALUES:
-            raise NotMeasuredError(
-                f"{self.plain}, which is not tried above {VALUES // columns:,} records of {columns} columns"
-            )
+        check_size(self, situation)
         targets = situation.affordable(situation.distinct * UNAIDED * len(situation.counts))
-        return [Trial(targets, {"first": 0, "last": len(files.original)}, tasks=1)]
+        return [Trial(targets, {"first": 0, "last": len(situation.files.original)}, tasks=1)]
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The class that each person is given."""
