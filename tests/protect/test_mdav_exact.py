@@ -243,9 +243,10 @@ def test_lists_are_used_where_they_are_worth_while(monkeypatch: pytest.MonkeyPat
     drawn: list[int] = []
     monkeypatch.setattr(_mdav_exact, "draw", lambda Z: drawn.append(len(Z)))
     rng = np.random.default_rng(1)
+    monkeypatch.setattr(_mdav_exact, "least_for_lists", lambda k, columns: 100 * k + 86 * columns)
     for n, k, few, used in (
-        (3 * 2 * 62, 2, 300, False),  # the loop needs n/k distances per record; the picture costs 60 and one per column
-        (3 * 2 * 62 + 1, 2, 300, True),
+        (372, 2, 300, False),
+        (373, 2, 300, True),
         (380, 2, 381, False),  # fewer than `few`
         (380, 2, 380, True),
         (380, 1, 100, False),  # groups of one

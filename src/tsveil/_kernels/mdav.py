@@ -12,6 +12,9 @@ import numpy as np
 from tsveil._kernels.compiling import kernel
 from tsveil.core.types import Array, Indices
 
+#: records that lie side by side
+LANES = 32
+
 
 @kernel
 def squared(A: Array, a: int, B: Array, b: int) -> float:
@@ -84,6 +87,37 @@ def assign(Z: Array, group: Indices, total: Array, label: int, labels: Indices) 
 
 
 @kernel
+def add_rows(Z: Array, total: Array) -> None:
+    """Add all rows to the total, in the order of their index."""
+    for i in range(Z.shape[0]):
+        for j in range(Z.shape[1]):
+            total[j] += Z[i, j]
+
+
+@kernel
+def measure_tile(T: Array, tile: int, q: Array, sums: Array) -> None:
+    """The squared distances of the records of a tile from q: each is summed in the order of the columns, as `squared` does.
+
+    Four columns at a time, so that the sums are fetched and put back a quarter as often; T has columns of zeros for the rest.
+    """
+    for lane in range(LANES):
+        sums[lane] = 0.0
+    for j in range(0, T.shape[1], 4):
+        q0, q1, q2, q3 = q[j], q[j + 1], q[j + 2], q[j + 3]
+        for lane in range(LANES):
+            total = sums[lane]
+            step = T[tile, j, lane] - q0
+            total += step * step
+            step = T[tile, j + 1, lane] - q1
+            total += step * step
+            step = T[tile, j + 2, lane] - q2
+            total += step * step
+            step = T[tile, j + 3, lane] - q3
+            total += step * step
+            sums[lane] = total
+
+
+@kernel
 def fused_groups(
     Z: Array, k: int, paper: bool, left: Indices, total: Array, label: int, labels: Indices, counter: Indices
 ) -> int:
@@ -92,16 +126,19 @@ def fused_groups(
     `labels` gets the group of each record, `counter[0]` the number of records assigned so far.
     """
     n, columns = left.shape[0], Z.shape[1]
-    X = np.empty((n, columns))
+    T = np.zeros(((n + LANES - 1) // LANES, (columns + 3) // 4 * 4, LANES))
+    T[:, 0, :] = np.nan  # where no record is no comparison holds
     ids = left.copy()
     where = np.empty(Z.shape[0], dtype=np.int64)
+    for start in range(0, n, LANES):
+        for j in range(columns):
+            for i in range(start, min(start + LANES, n)):
+                T[start // LANES, j, i - start] = Z[ids[i], j]
     for i in range(n):
         where[ids[i]] = i
-        for j in range(columns):
-            X[i, j] = Z[ids[i], j]
     done = Z.shape[0] - n
-    centre = np.empty((1, columns))
-    seed = np.empty((1, columns))
+    q = np.zeros(T.shape[1])
+    sums = np.empty(LANES)
     keys = np.empty(max(k - 1, 0))
     near = np.empty(max(k - 1, 0), dtype=np.int64)
     group = np.empty(k, dtype=np.int64)
@@ -114,27 +151,46 @@ def fused_groups(
             counter[0] = done + n
             return label + 1
         for j in range(columns):
-            centre[0, j] = total[j] / n
+            q[j] = total[j] / n
         farthest, record = -1.0, -1
-        for i in range(n):
-            d = squared(X, i, centre, 0)
-            if d > farthest or (d == farthest and ids[i] < record):
-                farthest, record = d, ids[i]
+        for tile in range((n + LANES - 1) // LANES):
+            measure_tile(T, tile, q, sums)
+            hits = np.int64(0)
+            for lane in range(LANES):
+                hits += np.int64(sums[lane] >= farthest)
+            if hits > 0:
+                for lane in range(LANES):
+                    if sums[lane] >= farthest:
+                        other = ids[tile * LANES + lane]
+                        if sums[lane] > farthest or other < record:
+                            farthest, record = sums[lane], other
 
         for turn in range(2 if pair else 1):
             if turn == 1 and paper and n <= k:
                 break
             for j in range(columns):
-                seed[0, j] = Z[record, j]
+                q[j] = Z[record, j]
             size = 0
+            nearest = np.inf if k > 1 else -1.0
             farthest, other = -1.0, -1
-            for i in range(n):
-                d = squared(X, i, seed, 0)
-                if ids[i] != record:
-                    if size < k - 1 or (k > 1 and d <= keys[0]):
-                        size = keep_smallest(keys, near, size, k - 1, d, ids[i])
-                    if d > farthest or (d == farthest and ids[i] < other):
-                        farthest, other = d, ids[i]
+            for tile in range((n + LANES - 1) // LANES):
+                measure_tile(T, tile, q, sums)
+                hits = np.int64(0)
+                for lane in range(LANES):
+                    hits += np.int64(sums[lane] <= nearest) | np.int64(sums[lane] >= farthest)
+                if hits > 0:
+                    for lane in range(LANES):
+                        d = sums[lane]
+                        if d <= nearest or d >= farthest:
+                            candidate = ids[tile * LANES + lane]
+                            if candidate == record:
+                                continue
+                            if d <= nearest:
+                                size = keep_smallest(keys, near, size, k - 1, d, candidate)
+                                if size == k - 1:
+                                    nearest = keys[0]
+                            if d > farthest or (d == farthest and candidate < other):
+                                farthest, other = d, candidate
             group[0] = record
             for p in range(k - 1):
                 group[p + 1] = near[p]
@@ -144,7 +200,8 @@ def fused_groups(
                 n -= 1
                 i = where[group[p]]
                 for j in range(columns):
-                    X[i, j] = X[n, j]
+                    T[i // LANES, j, i % LANES] = T[n // LANES, j, n % LANES]
+                T[n // LANES, 0, n % LANES] = np.nan
                 ids[i] = ids[n]
                 where[ids[i]] = i
             if other >= 0 and labels[other] == label - 1:

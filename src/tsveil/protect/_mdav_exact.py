@@ -17,7 +17,7 @@ from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.engine.crew import Crew
 
 #: with fewer records left than this the fused loop is as fast
-FEW = 2000
+FEW = 4000
 #: the fewest and the most seeds for which lists are made at once
 LEAST_AHEAD, MOST_AHEAD = 4, 16
 #: leading coordinates: those of the tiles' boxes; and of data with 64 columns and more
@@ -60,8 +60,7 @@ def exact_groups(
     total = running_sum(Z)
     label = 0
     stop = max(3 * k, few)
-    # Drawing the picture costs about as much as 60 + d distances per record; the loop needs n/k of them.
-    worth_while = few == 0 or len(Z) > 3 * k * (60 + Z.shape[1])
+    worth_while = few == 0 or len(Z) > least_for_lists(k, Z.shape[1])
     if len(Z) >= stop and k > 1 and worth_while:
         picture = draw(Z)
         if picture is not None:
@@ -71,12 +70,20 @@ def exact_groups(
     return labels
 
 
+def least_for_lists(k: int, columns: int) -> int:
+    """The number of records up to which the fused loop takes less CPU time than lists do (measured: benchmarks/small.py).
+
+    The loop measures about 1.5 n/k distances per record, lists cost about as much as a number of distances that does not depend on n.
+    """
+    return (10_000 if columns < 64 else 6_000) + 400 * k
+
+
 def running_sum(Z: Array) -> Array:
-    """All rows added in the order of their index."""
-    # accumulate adds one row after the other; np.sum may add pairs of partial sums
+    """All rows added in the order of their index, which numpy does not promise."""
+    from tsveil._kernels.mdav import add_rows
+
     total: Array = np.zeros(Z.shape[1])
-    for start in range(0, len(Z), 4096):
-        total = np.add.accumulate(np.vstack([total, Z[start : start + 4096]]), axis=0)[-1]
+    add_rows(np.ascontiguousarray(Z), total)
     return total
 
 
