@@ -146,9 +146,11 @@ def _separator(lines: Sequence[str]) -> str:
 
 def _decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
     """A decimal comma, when the cells show it and nothing speaks against it."""
+    if separator == ",":
+        return "."
     cells = [cell.strip() for row in rows for cell in row]
-    commas = [cell for cell in cells if _WITH_COMMA.fullmatch(cell)]
-    if separator == "," or not commas or any(_WITH_POINT.fullmatch(cell) for cell in cells):
+    commas = [cell for cell in cells if "," in cell and _WITH_COMMA.fullmatch(cell)]
+    if not commas or any(_WITH_POINT.fullmatch(cell) for cell in cells):
         return "."
     # 1,234 may be a thousand; files cut by semicolons come from places where it is not.
     return "," if separator == ";" or not all(_THOUSANDS.fullmatch(cell) for cell in commas) else "."

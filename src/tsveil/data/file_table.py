@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -39,13 +39,10 @@ class FileTable:
 
     def check_whole_numbers(self, columns: Sequence[str], problems: Problems) -> None:
         """Among numbers with decimals, a whole number of too many digits would be changed without a word."""
-        large = [
-            name
-            for name in columns
-            if name in self.frame.columns
-            and self.frame.schema[name].is_float()
-            and (self.frame[name].abs() >= EXACT).any()
-        ]
+        types = self.frame.schema  # made anew at each call
+        floats = [self.frame[name] for name in columns if name in types and types[name].is_float()]
+        ends: list[tuple[str, Any, Any]] = [(column.name, column.min(), column.max()) for column in floats]
+        large = [name for name, low, high in ends if high is not None and not -EXACT < low <= high < EXACT]
         if self.texts is not None and large:
             examples = [(row + 1, text.name, text[row]) for text in self.texts(large) for row in inexact(text)]
             lines = [f"row {row}, column {name!r}: {too_large(number)}" for row, name, number in examples[:MOST]]

@@ -181,7 +181,7 @@ def shared(frame: pl.DataFrame, columns: Sequence[str], free: Sequence[str] = ()
     """
     look = _Look(frame)
     repeated = [name for name in columns if _names_a_person(look, name)]
-    times = [*_long_times(look, free), *(name for name in free if like_times(frame[name]))] if repeated else []
+    times = [*_long_times(look, free), *(name for name in free if look.slashed(name))] if repeated else []
     when = next((name for name in times if not _like_id(name)), None)
     if when and len(repeated) > 1 and not frame.select(*repeated, when).is_duplicated().any():
         return [whose(frame, max(repeated, key=look.distinct), when, repeated)]
@@ -191,7 +191,7 @@ def shared(frame: pl.DataFrame, columns: Sequence[str], free: Sequence[str] = ()
 def _turned(look: _Look, free: Sequence[str]) -> list[Question]:
     """The question of a table whose rows are times, and whose columns may be persons; none where a column names the rows."""
     rest = [name for name in free if not _counts(look, name)]
-    every = [name for name in rest if look.times(name) or like_times(look.frame[name])]
+    every = [name for name in rest if look.times(name) or look.slashed(name)]
     times = [name for name in every if look.distinct(name) == look.frame.height]
     others = [name for name in rest if name not in every]
     words = [name for name in others if not look.numeric(name)]
@@ -229,11 +229,11 @@ class _Look:
 
     def _numeric(self, name: str) -> bool:
         """Numbers; or text of which four in five cells are numbers, so that a stray word is told and not overlooked."""
-        column = self.frame[name]
-        if column.dtype.is_numeric():
+        if self.types[name].is_numeric():
             return True
-        if column.dtype != pl.String or _like_id(name):
+        if self.types[name] != pl.String or _like_id(name):
             return False
+        column = self.frame[name]
         text = len(column) - column.null_count()
         return text > 0 and self.numbers(name).count() >= 0.8 * text
 
@@ -263,17 +263,21 @@ class _Look:
 
     def times(self, name: str) -> bool:
         """Whether a column holds times: dates, texts that are time stamps, or numbers with a fitting name."""
-        column = self.frame[name]
-        if column.dtype.is_temporal():
+        kind = self.types[name]
+        if kind.is_temporal():
             return True
-        if column.dtype.is_numeric():
+        if kind.is_numeric():
             return _CALENDAR.fullmatch(name) is not None
-        if column.dtype != pl.String:
+        if kind != pl.String:
             return False
-        sample = column.drop_nulls().unique(maintain_order=True).head(50).to_list()
+        sample = self.frame[name].drop_nulls().unique(maintain_order=True).head(50).to_list()
         # A few labels that are no times are told when the table is used; they do not make the column something else.
         readable = sum(times_as_numbers([label]) is not None for label in sample)
         return bool(sample) and readable >= (0.5 if _CALENDAR.fullmatch(name) else 0.8) * len(sample)
+
+    def slashed(self, name: str) -> bool:
+        """Whether a column holds dates such as 4/12/2016."""
+        return self.types[name] == pl.String and like_times(self.frame[name])
 
 
 def _names_a_person(look: _Look, name: str) -> bool:

@@ -199,10 +199,11 @@ class Table:
         converted: list[pl.Series] = []
         wrong: list[tuple[int, str, str]] = []
         count, commas = 0, False
+        types = self.frame.schema
         for name in columns:
-            column = self.frame[name]
-            if column.dtype.is_numeric() or column.dtype == pl.Null:
+            if types[name].is_numeric() or types[name] == pl.Null:
                 continue
+            column = self.frame[name]
             if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
                 self.problems.add(f"column {name!r} holds values of type {column.dtype}, not numbers")
                 converted.append(pl.Series(name, np.zeros(len(column))))
@@ -227,7 +228,7 @@ class Table:
         if decimal == "." and (commas or any(_COMMA.fullmatch(text) for *_, text in wrong)):
             self.problems.hint("numbers with a decimal comma are read with decimal=','")
 
-        frame = self.frame.select(columns).with_columns(converted)
+        frame = self.frame[list(columns)].with_columns(converted)
         whole = [name for name, dtype in frame.schema.items() if dtype.is_integer()]
         self._check_exact(frame, whole)
         values = frame.cast(pl.Float64).to_numpy(order="c") if columns else np.empty((frame.height, 0))

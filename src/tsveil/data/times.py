@@ -17,6 +17,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -123,6 +124,7 @@ class TimeName:
     form: Literal["stamp", "number", "counter"]
 
 
+@lru_cache(maxsize=2**16)  # asked for when a table is guessed, and again when it is read
 def time_name(name: str) -> TimeName | None:
     """What the name of a column says of a time, or None.
 
