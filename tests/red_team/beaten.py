@@ -19,7 +19,6 @@ BEATEN: Mapping[str, str] = {
     "projected(projection=zscores) census share": "fitted_borders finds 15.5 %, the report says 5.7 %: at 99.9 % at least 7.9 points more",
     "mic1d(kappa=400) skewed person": "sides finds 64.9 %, the report says 58.6 %: at 99.9 % at least 0.3 points more",
     "mic1d(kappa=400) skewed share": "matched_sides finds 72.1 %, the report says 58.6 %: at 99.9 % at least 7.0 points more",
-    "mdav persons told file": "one_answer_for_all finds 25.0 %, the report says 24.8 %: at 99.9 % at least 0.0 points more",
 }
 
 #: points beyond the interval below which another machine's rounding may decide

@@ -479,8 +479,7 @@ def several_records(share: str, heavy: int, rung: str) -> tuple[Array, Array]:
         known = Knowledge(data.values[there], tuple(range(6)))
         guess = classes[groups.one_answer_for_all(published, known, persons[there]).argmax(axis=1)]
     ours = shares[np.arange(len(shares)), guess][published_persons]
-    mean = (counts * shares).sum(axis=1)[published_persons] / counts.sum(axis=1)[published_persons]
-    return ours, Report.of(card, verdict.ladder, published_persons, mean).at(rung)
+    return ours, Report.of(card, verdict.ladder, published_persons, shares.max(axis=1)[published_persons]).at(rung)
 
 
 def person_cases() -> list[Any]:
