@@ -12,6 +12,7 @@ import pytest
 import naive
 import naive_attacks
 import naive_moves
+import naive_sides
 import tsveil as tv
 from plugin.equal_values import EqualValues
 from tsveil.attack.agreement import fellegi_sunter
@@ -48,6 +49,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "likelihood": [{}, {"deviations": 2.0}, {"correlated": True}],
     "one-to-one": [{}, {"correlated": True}, {"deviations": 0.5}, {"deviations": 0.5, "correlated": True}],
     "likely_moves": [{}, {"drawn_by": SWAPPED}],
+    "sides": [{}, {"pooled": True}],
     "swap_chase": [{}, {"window": 6}, {"window": 6, "drawn_by": SWAPPED}],
 }
 CASES = [(name, given) for name in EVERY for given in SETTINGS.get(name, [{}])]
@@ -198,6 +200,8 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
         return heaviest_rows(name, given, a, b, i)
     if name == "alignment":
         return nearest_rows(a, b, i, sorted(set.intersection(*naive_attacks.aligned_sets(a, b, i))))
+    if name == "sides":
+        return naive_sides.likeliest(a[[i]], b, given.get("pooled", False))[0]
     if name == "likely_moves":
         return likeliest(a.tobytes(), b.tobytes(), a.shape[1], given.get("drawn_by"))[i]
     if name == "equal_values":

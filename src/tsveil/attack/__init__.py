@@ -18,6 +18,7 @@ from tsveil.attack.profile_learned import profile_learned
 from tsveil.attack.projected import projected
 from tsveil.attack.rank_swap import rank_swap
 from tsveil.attack.series import series
+from tsveil.attack.sides import sides
 from tsveil.attack.swap_chase import swap_chase
 
 __all__ = [
@@ -36,5 +37,6 @@ __all__ = [
     "projected",
     "rank_swap",
     "series",
+    "sides",
     "swap_chase",
 ]

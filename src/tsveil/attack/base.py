@@ -141,6 +141,20 @@ class OrderOfColumns(Trace):
 
 
 @dataclass(frozen=True)
+class RunsOfColumns(Trace):
+    """The sorted values of each column are cut into runs, each published as one number; `pooled`: those of all columns together."""
+
+    pooled: bool = False
+
+
+@dataclass(frozen=True)
+class RunsOfProjections(Trace):
+    """The records of each block are sorted by a projection and cut into runs, each published as its mean."""
+
+    projection: str
+
+
+@dataclass(frozen=True)
 class ProjectionsOfBlocks(Trace):
     """The projection of a block onto a line moves less than its values."""
 

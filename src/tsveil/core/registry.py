@@ -227,6 +227,7 @@ ATTACKS = Registry(
         "conditional": "tsveil.attack.conditional:Conditional",
         "rank_swap": "tsveil.attack.rank_swap:RankLinkage",
         "alignment": "tsveil.attack.alignment:Alignment",
+        "sides": "tsveil.attack.sides:LinkBySides",
         "projected": "tsveil.attack.projected:NearestProjection",
         "mahalanobis": "tsveil.attack.mahalanobis:Mahalanobis",
         "likelihood": "tsveil.attack.likelihood:Likelihood",
