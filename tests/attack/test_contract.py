@@ -47,9 +47,18 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "warping": [{}, {"radius": 0}],
     "equal_values": [{}, {"near": 1.0}],
     "likelihood": [{}, {"deviations": 2.0}, {"correlated": True}],
-    "one-to-one": [{}, {"correlated": True}, {"deviations": 0.5}, {"deviations": 0.5, "correlated": True}],
+    "one-to-one": [
+        {},
+        {"correlated": True},
+        {"deviations": 0.5},
+        {"deviations": 0.5, "correlated": True},
+        {"runs": "columns"},
+        {"runs": "pooled"},
+        {"runs": "pcp"},
+    ],
     "likely_moves": [{}, {"drawn_by": SWAPPED}],
     "sides": [{}, {"pooled": True}],
+    "projection_sides": [{}, {"projection": "zscores"}],
     "swap_chase": [{}, {"window": 6}, {"window": 6, "drawn_by": SWAPPED}],
 }
 CASES = [(name, given) for name in EVERY for given in SETTINGS.get(name, [{}])]
@@ -217,7 +226,7 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
         (name, given)
         for name, given in CASES
         if name in IN_PIECES
-        and name not in ("projected", "mahalanobis", "likelihood", "one_answer")
+        and name not in ("projected", "projection_sides", "mahalanobis", "likelihood", "one_answer")
         and EVERY[name].rung in (Rung.PART, Rung.PERSON)
     ],
     ids=str,

@@ -16,6 +16,7 @@ from tsveil.attack.probabilistic import probabilistic
 from tsveil.attack.profile import profile
 from tsveil.attack.profile_learned import profile_learned
 from tsveil.attack.projected import projected
+from tsveil.attack.projection_sides import projection_sides
 from tsveil.attack.rank_swap import rank_swap
 from tsveil.attack.series import series
 from tsveil.attack.sides import sides
@@ -35,6 +36,7 @@ __all__ = [
     "profile",
     "profile_learned",
     "projected",
+    "projection_sides",
     "rank_swap",
     "series",
     "sides",

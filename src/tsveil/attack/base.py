@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -149,9 +149,9 @@ class RunsOfColumns(Trace):
 
 @dataclass(frozen=True)
 class RunsOfProjections(Trace):
-    """The records of each block are sorted by a projection and cut into runs, each published as its mean."""
+    """The standardised records of each block are sorted by a projection and cut into runs, each published as its mean."""
 
-    projection: str
+    projection: Literal["pcp", "zscores"]
 
 
 @dataclass(frozen=True)

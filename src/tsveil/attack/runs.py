@@ -81,18 +81,19 @@ class Runs(NamedTuple):
     def sides(self, known: Array) -> Sides:
         """The runs next to each known value."""
         exact, rare = self.exact, self.sizes.sum() / self.sizes
-        at = np.minimum(np.searchsorted(self.values, known), len(self.values) - 1)
+        place = np.searchsorted(self.values, known)
+        at = np.minimum(place, len(self.values) - 1)
         same = (self.values[at] == known) & exact[at]
         if exact.all():
             found = np.where(same, _fixed(rare[at]), FAR)
             return Sides(at, at, found, found)
         runs = np.flatnonzero(~exact)
-        above = np.searchsorted(self.values[runs], known)
+        above = np.cumsum(np.append(0, ~exact))[place]  # how many runs are below
         low, high = runs[np.maximum(above - 1, 0)], runs[np.minimum(above, len(runs) - 1)]
         gap = self.values[high] - self.values[low]
-        place = np.divide(known - self.values[low], gap, out=np.zeros(len(known)), where=gap > 0)
+        part = np.divide(known - self.values[low], gap, out=np.zeros(len(known)), where=gap > 0)
         border = 0.25 + 0.5 * (self.sizes[low] / (self.sizes[low] + self.sizes[high]))
-        upper = np.where(low == high, 1.0, 1 / (1 + np.exp((border - place) / BORDER)))
+        upper = np.where(low == high, 1.0, 1 / (1 + np.exp((border - part) / BORDER)))
         low, high, upper = np.where(same, at, low), np.where(same, at, high), np.where(same, 1.0, upper)
         of_low, of_high = (_fixed(np.maximum(p, LEAST) * rare[run]) for p, run in ((1 - upper, low), (upper, high)))
         return Sides(low, high, of_low, of_high)
@@ -112,7 +113,8 @@ def sides_of(columns: Sequence[Runs], known: Array) -> Sides:
 
 def _kinds(columns: Sequence[Runs], shown: Array) -> AnyArray:
     """The runs that published rows are in: columns by rows."""
-    return np.stack([np.searchsorted(one.values, column) for one, column in zip(columns, shown.T, strict=True)])
+    each = [np.searchsorted(one.values, column) for one, column in zip(columns, shown.T, strict=True)]
+    return np.stack(each).astype(np.int32)
 
 
 def table_of_sides(columns: Sequence[Runs], known: Array, shown: Array) -> Array:

@@ -229,6 +229,7 @@ ATTACKS = Registry(
         "alignment": "tsveil.attack.alignment:Alignment",
         "sides": "tsveil.attack.sides:LinkBySides",
         "projected": "tsveil.attack.projected:NearestProjection",
+        "projection_sides": "tsveil.attack.projection_sides:ProjectionSides",
         "mahalanobis": "tsveil.attack.mahalanobis:Mahalanobis",
         "likelihood": "tsveil.attack.likelihood:Likelihood",
         "most_ranks": "tsveil.attack.rank_swap:MostRanks",
