@@ -57,7 +57,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"runs": "pcp"},
     ],
     "likely_moves": [{}, {"drawn_by": SWAPPED}],
-    "sides": [{}, {"pooled": True}],
+    "column_sides": [{}, {"pooled": True}],
     "projection_sides": [{}, {"projection": "zscores"}],
     "swap_chase": [{}, {"window": 6}, {"window": 6, "drawn_by": SWAPPED}],
 }
@@ -209,7 +209,7 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
         return heaviest_rows(name, given, a, b, i)
     if name == "alignment":
         return nearest_rows(a, b, i, sorted(set.intersection(*naive_attacks.aligned_sets(a, b, i))))
-    if name == "sides":
+    if name == "column_sides":
         return naive_sides.likeliest(a[[i]], b, given.get("pooled", False))[0]
     if name == "likely_moves":
         return likeliest(a.tobytes(), b.tobytes(), a.shape[1], given.get("drawn_by"))[i]

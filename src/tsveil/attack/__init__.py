@@ -5,6 +5,7 @@ An attack sees two files and what a method declares that it leaves behind. Nothi
 
 from tsveil.attack.alignment import alignment
 from tsveil.attack.attribute import attribute
+from tsveil.attack.column_sides import column_sides
 from tsveil.attack.conditional import conditional
 from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
@@ -19,12 +20,12 @@ from tsveil.attack.projected import projected
 from tsveil.attack.projection_sides import projection_sides
 from tsveil.attack.rank_swap import rank_swap
 from tsveil.attack.series import series
-from tsveil.attack.sides import sides
 from tsveil.attack.swap_chase import swap_chase
 
 __all__ = [
     "alignment",
     "attribute",
+    "column_sides",
     "conditional",
     "distance",
     "fuzzy",
@@ -39,6 +40,5 @@ __all__ = [
     "projection_sides",
     "rank_swap",
     "series",
-    "sides",
     "swap_chase",
 ]

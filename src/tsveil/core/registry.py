@@ -227,7 +227,7 @@ ATTACKS = Registry(
         "conditional": "tsveil.attack.conditional:Conditional",
         "rank_swap": "tsveil.attack.rank_swap:RankLinkage",
         "alignment": "tsveil.attack.alignment:Alignment",
-        "sides": "tsveil.attack.sides:LinkBySides",
+        "column_sides": "tsveil.attack.column_sides:ColumnSides",
         "projected": "tsveil.attack.projected:NearestProjection",
         "projection_sides": "tsveil.attack.projection_sides:ProjectionSides",
         "mahalanobis": "tsveil.attack.mahalanobis:Mahalanobis",

@@ -48,7 +48,7 @@ def test_it_is_its_slow_twin(seed: int, n: int, columns: int, kind: str, pooled:
         a = a[rng.integers(0, n, n)]  # others than those who were released
     expected = naive_sides.likeliest(a, b, pooled)
     original, released, truth = naive_attacks.pair_of_files(a, b, own.tolist())
-    found = tv.attack.sides(original, released, truth=truth, pooled=pooled)
+    found = tv.attack.column_sides(original, released, truth=truth, pooled=pooled)
     assert found.tied.tolist() == [len(best) for best in expected]
     assert found.link.tolist() == [min(best) for best in expected]
     assert found.hit.tolist() == [own[i] in best for i, best in enumerate(expected)]
@@ -62,17 +62,17 @@ def test_a_value_on_the_wrong_side_counts_more_than_a_near_one() -> None:
     a = np.array([[3.9, 6.9]])
     original, released, truth = naive_attacks.pair_of_files(a, b, [4])
     assert ((a - b) ** 2).sum(axis=1).argmin() == 1
-    assert tv.attack.sides(original, released, truth=truth).link.tolist() == [4]
+    assert tv.attack.column_sides(original, released, truth=truth).link.tolist() == [4]
 
 
 def test_who_is_known_besides_changes_nothing() -> None:
     rng = np.random.default_rng(4)
     x = np.exp(rng.normal(size=(60, 3)))
     y = in_runs(x, rng)
-    together = tv.attack.sides(*naive_attacks.pair_of_files(x, y, list(range(60)))[:2])
+    together = tv.attack.column_sides(*naive_attacks.pair_of_files(x, y, list(range(60)))[:2])
     for person in (0, 17, 59):
         original, released, truth = naive_attacks.pair_of_files(x[[person]], y, [person])
-        alone = tv.attack.sides(original, released, truth=truth)
+        alone = tv.attack.column_sides(original, released, truth=truth)
         assert alone.link[0] == together.link[person]
         assert alone.probability[0] == together.probability[person]
 

@@ -18,7 +18,7 @@ Examples
 >>> x = np.exp(np.random.default_rng(1).normal(size=(300, 4)))
 >>> data = tv.Dataset.from_arrays({f"x{at}": x[:, [at]] for at in range(4)})
 >>> release = tv.Mic1D(kappa=400).protect(data)
->>> tv.attack.distance(data, release).rate < tv.attack.sides(data, release, pooled=True).rate
+>>> tv.attack.distance(data, release).rate < tv.attack.column_sides(data, release, pooled=True).rate
 True
 """
 
@@ -45,7 +45,7 @@ from tsveil.engine.base import Result, Task
 COLUMN = 2
 
 
-def sides(
+def column_sides(
     original: Dataset,
     released: Dataset | HasData,
     *,
@@ -54,14 +54,14 @@ def sides(
     pooled: bool = False,
 ) -> Links:
     """Link originals to the released records whose runs are likeliest to hold their values; `pooled`: runs go through several columns."""
-    return links_in_memory(LinkBySides(pooled=pooled), original, released, known, truth)
+    return links_in_memory(ColumnSides(pooled=pooled), original, released, known, truth)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinkBySides(Attack):
+class ColumnSides(Attack):
     """Linkage to the released record whose runs of neighbouring values are likeliest to hold those that are known."""
 
-    name: ClassVar[str] = "sides"
+    name: ClassVar[str] = "column_sides"
     figure: ClassVar[str] = "SDLD"
     plain: ClassVar[str] = "linkage by sides"
     summary: ClassVar[str] = (
