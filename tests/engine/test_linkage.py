@@ -50,6 +50,7 @@ CASES: dict[str, tuple[Method, bool, set[str]]] = {
     "series column by column": (tv.OptimalUnivariate(k=3), True, {"EULD", "STSLD", "ARLD", "SDLD"}),
     "blocks": (tv.MDAV(k=3), False, {"DLD", "PLD", "CPLD", "ProjLD"}),
     "column by column": (tv.OptimalUnivariate(k=3), False, {"DLD", "PLD", "CPLD", "ARLD", "SDLD"}),
+    "along a line": (tv.Projected(k=3), False, {"DLD", "PLD", "CPLD", "ProjLD", "PSLD"}),
     "swapped": (tv.RankSwap(p=4), False, {"DLD", "PLD", "CPLD", "RSLD", "LMLD"}),
 }
 
