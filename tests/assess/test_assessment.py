@@ -316,6 +316,25 @@ def assessed(data: tv.Dataset, asked: int | None) -> dict[str, Any]:
     return {"assessment": judge(evidence), "classes": Classes.of(of_row, data.persons)}
 
 
+def test_who_runs_the_method_again_names_the_best_class_of_each_person() -> None:
+    rng = np.random.default_rng(3)
+    persons = np.repeat(np.arange(25), rng.integers(1, 9, 25))
+    x = rng.normal(size=(25, 6))[persons] + 0.4 * rng.normal(size=(len(persons), 6))
+    data = tv.Dataset.from_arrays({"load": x}, persons=[f"p{person:02}" for person in persons])
+    release = tv.MDAV(k=4, share="told").protect(data, seed=1)
+    rows = [tuple(row) for row in release.data.values.tolist()]
+    shares = [
+        max(sum(rows[i] == row and persons[i] == one for i in range(len(rows))) / rows.count(row) for row in set(rows))
+        for one in range(25)
+    ]
+    found = assessed(data, None)["assessment"]
+    (replay,) = (one for one in found.ladder if one.attack == "replay")
+    assert replay.rate == pytest.approx(100 * np.mean(shares))
+    assert found.risk.attack == "replay"
+    assert found.largest == pytest.approx(100 * max(shares))
+    assert all(one.rate <= replay.rate + 1e-9 for one in found.ladder)
+
+
 def test_the_largest_chance_is_that_of_the_rung() -> None:
     """A person is found with the chance that all known values give, not with the mean over how many are known."""
     frame = pl.DataFrame({"a": [1.0, 1, 2, 2], "b": [1.0, 2, 1, 2]})

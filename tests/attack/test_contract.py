@@ -12,6 +12,7 @@ import pytest
 import naive
 import naive_attacks
 import naive_moves
+import naive_sides
 import tsveil as tv
 from plugin.equal_values import EqualValues
 from tsveil.attack.agreement import fellegi_sunter
@@ -46,8 +47,18 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "warping": [{}, {"radius": 0}],
     "equal_values": [{}, {"near": 1.0}],
     "likelihood": [{}, {"deviations": 2.0}, {"correlated": True}],
-    "one-to-one": [{}, {"correlated": True}, {"deviations": 0.5}, {"deviations": 0.5, "correlated": True}],
+    "one-to-one": [
+        {},
+        {"correlated": True},
+        {"deviations": 0.5},
+        {"deviations": 0.5, "correlated": True},
+        {"runs": "columns"},
+        {"runs": "pooled"},
+        {"runs": "pcp"},
+    ],
     "likely_moves": [{}, {"drawn_by": SWAPPED}],
+    "column_sides": [{}, {"pooled": True}],
+    "projection_sides": [{}, {"projection": "zscores"}],
     "swap_chase": [{}, {"window": 6}, {"window": 6, "drawn_by": SWAPPED}],
 }
 CASES = [(name, given) for name in EVERY for given in SETTINGS.get(name, [{}])]
@@ -198,6 +209,8 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
         return heaviest_rows(name, given, a, b, i)
     if name == "alignment":
         return nearest_rows(a, b, i, sorted(set.intersection(*naive_attacks.aligned_sets(a, b, i))))
+    if name == "column_sides":
+        return naive_sides.likeliest(a[[i]], b, given.get("pooled", False))[0]
     if name == "likely_moves":
         return likeliest(a.tobytes(), b.tobytes(), a.shape[1], given.get("drawn_by"))[i]
     if name == "equal_values":
@@ -213,7 +226,7 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
         (name, given)
         for name, given in CASES
         if name in IN_PIECES
-        and name not in ("projected", "mahalanobis", "likelihood", "one_answer")
+        and name not in ("projected", "projection_sides", "mahalanobis", "likelihood", "one_answer")
         and EVERY[name].rung in (Rung.PART, Rung.PERSON)
     ],
     ids=str,

@@ -47,9 +47,10 @@ ATTRIBUTES = {"first": ["a0", "a1"], "second": ["a2", "again"]}
 CASES: dict[str, tuple[Method, bool, set[str]]] = {
     "groups": (tv.MDAV(k=4), True, {"EULD", "STSLD"}),
     "swapped series": (tv.RankSwap(p=4), True, {"EULD", "STSLD", "RSLD", "LMLD"}),
-    "series column by column": (tv.OptimalUnivariate(k=3), True, {"EULD", "STSLD", "ARLD"}),
+    "series column by column": (tv.OptimalUnivariate(k=3), True, {"EULD", "STSLD", "ARLD", "SDLD"}),
     "blocks": (tv.MDAV(k=3), False, {"DLD", "PLD", "CPLD", "ProjLD"}),
-    "column by column": (tv.OptimalUnivariate(k=3), False, {"DLD", "PLD", "CPLD", "ARLD"}),
+    "column by column": (tv.OptimalUnivariate(k=3), False, {"DLD", "PLD", "CPLD", "ARLD", "SDLD"}),
+    "along a line": (tv.Projected(k=3), False, {"DLD", "PLD", "CPLD", "ProjLD", "PSLD"}),
     "swapped": (tv.RankSwap(p=4), False, {"DLD", "PLD", "CPLD", "RSLD", "LMLD"}),
 }
 

@@ -233,8 +233,9 @@ def test_bad_requests() -> None:
         ("noise", {"correlated": True}, [4], ["DLD", "PLD", "CPLD", "MALD", "LKLD", "OOLD"]),
         ("mdav", {"k": 3}, [2, 2], ["DLD", "PLD", "CPLD", "ProjLD", "OOLD"]),
         ("mdav", {"k": 3}, [1, 1, 1, 1], ["DLD", "PLD", "CPLD", "ARLD", "ProjLD", "OOLD"]),
-        ("projected", {"k": 3}, [4], ["DLD", "PLD", "CPLD", "ProjLD", "OOLD"]),
-        ("optimal-univariate", {"k": 3}, [4], ["DLD", "PLD", "CPLD", "ARLD", "OOLD"]),
+        ("projected", {"k": 3}, [4], ["DLD", "PLD", "CPLD", "ProjLD", "PSLD", "OOLD"]),
+        ("optimal-univariate", {"k": 3}, [4], ["DLD", "PLD", "CPLD", "ARLD", "SDLD", "OOLD"]),
+        ("mic1d", {"kappa": 3}, [4], ["DLD", "PLD", "CPLD", "SDLD", "ProjLD", "OOLD"]),
         ("rank-swap", {"p": 5.0}, [4], ["DLD", "PLD", "CPLD", "RSLD", "LMLD", "SCLD", "OOLD"]),
         (
             "rank-swap-distribution",

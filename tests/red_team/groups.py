@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from red_team.common import Knowledge, Published, matched
@@ -172,24 +174,38 @@ def along(x: Array, sample: Array, how: str) -> Array:
     return found
 
 
-def rank_of_projection(published: Published, known: Knowledge) -> Array:
-    """Who knows half of the persons knows mean, deviations and loadings of the projection almost exactly, and computes it for them and for the published rows.
+#: what is found of one block: from its published columns and the known values of them, by a projection
+OfBlock = Callable[[Array, Array, str], Array]
 
-    Published rows are means of runs along it: only the two groups on both sides of the person's projection are left, in each block.
-    """
+
+def over_blocks(published: Published, known: Knowledge, of_block: OfBlock) -> Array:
+    """The sum over all blocks of which every column is known."""
     how = str(published.settings["projection"])
     total = np.zeros((len(known.values), len(published.values)))
     columns = list(known.columns)
     for block, _ in published.blocks:
         own = [columns.index(column) for column in block if column in columns]
-        if len(own) < len(block):
-            continue
-        sample = known.values[:, own]
-        mine = along(sample, sample, how)
-        rows = along(published.values[:, list(block)], sample, how)
-        means, place, sizes = np.unique(rows.round(9), return_inverse=True, return_counts=True)
-        total += side_of(mine, means, sizes.astype(float), 0.0)[:, place]
+        if len(own) == len(block):
+            total += of_block(published.values[:, list(block)], known.values[:, own], how)
     return total
+
+
+def sides_along(mine: Array, rows: Array) -> Array:
+    """The chances of `side_of` for persons and rows at these places of a line."""
+    means, place, sizes = np.unique(rows.round(9), return_inverse=True, return_counts=True)
+    return side_of(mine, means, sizes.astype(float), 0.0)[:, place]
+
+
+def rank_of_projection(published: Published, known: Knowledge) -> Array:
+    """Who knows half of the persons knows mean, deviations and loadings of the projection almost exactly, and computes it for them and for the published rows.
+
+    Published rows are means of runs along it: only the two groups on both sides of the person's projection are left, in each block.
+    """
+    return over_blocks(
+        published,
+        known,
+        lambda table, sample, how: sides_along(along(sample, sample, how), along(table, sample, how)),
+    )
 
 
 def matched_projection(published: Published, known: Knowledge) -> Array:
@@ -197,23 +213,19 @@ def matched_projection(published: Published, known: Knowledge) -> Array:
 
     Ranks need no border between groups to be guessed, and each group takes its number of persons.
     """
-    how = str(published.settings["projection"])
-    total = np.zeros((len(known.values), len(published.values)))
-    columns, n = list(known.columns), len(published.values)
-    for block, _ in published.blocks:
-        own = [columns.index(column) for column in block if column in columns]
-        if len(own) < len(block):
-            continue
-        sample = known.values[:, own]
-        mine = along(sample, sample, how)
-        rows = along(published.values[:, list(block)], sample, how)
+
+    def of_block(table: Array, sample: Array, how: str) -> Array:
+        mine, n = along(sample, sample, how), len(table)
+        rows = along(table, sample, how)
         place, sizes = np.unique(rows.round(9), return_inverse=True, return_counts=True)[1:]
         borders = np.concatenate([[0], np.cumsum(sizes)])
         rank = (np.argsort(np.argsort(mine)) + 0.5) * n / len(mine)
         blur = max(0.5, 0.5 * np.sqrt(n) * np.sqrt(max(0.0, n / len(mine) - 1)) / 2)
         outside = np.maximum(0, np.maximum(borders[:-1][None, :] - rank[:, None], rank[:, None] - borders[1:][None, :]))
-        total += (-0.5 * (outside / blur) ** 2 - np.log(sizes))[:, place]
-    return total + rank_of_projection(published, known)
+        found: Array = (-0.5 * (outside / blur) ** 2 - np.log(sizes))[:, place]
+        return found
+
+    return over_blocks(published, known, of_block) + rank_of_projection(published, known)
 
 
 def rebuilt_projection(published: Published, known: Knowledge) -> Array:
@@ -223,14 +235,8 @@ def rebuilt_projection(published: Published, known: Knowledge) -> Array:
     With these deviations the projection of the person and of the rows is that of the method, and not that of published columns, whose deviations all shrank
     differently.
     """
-    how = str(published.settings["projection"])
-    total = np.zeros((len(known.values), len(published.values)))
-    columns = list(known.columns)
-    for block, _ in published.blocks:
-        own = [columns.index(column) for column in block if column in columns]
-        if len(own) < len(block):
-            continue
-        table = published.values[:, list(block)]
+
+    def of_block(table: Array, mine: Array, how: str) -> Array:
         means, place, sizes = np.unique(table, axis=0, return_inverse=True, return_counts=True)
         place = place.ravel()
         order = np.argsort(standard(table)[np.unique(place, return_index=True)[1]] @ loadings(standard(table)))
@@ -241,14 +247,11 @@ def rebuilt_projection(published: Published, known: Knowledge) -> Array:
         deviation = np.where(deviation > 0, deviation, 1.0)
         z = (table - table.mean(axis=0)) / deviation
         inside = scatter * sizes.mean() / deviation**2
-        vector = (
-            np.ones(len(block)) if how == "zscores" else np.linalg.eigh(z.T @ z / len(z) + np.diag(inside))[1][:, -1]
-        )
-        rows = z @ vector
-        mine = (known.values[:, own] - table.mean(axis=0)) / deviation @ vector
-        at, where, many = np.unique(rows.round(9), return_inverse=True, return_counts=True)
-        total += side_of(mine, at, many.astype(float), 0.0)[:, where]
-    return total
+        component = np.linalg.eigh(z.T @ z / len(z) + np.diag(inside))[1][:, -1]
+        vector = np.ones(len(inside)) if how == "zscores" else component
+        return sides_along((mine - table.mean(axis=0)) / deviation @ vector, z @ vector)
+
+    return over_blocks(published, known, of_block)
 
 
 def published_projection(published: Published, known: Knowledge) -> Array:
@@ -256,17 +259,9 @@ def published_projection(published: Published, known: Knowledge) -> Array:
 
     Who knows one person has no other parameters, unless they are rebuilt.
     """
-    how = str(published.settings["projection"])
-    total = np.zeros((len(known.values), len(published.values)))
-    columns = list(known.columns)
-    for block, _ in published.blocks:
-        own = [columns.index(column) for column in block if column in columns]
-        if len(own) < len(block):
-            continue
-        table = published.values[:, list(block)]
-        at, place, sizes = np.unique(along(table, table, how).round(9), return_inverse=True, return_counts=True)
-        total += side_of(along(known.values[:, own], table, how), at, sizes.astype(float), 0.0)[:, place]
-    return total
+    return over_blocks(
+        published, known, lambda table, mine, how: sides_along(along(mine, table, how), along(table, table, how))
+    )
 
 
 def fitted_groups(published: Published, known: Knowledge, rounds: int = 40) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tsveil._kernels.best_rows import best_rows
 from tsveil._kernels.compiling import kernel
 from tsveil.core.types import AnyArray, Array, Indices
 
@@ -116,11 +117,12 @@ def likeliest_rows(
     """
     rows = kind.shape[1]
     shape = (len(known), len(rounds))
-    best = np.full(shape, np.inf)
-    tied = np.zeros(shape, np.int64)
-    link = np.full(shape, -1, np.int64)
-    hit = np.zeros(shape, np.int64)
+    best = np.empty(shape)
+    tied = np.empty(shape, np.int64)
+    link = np.empty(shape, np.int64)
+    hit = np.empty(shape, np.int64)
     score = np.empty(rows, np.int32)
+    distance = np.empty(rows, np.int64)
     for a in range(len(known)):
         score[:] = 0
         done = 0
@@ -128,16 +130,10 @@ def likeliest_rows(
         for at in range(len(rounds)):
             place = _add_columns(score, known[a], kind, tables, begins, done, rounds[at], place)
             done = rounds[at]
-            least = crowd[at, 0] - score[0]
             for row in range(rows):
-                least = min(least, crowd[at, row] - score[row])
-            best[a, at] = least
-            for row in range(rows):
-                if crowd[at, row] - score[row] == least:
-                    tied[a, at] += copies[row]
-                    if link[a, at] < 0 or number[row] < link[a, at]:
-                        link[a, at] = number[row]
-                    if owner[row] == mine[a]:
-                        hit[a, at] += records[row]
+                distance[row] = crowd[at, row] - score[row]
+            best[a, at], tied[a, at], link[a, at], hit[a, at] = best_rows(
+                distance, copies, number, owner, records, mine[a]
+            )
         counter[0] += 1
     return best, tied, link, hit

@@ -14,18 +14,16 @@ from tsveil.core.types import Array, Indices
 from tsveil.guarantee.counting import shares_of
 
 
-def share_of_rows(of_row: Indices, persons: Indices | None = None) -> Array:
-    """For each published row the share of its person in its class.
+def largest_share(of_row: Indices, persons: Indices | None = None) -> Array:
+    """For each published row the largest share of its person in any class.
 
     Examples
     --------
-    >>> share_of_rows(np.array([0, 0, 1]), np.array([4, 4, 5])).tolist()
-    [1.0, 1.0, 1.0]
+    >>> largest_share(np.array([0, 0, 0, 1]), np.array([4, 5, 5, 4])).round(3).tolist()
+    [1.0, 0.667, 0.667, 1.0]
     """
-    if persons is None:
-        return np.asarray(1.0 / np.bincount(of_row)[of_row])
-    found = shares_of(of_row, np.unique(persons, return_inverse=True)[1].astype(np.int64))
-    return np.asarray(found.share[found.of_row])
+    most = Classes.of(of_row, persons).most
+    return most if persons is None else most[np.unique(persons, return_inverse=True)[1]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,8 @@
 
 The ladder has a row for each attack and each amount of knowledge: *part* is the mean over how much of a person is known (the papers' figures), *person* the rate when all
 protected values of the person are known. Who has the originals of everybody (*file*) can run a method that publishes representatives of groups again; then nothing is left to guess but the
-place inside a class, and the rate is the mean share of a person in the classes of that person's records (*replay*). Rows of a class differ in nothing, so with one record a person no linkage
-finds more than that, and with several none finds more than the mean over persons of their largest share in a class.
+place inside a class (*replay*). Any record of a person is a right link, so one answer is given for all of them: the class in which the person's share is largest, and the rate is the mean of that over
+persons. Rows of a class differ in nothing, so no linkage finds more.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _ladder(found: Evidence, classes: Classes) -> list[Attempt]:
         rate = 100 * float(scores.mean()) if len(scores) else 0.0
         ladder.append(Attempt.of("person", f"{ENVELOPE}{name}", rate, guess, len(scores), n, bound, scores))
     if found.representatives or not ladder:
-        ladder.append(Attempt.of("file", REPLAY, 100 * classes.rate, guess, n, n))
+        ladder.append(Attempt.of("file", REPLAY, bound, guess, n, n))
     return ladder
 
 
@@ -147,7 +147,7 @@ def _of_published(links: Links) -> Array:
 def _scores(found: Evidence, classes: Classes, risk: Attempt) -> Array:
     """The chance of finding each person attacked."""
     if risk.attack == REPLAY:
-        return classes.scores
+        return classes.most
     if risk.attack.startswith(ENVELOPE):
         return _of_published(found.card.links[risk.attack.removeprefix(ENVELOPE)])
     return next(one.scores for one in found.card.ladder if (one.rung, one.attack) == (risk.rung, risk.attack))

@@ -5,6 +5,7 @@ An attack sees two files and what a method declares that it leaves behind. Nothi
 
 from tsveil.attack.alignment import alignment
 from tsveil.attack.attribute import attribute
+from tsveil.attack.column_sides import column_sides
 from tsveil.attack.conditional import conditional
 from tsveil.attack.distance import distance
 from tsveil.attack.fuzzy import fuzzy
@@ -16,6 +17,7 @@ from tsveil.attack.probabilistic import probabilistic
 from tsveil.attack.profile import profile
 from tsveil.attack.profile_learned import profile_learned
 from tsveil.attack.projected import projected
+from tsveil.attack.projection_sides import projection_sides
 from tsveil.attack.rank_swap import rank_swap
 from tsveil.attack.series import series
 from tsveil.attack.swap_chase import swap_chase
@@ -23,6 +25,7 @@ from tsveil.attack.swap_chase import swap_chase
 __all__ = [
     "alignment",
     "attribute",
+    "column_sides",
     "conditional",
     "distance",
     "fuzzy",
@@ -34,6 +37,7 @@ __all__ = [
     "profile",
     "profile_learned",
     "projected",
+    "projection_sides",
     "rank_swap",
     "series",
     "swap_chase",

@@ -6,7 +6,10 @@ Two persons whose nearest record is the same cannot both have it. The assignment
 
 where d is the distance of the linkages by distance: standardised values of attributes, or for each series its normalised values; against noise with the data's correlations it is
 the Mahalanobis distance. Where the size of the noise is known, d is -2 log of the likelihood of the pair over the density of published records (linkage by likelihood has the
-formula): the assignment is then the likeliest one. What it finds beyond the others shows
+formula): the assignment is then the likeliest one. Where published values stand for runs of neighbouring values, d is the score of the linkage by sides with its sign turned. Where records were sorted by a
+projection, d is that of the linkage by sides of projections, on the line of the known persons in place of the rebuilt one, plus a quarter of the squared distance by the bell that fits the groups best
+(`attack.lines`), where four persons are known for each column: half of what the bell says, because a part of that is the place on the line. Then both assignments are tried, by distance and by runs, and the better one counts: in
+series of many points a mean is nearer to its members than a line can tell. What the assignment finds beyond the others shows
 above all where values were changed at random; where groups share one record nobody finds more than the place inside a group.
 
 The cost grows with the cube of the number of persons who are known. Up to 2,500 records everybody is assigned; of more records, the intruder
@@ -30,9 +33,9 @@ Links: one-to-one distance linkage, 4 attributes known: 107.0 of 200 records re-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -41,8 +44,11 @@ from tsveil.attack.base import (
     DrawnAtRandom,
     NotMeasuredError,
     Rung,
+    RunsOfColumns,
+    RunsOfProjections,
     Shape,
     Situation,
+    Trace,
     Traces,
     Trial,
     ValuesMoved,
@@ -50,15 +56,19 @@ from tsveil.attack.base import (
 from tsveil.attack.candidates import Found
 from tsveil.attack.files import on_one_scale
 from tsveil.attack.joint import Joint, both_files
-from tsveil.attack.noisy import Noisy, densities
+from tsveil.attack.lines import Bell, Line
+from tsveil.attack.noisy import PER_COLUMN, Noisy, densities
 from tsveil.attack.one_to_one import assigned
 from tsveil.attack.pieces import Targets
-from tsveil.core.params import number, optional, param, true_or_false
+from tsveil.attack.runs import Runs, table_of_sides
+from tsveil.core.params import number, one_of, optional, param, true_or_false
 from tsveil.core.types import Array
 from tsveil.engine.base import Task
 from tsveil.transform.normalise import normalise
 from tsveil.transform.triangle import combined, inverse, triangle
 
+#: gives the table of all distances between two files
+Distances = Callable[[Array, Array], Array]
 #: records that are all assigned, pairs of a person and a record in one table, and the fewest persons that are worth assigning
 EVERYBODY, PAIRS, FEWEST = 2500, 2**25, 200
 #: columns of a block whose covariance is taken out
@@ -87,6 +97,11 @@ class Assignment(Joint):
         optional(number(0, 100, open_low=True)),
         "the standard deviation of noise that was added, as a share of the original column's, if it is known",
     )
+    runs: Literal["columns", "pooled", "pcp", "zscores"] | None = param(
+        None,
+        optional(one_of("columns", "pooled", "pcp", "zscores")),
+        "whether published rows stand for runs of neighbours: in each column, in all of them together, or along a projection of each block",
+    )
     everybody: bool = param(
         True,
         true_or_false(),
@@ -103,25 +118,33 @@ class Assignment(Joint):
         return cls(
             correlated=correlated and not wide,
             deviations=None if wide else moved,
+            runs=next((each for each in map(_runs, known) if each is not None), None),
             everybody=traces is None or any(isinstance(trace, DrawnAtRandom) for trace in known),
         )
 
     def plan(self, situation: Situation) -> list[Trial]:
-        """Half of the persons and everybody, or a sample of persons among all records."""
+        """Half of the persons and everybody, or a sample of persons among all records; by distance, and by runs where there are any."""
         files = situation.files
         if max(files.n, files.m) <= EVERYBODY:
-            return super().plan(situation) if self.everybody else self.halves(situation)
-        targets = min(files.people // 2, int(PAIRS / files.m * files.people / files.n))
-        if targets < FEWEST:
-            raise NotMeasuredError(f"{self.plain}, which is not tried above {PAIRS // FEWEST:,} records")
-        return [self.trial(situation, targets, *(Rung.SHARE, Rung.FILE)[: 1 + self.everybody])]
+            trials = super().plan(situation) if self.everybody else self.halves(situation)
+        else:
+            targets = min(files.people // 2, int(PAIRS / files.m * files.people / files.n))
+            if targets < FEWEST:
+                raise NotMeasuredError(f"{self.plain}, which is not tried above {PAIRS // FEWEST:,} records")
+            trials = [self.trial(situation, targets, *(Rung.SHARE, Rung.FILE)[: 1 + self.everybody])]
+        if self.runs is None:
+            return trials
+        by_runs = [replace(one, task={**one.task, "by_runs": True}, way=f"{one.way} by runs") for one in trials]
+        return [*trials, *by_runs]
 
     def trial(self, situation: Situation, targets: int, *rungs: Rung, half: int | None = None) -> Trial:
         """With how series are normalised, and the places of the known columns of each block."""
         one = super().trial(situation, targets, *rungs, half=half)
         places = {column: at for at, column in enumerate(situation.columns)}
         blocks = [[places[column] for column in columns if column in places] for columns in situation.blocks]
-        return replace(one, task={**one.task, "normalise": situation.settings.normalise, "blocks": blocks})
+        return replace(
+            one, task={**one.task, "normalise": situation.settings.normalise, "blocks": blocks, "by_runs": False}
+        )
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The record that each target is given."""
@@ -129,6 +152,8 @@ class Assignment(Joint):
 
         known, shown = both_files(targets, task["columns"])
         files = targets.files
+        if task["by_runs"]:
+            return _found(targets, known, shown, self._by_runs(known, shown, task["blocks"]))
         if self.deviations is not None:
             noisy = Noisy.of(shown, task["blocks"], self.deviations, self.correlated)
             density = densities(task["blocks"], len(shown), self.correlated)[0]
@@ -153,9 +178,54 @@ class Assignment(Joint):
             table = distance_table(x, np.ascontiguousarray(y.T), np.array(starts))
             return table if self.deviations is None else table * table
 
-        found = assigned(a, b, files.owners(targets.store), targets.mine, distances)
-        hit = np.asarray(found.chance > 0, dtype=np.int64)
-        return Found(found.tied, found.link, hit, chance=found.chance)
+        return _found(targets, a, b, distances)
+
+    def _by_runs(self, known: Array, shown: Array, blocks: Sequence[Sequence[int]]) -> Distances:
+        """The evidence of runs with its sign turned, for some known and some published records of these."""
+        if self.runs in ("columns", "pooled"):
+            runs = [Runs.of(column, self.runs == "pooled") for column in shown.T]
+            return lambda x, y: -table_of_sides(runs, x, y)
+        parts = [(own, AlongLine.of(known[:, own], shown[:, own], str(self.runs))) for own in blocks]
+        return lambda x, y: -np.sum([part.table(x[:, own], y[:, own]) for own, part in parts], axis=0)
+
+
+def _found(targets: Targets, a: Array, b: Array, distances: Distances) -> Found:
+    """The assignment of two tables."""
+    found = assigned(a, b, targets.files.owners(targets.store), targets.mine, distances)
+    hit = np.asarray(found.chance > 0, dtype=np.int64)
+    return Found(found.tied, found.link, hit, chance=found.chance)
+
+
+def _runs(trace: Trace) -> Literal["columns", "pooled", "pcp", "zscores"] | None:
+    """The runs that a method says it makes."""
+    if isinstance(trace, RunsOfColumns):
+        return "pooled" if trace.pooled else "columns"
+    return trace.projection if isinstance(trace, RunsOfProjections) else None
+
+
+class AlongLine(NamedTuple):
+    """What who knows some records finds out of a block that was grouped along a projection: the line, its runs, and the shape of groups."""
+
+    line: Line
+    runs: Runs
+    bell: Bell | None
+
+    @classmethod
+    def of(cls, known: Array, shown: Array, projection: str) -> AlongLine:
+        """From the known records and all published ones."""
+        line = Line.of(known, projection)
+        enough = len(known) >= PER_COLUMN * known.shape[1]
+        return cls(line, Runs.of(line.place(shown), pooled=True), Bell.fitted(known, shown) if enough else None)
+
+    def table(self, known: Array, shown: Array) -> Array:
+        """The evidence for all pairs of some known and some published records."""
+        from tsveil._kernels.attributes import distance_table
+
+        found = table_of_sides([self.runs], self.line.place(known)[:, None], self.line.place(shown)[:, None])
+        if self.bell is not None:
+            a, b = self.bell.place(known), self.bell.place(shown)
+            found -= 0.25 * distance_table(a, np.ascontiguousarray(b.T), np.array([0, a.shape[1]])) ** 2
+        return found
 
 
 def _uncorrelated(known: Array, shown: Array, blocks: Sequence[Sequence[int]]) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -138,6 +138,20 @@ class DrawnAtRandom(Trace):
 @dataclass(frozen=True)
 class OrderOfColumns(Trace):
     """The values of each column keep their order."""
+
+
+@dataclass(frozen=True)
+class RunsOfColumns(Trace):
+    """The sorted values of each column are cut into runs, each published as one number; `pooled`: those of all columns together."""
+
+    pooled: bool = False
+
+
+@dataclass(frozen=True)
+class RunsOfProjections(Trace):
+    """The standardised records of each block are sorted by a projection and cut into runs, each published as its mean."""
+
+    projection: Literal["pcp", "zscores"]
 
 
 @dataclass(frozen=True)

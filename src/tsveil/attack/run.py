@@ -354,8 +354,11 @@ class _Attacks:
             # Who knows everything takes the way that is best then, whatever is best on average.
             best = max(ways, key=lambda one: one.rates[-1])
             self.found.ladder.append(self._finding(Rung.PERSON, best, best.rates[-1], 1))
-        for one in planned:
-            self.found.ladder += [self._finding(rung, one, one.rates[-1], 1) for rung in one.trial.rungs]
+        jointly = [one for one in planned if one.trial.rungs]
+        for figure, rungs in dict.fromkeys((one.attack.figure, one.trial.rungs) for one in jointly):
+            ways = [one for one in jointly if (one.attack.figure, one.trial.rungs) == (figure, rungs)]
+            best = max(ways, key=lambda one: one.rates[-1])
+            self.found.ladder += [self._finding(rung, best, best.rates[-1], 1) for rung in rungs]
         if any(count < self.files.people for count in self.found.targets.values()):
             self.found.places.clear()
         return self.found

@@ -37,7 +37,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil.attack.base import ProjectionsOfBlocks, Shape, Traces
+from tsveil.attack.base import ProjectionsOfBlocks, RunsOfColumns, Shape, Traces
 from tsveil.core.errors import ParameterError
 from tsveil.core.params import at_least, param
 from tsveil.core.technique import Technique
@@ -85,8 +85,8 @@ class Mic1D(ValueMethod):
         )
 
     def traces(self, release: Shape) -> Traces:
-        """Values become means of values at similar places, so the sum over a block moves less than they do."""
-        return (ProjectionsOfBlocks(),)
+        """Larger values never become smaller ones, so equal published values were neighbours; the sum over a block moves less than its values do."""
+        return RunsOfColumns(pooled=True), ProjectionsOfBlocks()
 
     def check(self, survey: Survey) -> None:
         """A chunk cannot hold more values than there are."""

@@ -64,7 +64,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from tsveil.attack.base import Shape, Traces
+from tsveil.attack.base import RunsOfColumns, Shape, Traces
 from tsveil.core import progress
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.params import at_least, one_of, param
@@ -166,8 +166,8 @@ class NLK(ValueMethod):
         return NLKAnonymity(self.n, self.l, self.k, scope="record" if whole_records(self.grouping, data) else "block")
 
     def traces(self, release: Shape) -> Traces:
-        """Values stay near the original ones, and many stay as they are: the attacks that every release gets find them."""
-        return ()
+        """Clusters at a time point are neighbours there, unless several series make points of several dimensions; these stay near the original ones, which the attacks that every release gets find."""
+        return () if self.grouping == "joint" and len(release.blocks) > 1 else (RunsOfColumns(),)
 
     def check(self, survey: Survey) -> None:
         """There must be k records and l time points."""

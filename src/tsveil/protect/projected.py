@@ -52,7 +52,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tsveil.attack.base import OrderOfColumns, ProjectionsOfBlocks, Shape, Traces
+from tsveil.attack.base import OrderOfColumns, ProjectionsOfBlocks, RunsOfColumns, RunsOfProjections, Shape, Traces
 from tsveil.core.errors import ParameterError
 from tsveil.core.params import at_least, number, one_of, param
 from tsveil.core.technique import Technique
@@ -133,7 +133,11 @@ class Projected(ValueMethod):
 
     def traces(self, release: Shape) -> Traces:
         """Groups are neighbours in the projection, which is the column itself where there is only one."""
-        return (OrderOfColumns(), ProjectionsOfBlocks()) if release.single else (ProjectionsOfBlocks(),)
+        if release.single:
+            return OrderOfColumns(), RunsOfColumns(), ProjectionsOfBlocks()
+        if self.projection in ("pcp", "zscores") and self.scale != "range":
+            return ProjectionsOfBlocks(), RunsOfProjections(self.projection)
+        return (ProjectionsOfBlocks(),)
 
     def check(self, survey: Survey) -> None:
         """There must be k records."""

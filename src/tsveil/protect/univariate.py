@@ -42,7 +42,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil.attack.base import OrderOfColumns, Shape, Traces
+from tsveil.attack.base import OrderOfColumns, RunsOfColumns, Shape, Traces
 from tsveil.core.params import at_least, param
 from tsveil.core.technique import Technique
 from tsveil.core.types import Array, Indices
@@ -89,7 +89,7 @@ class OptimalUnivariate(ValueMethod):
 
     def traces(self, release: Shape) -> Traces:
         """Means of consecutive values come in the order of the values."""
-        return (OrderOfColumns(),)
+        return OrderOfColumns(), RunsOfColumns()
 
     def check(self, survey: Survey) -> None:
         """There must be k records."""

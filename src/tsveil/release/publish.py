@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 from tsveil.assess.assessment import CHECKS, Assessment, Check, promise_check
-from tsveil.assess.classes import share_of_rows
+from tsveil.assess.classes import largest_share
 from tsveil.assess.judge import Evidence, judge
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.assess.order import said_by_order
@@ -144,8 +144,8 @@ def fill(
         assessment = _assessed(release, pieces, verdict, card, of_row, persons, allowed, limits, intruder)
         refuse(assessment.stopped_by(allowed, strict=strict), allowed, assessment)
     with progress.step("Writing the reports"):
-        # Who has the originals can run the method again; then only the place inside a class is left to guess.
-        replayed = 100 * share_of_rows(of_row, persons) if release.method.representatives else None
+        # Who has the originals can run the method again; then only the place inside the best class of a person is left to guess.
+        replayed = 100 * largest_share(of_row, persons) if release.method.representatives else None
         card = _keep(release, pieces, place / "private", card, disclosed, replayed)
         shown = release.sample(of_row) if release.contents.files > 1 else release.in_published_order()
         both: dict[str, Any] = {
