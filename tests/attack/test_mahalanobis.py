@@ -19,7 +19,6 @@ from tsveil.attack.mahalanobis import Mahalanobis, mahalanobis
 from tsveil.core.errors import InputError
 from tsveil.core.types import Array
 from tsveil.data.dataset import Block
-from tsveil.transform.triangle import inverse, triangle
 
 
 def distances(a: Array, b: Array, blocks: list[int]) -> Array:
@@ -95,18 +94,6 @@ def test_equal_released_records_are_a_tie(seed: int, groups: int, columns: int) 
 def test_nasty_files(rows: Array) -> None:
     found = mahalanobis(naive.dataset(rows), naive.dataset(rows))
     assert found.correct == len(np.unique(rows, axis=0))
-
-
-def test_the_inverse_is_one_where_there_is_a_pivot() -> None:
-    rng = np.random.default_rng(1)
-    x = correlated(rng, 30, 6)
-    x[:, 3] = x[:, 0] - x[:, 2]
-    factor = triangle(np.cov(x.T))
-    found = inverse(factor)
-    expected = np.diag([1.0, 1, 1, 0, 1, 1])
-    assert found @ factor @ expected == pytest.approx(expected, abs=1e-9)
-    assert not found[3].any()
-    assert not found[:, 3].any()
 
 
 def test_wide_series_of_unknown_making_are_left_to_other_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
