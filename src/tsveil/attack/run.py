@@ -2,7 +2,7 @@
 
     look      every piece: marks of its released rows, bounds of its series
     (here)    the distinct rows of the release
-    prepare   every piece: its distinct rows, sums for the scales of the series; every column: what the attacks need of it
+    prepare   every piece: its distinct rows, sums for the scales of the series; some columns: what the attacks need of them
     complete  every piece: sums of squares for the scales of the series, products of columns
     count     an attack that asks for it goes through its targets twice: what it counts first is weighed here
     attack    some targets against the whole release
@@ -33,6 +33,7 @@ from tsveil.attack.base import (
     Knowledge,
     NotMeasuredError,
     Rung,
+    Scales,
     Settings,
     Situation,
     Trial,
@@ -53,6 +54,9 @@ from tsveil.engine.base import Engine, Result, Task
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.transform import exact
+
+#: values of a file's columns that one task looks at
+VALUES = 2**18
 
 
 @dataclass
@@ -232,20 +236,25 @@ def _series(store: Store, files: Pieces, task: Task) -> list[Array]:
     return [files.table(store, task["side"], int(task["at"]), files.span(block.name)) for block in files.series]
 
 
-def look_at_column(task: Task) -> Result:
-    """What the attacks need of one column, which fits into a worker; written in the order of the rows."""
+def look_at_columns(task: Task) -> Result:
+    """What the attacks need of some columns, which fit into a worker; written in the order of the rows."""
     store, files = opened_files(task)
-    column = Column(store, files, int(task["at"]))
-    found: Result = {"of": {}}
-    if task["disclosed"]:
-        hits = disclosed_widths(column.x, column.y, None if files.aligned else store.get("own"))
-        column.keep("disclosed", hits)
-        found["disclosed"] = int(hits.sum(dtype=np.int64))
-    if task["products"]:
-        found["scale"] = column.released_scale
-    for one in map(_attack_of, task["attacks"]):
-        found["of"][one.figure] = one.of_column(column)
-    return found
+    scales = Scales(store, files, task["columns"])
+    attacks = [_attack_of(plain) for plain in task["attacks"]]
+    every = []
+    for at in task["columns"]:
+        column = Column(store, files, at, scales)
+        found: Result = {"of": {}}
+        if at in task["disclosed"]:
+            hits = disclosed_widths(column.x, column.y, None if files.aligned else store.get("own"))
+            column.keep("disclosed", hits)
+            found["disclosed"] = int(hits.sum(dtype=np.int64))
+        if at in task["known"]:
+            if task["products"]:
+                found["scale"] = column.released_scale
+            found["of"] = {one.figure: one.of_column(column) for one in attacks}
+        every.append(found)
+    return {"columns": every}
 
 
 def attack(task: Task) -> Result:
@@ -276,7 +285,7 @@ STEPS: dict[str, Callable[[Task], Result]] = {
     "look": look,
     "prepare": prepare,
     "complete": complete,
-    "column": look_at_column,
+    "columns": look_at_columns,
     "count": attack,
     "attack": attack,
 }
@@ -434,18 +443,22 @@ class _Attacks:
         products = any(one.needs_products(self.known.blocks) for one in self.attacks)
         known = set(self.known.columns) if plain or products else set()
         used = sorted({*self.intervals, *known})
+        together = max(1, VALUES // max(self.files.n, self.files.m))
+        groups = [used[start : start + together] for start in range(0, len(used), together)]
         columns = [
             {
-                "step": "column",
-                "at": at,
-                "disclosed": at in self.intervals,
-                "products": products and at in known,
-                "attacks": plain if at in known else [],
+                "step": "columns",
+                "columns": group,
+                "disclosed": [at for at in group if at in self.intervals],
+                "known": [at for at in group if at in known],
+                "products": products,
+                "attacks": plain,
             }
-            for at in used
+            for group in groups
         ]
         found = self._map("prepare", "Preparing the attacks", columns)
-        self.columns = dict(zip(used, found[len(self.asked) :], strict=True))
+        each = [of_column for task in found[len(self.asked) :] for of_column in task["columns"]]
+        self.columns = dict(zip(used, each, strict=True))
         self.found.disclosed = {at: int(self.columns[at]["disclosed"]) for at in self.intervals}
         self._complete_scales(found)
         shared: dict[str, Any] = {}
