@@ -5,8 +5,8 @@ Two persons whose nearest record is the same cannot both have it. The assignment
     min  sum_a d(a, r(a)),      r(a) != r(b) for a != b
 
 where d is the distance of the linkages by distance: standardised values of attributes, or for each series its normalised values; against noise with the data's correlations it is
-the Mahalanobis distance. Where the size of the noise is known, d is -2 log of the likelihood of the pair over the density of published records (linkage by likelihood has the
-formula): the assignment is then the likeliest one. What it finds beyond the others shows
+the Mahalanobis distance. Where the size of the noise is known, a second assignment is tried, in which d is -2 log of the likelihood of the pair over the density of published
+records (linkage by likelihood has the formula): it is then the likeliest one, and the better of both counts. What it finds beyond the others shows
 above all where values were changed at random; where groups share one record nobody finds more than the place inside a group.
 
 The cost grows with the cube of the number of persons who are known. Up to 2,500 records everybody is assigned; of more records, so many persons are known that there are
@@ -30,14 +30,15 @@ Links: one-to-one distance linkage, 4 attributes known: 107.0 of 200 records re-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from tsveil.attack.base import (
     BlockCovariance,
+    Column,
     DrawnAtRandom,
     NotMeasuredError,
     Rung,
@@ -48,21 +49,23 @@ from tsveil.attack.base import (
     ValuesMoved,
 )
 from tsveil.attack.candidates import Found
+from tsveil.attack.covariance import Whitened, keep_whitenings, too_wide
 from tsveil.attack.files import on_one_scale
 from tsveil.attack.joint import Joint, both_files
-from tsveil.attack.noisy import Noisy, densities
-from tsveil.attack.one_to_one import assigned
+from tsveil.attack.noisy import Noisy, densities, has_covariance
+from tsveil.attack.one_to_one import Costs, assigned
 from tsveil.attack.pieces import Targets
 from tsveil.core.params import number, optional, param, true_or_false
 from tsveil.core.types import Array
-from tsveil.engine.base import Task
+from tsveil.engine.base import Result, Task
 from tsveil.transform.normalise import normalise
-from tsveil.transform.triangle import combined, inverse, triangle
 
+Way = Literal["distance", "likelihood"]
+
+#: how series may be normalised so that the scale of known values is one factor of all distances
+ANY_SCALE = ("global", "per-record", "none")
 #: records that are all assigned, pairs of a person and a record in one table, and the fewest persons that are worth assigning
 EVERYBODY, PAIRS, FEWEST = 2500, 2**25, 200
-#: columns of a block whose covariance is taken out
-WIDEST = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +101,7 @@ class Assignment(Joint):
         """On any release; with everybody known where values were drawn at random."""
         known = traces or ()
         correlated = any(isinstance(trace, BlockCovariance) for trace in known)
-        wide = correlated and max(map(len, release.blocks)) > WIDEST
+        wide = correlated and too_wide(release.blocks)
         moved = next((trace.deviations for trace in known if isinstance(trace, ValuesMoved)), None)
         return cls(
             correlated=correlated and not wide,
@@ -106,39 +109,82 @@ class Assignment(Joint):
             everybody=traces is None or any(isinstance(trace, DrawnAtRandom) for trace in known),
         )
 
-    def plan(self, situation: Situation) -> list[Trial]:
-        """Half of the persons and everybody, or a sample of persons among all records."""
-        files = situation.files
-        if max(files.n, files.m) <= EVERYBODY:
-            return super().plan(situation) if self.everybody else self.halves(situation)
-        targets = min(files.people // 2, int(PAIRS / files.m * files.people / files.n))
-        if targets < FEWEST:
-            raise NotMeasuredError(f"{self.plain}, which is not tried above {PAIRS // FEWEST:,} records")
-        return [self.trial(situation, targets, *(Rung.SHARE, Rung.FILE)[: 1 + self.everybody])]
+    def needs_products(self, blocks: Sequence[Sequence[int]]) -> bool:
+        """For the covariances."""
+        return self.correlated or (self.deviations is not None and has_covariance(blocks, False))
 
-    def trial(self, situation: Situation, targets: int, *rungs: Rung, half: int | None = None) -> Trial:
-        """With how series are normalised, and the places of the known columns of each block."""
-        one = super().trial(situation, targets, *rungs, half=half)
-        places = {column: at for at, column in enumerate(situation.columns)}
-        blocks = [[places[column] for column in columns if column in places] for columns in situation.blocks]
-        return replace(one, task={**one.task, "normalise": situation.settings.normalise, "blocks": blocks})
+    def looks_at_columns(self) -> bool:
+        """For the scales of noise."""
+        return self.correlated or self.deviations is not None
+
+    def of_column(self, column: Column) -> Result:
+        """Its scale in the release."""
+        return {"scale": column.released_scale}
+
+    def plan(self, situation: Situation) -> list[Trial]:
+        """Half of the persons and everybody, or a sample of persons among all records; by distance, and by likelihood if the size of the noise is known."""
+        files = situation.files
+        whole = max(files.n, files.m) <= EVERYBODY
+        if whole:
+            trials = super().plan(situation) if self.everybody else self.halves(situation)
+        else:
+            targets = min(files.people // 2, int(PAIRS / files.m * files.people / files.n))
+            if targets < FEWEST:
+                raise NotMeasuredError(f"{self.plain}, which is not tried above {PAIRS // FEWEST:,} records")
+            trials = [self.trial(situation, targets, *(Rung.SHARE, Rung.FILE)[: 1 + self.everybody])]
+        settings = situation.settings
+        # Distances depend on the scale of the known values, which who knows a half has of that half alone; for a single series it is one factor of all distances.
+        one_factor = len(files.series) == 1 and settings.scaling == "original" and settings.normalise in ANY_SCALE
+        alike = {"distance": self.correlated or one_factor, "likelihood": True}
+        shared: dict[str, Any] = {"normalise": settings.normalise}
+        if self.looks_at_columns():
+            shared |= keep_whitenings(situation, situation.blocks if self.needs_products(situation.blocks) else [])
+            shared["density"] = densities(situation.blocks, files.m, self.correlated)[0]
+        situation.store.remove(f"{self.figure}.")  # of an evaluation before this one
+        ways: list[Way] = ["distance"] if self.deviations is None else ["likelihood", "distance"]
+        return [
+            replace(
+                one, way=f"{one.way} by {way}", task={**one.task, **shared, "way": way, "kept": whole and alike[way]}
+            )
+            for one in trials
+            for way in ways
+        ]
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The record that each target is given."""
+        store, costs = targets.store, self._costs(targets, task)
+        found = assigned(costs, targets.files.owners(store), targets.mine)
+        hit = np.asarray(found.chance > 0, dtype=np.int64)
+        return Found(found.tied, found.link, hit, chance=found.chance)
+
+    def _costs(self, targets: Targets, task: Task) -> Costs:
+        """The costs for the targets; where those of a half are a part of those for everybody, these are kept for all tasks."""
+        if not task["kept"]:
+            return Costs.of(*self._placed(targets, task))
+        store, everybody = targets.store, Targets.of(task)
+        names = [f"{self.figure}.{task['way']}.{part}" for part in Costs._fields]
+        if not all(map(store.has, names)):
+            for name, part in zip(names, Costs.of(*self._placed(everybody, task)), strict=True):
+                store.put(name, part)
+        costs = Costs(*(store.get(name, whole=True) for name in names))
+        return costs.taken(np.searchsorted(everybody.rows, targets.rows))
+
+    def _placed(self, targets: Targets, task: Task) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
+        """Where targets and published records are placed, and what a link costs by their places."""
         from tsveil._kernels.attributes import distance_table
 
         known, shown = both_files(targets, task["columns"])
-        files = targets.files
-        if self.deviations is not None:
-            noisy = Noisy.of(shown, task["blocks"], self.deviations, self.correlated)
-            density = densities(task["blocks"], len(shown), self.correlated)[0]
+        files, power = targets.files, 1
+        if task["way"] == "likelihood":
+            noisy = Noisy.of(targets.store, task, deviations=self.deviations, correlated=self.correlated)
             a, b = noisy.placed(known), noisy.placed(shown)
-            rare = noisy.rare(density, shown, b, [b.shape[1]])
+            rare = noisy.rare(task["density"], shown, b, [b.shape[1]])
             # As in the linkage by likelihood, a further column has the density: the squared distance is the cost then.
-            a, b = np.column_stack([a, np.zeros(len(a))]), np.column_stack([b, np.sqrt(rare)])
+            a, b, power = np.column_stack([a, np.zeros(len(a))]), np.column_stack([b, np.sqrt(rare)]), 2
             starts = [0, a.shape[1]]
         elif self.correlated:
-            a, b = _uncorrelated(known, shown, task["blocks"])
+            published = Whitened.of(targets.store, task)
+            a, b = published.freed(known), published.freed(shown)
             starts = [0, a.shape[1]]
         elif files.series:
             spans = [files.span(block.name) for block in files.series]
@@ -150,22 +196,7 @@ class Assignment(Joint):
             a, b, starts = a * factor, b * factor, [0, a.shape[1]]
 
         def distances(x: Array, y: Array) -> Array:
-            table = distance_table(x, np.ascontiguousarray(y.T), np.array(starts))
-            return table if self.deviations is None else table * table
+            found = distance_table(x, np.ascontiguousarray(y.T), np.array(starts))
+            return found if power == 1 else found * found
 
-        found = assigned(a, b, files.owners(targets.store), targets.mine, distances)
-        hit = np.asarray(found.chance > 0, dtype=np.int64)
-        return Found(found.tied, found.link, hit, chance=found.chance)
-
-
-def _uncorrelated(known: Array, shown: Array, blocks: Sequence[Sequence[int]]) -> tuple[Array, Array]:
-    """Both files with the covariance of each published block taken out."""
-    a, b, factor = on_one_scale(known, shown)
-    a, b = a * factor, b * factor
-    in_order = b[np.lexsort(b.T[::-1])]  # so that sums do not depend on the order of the file
-    for own in blocks:
-        middle = in_order[:, own].mean(axis=0)
-        centred = in_order[:, own] - middle
-        whitening = inverse(triangle(centred.T @ centred / max(len(b) - 1, 1)))
-        a[:, own], b[:, own] = combined(a[:, own] - middle, whitening), combined(b[:, own] - middle, whitening)
-    return a, b
+        return a, b, distances

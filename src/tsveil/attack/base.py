@@ -448,10 +448,9 @@ class Attack(Declared, ABC):
         """The attack with the settings that fit a trace of its kind; with the widest settings if the trace is None."""
         return cls()
 
-    @classmethod
-    def looks_at_columns(cls) -> bool:
+    def looks_at_columns(self) -> bool:
         """Whether it needs anything of single columns."""
-        return cls.of_column is not Attack.of_column
+        return type(self).of_column is not Attack.of_column
 
     def describe(self) -> str:
         """What it is called, with its settings."""

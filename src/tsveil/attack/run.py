@@ -40,6 +40,7 @@ from tsveil.attack.base import (
     centred,
 )
 from tsveil.attack.candidates import Found, keep_distinct, marks, tell_apart
+from tsveil.attack.covariance import KEPT as WHITENING
 from tsveil.attack.files import HasData, files, known_columns
 from tsveil.attack.interval import disclosed_widths
 from tsveil.attack.links import Links
@@ -363,8 +364,13 @@ class _Attacks:
             # Who knows everything takes the way that is best then, whatever is best on average.
             best = max(ways, key=lambda one: one.rates[-1])
             self.found.ladder.append(self._finding(Rung.PERSON, best, best.rates[-1], 1))
+        jointly: dict[tuple[str, Rung], list[_Planned]] = {}
         for one in planned:
-            self.found.ladder += [self._finding(rung, one, one.rates[-1], 1) for rung in one.trial.rungs]
+            for rung in one.trial.rungs:
+                jointly.setdefault((one.attack.figure, rung), []).append(one)
+        for (_, rung), ways in jointly.items():
+            best = max(ways, key=lambda one: one.rates[-1])
+            self.found.ladder.append(self._finding(rung, best, best.rates[-1], 1))
         if any(count < self.files.people for count in self.found.targets.values()):
             self.found.places.clear()
         return self.found
@@ -462,6 +468,7 @@ class _Attacks:
         self.found.disclosed = {at: int(self.columns[at]["disclosed"]) for at in self.intervals}
         self._complete_scales(found)
         shared: dict[str, Any] = {}
+        self.store.remove(f"{WHITENING}-")  # of an evaluation before this one
         if products:
             blocks = [[list(places), [self.columns[at]["scale"] for at in places]] for places in self.known.blocks]
             shared["blocks"] = blocks
