@@ -160,14 +160,31 @@ class Assignment(Joint):
     def _costs(self, targets: Targets, task: Task) -> Costs:
         """The costs for the targets; where those of a half are a part of those for everybody, these are kept for all tasks."""
         if not task["kept"]:
-            return Costs.of(*self._placed(targets, task))
+            return self._made(targets, task)
         store, everybody = targets.store, Targets.of(task)
         names = [f"{self.figure}.{task['way']}.{part}" for part in Costs._fields]
         if not all(map(store.has, names)):
-            for name, part in zip(names, Costs.of(*self._placed(everybody, task)), strict=True):
+            for name, part in zip(names, self._made(everybody, task), strict=True):
                 store.put(name, part)
         costs = Costs(*(store.get(name, whole=True) for name in names))
         return costs.taken(np.searchsorted(everybody.rows, targets.rows))
+
+    def _made(self, targets: Targets, task: Task) -> Costs:
+        """The costs for some persons, from the values of both files."""
+        if task["way"] == "likelihood" and self.correlated:
+            return self._likely(self._costs(targets, {**task, "way": "distance"}), targets, task)
+        return Costs.of(*self._placed(targets, task))
+
+    def _likely(self, apart: Costs, targets: Targets, task: Task) -> Costs:
+        """The costs by likelihood from Mahalanobis distances, against noise with the covariance of each block."""
+        noisy = Noisy.of(targets.store, task, deviations=self.deviations, correlated=True)
+        costs = (noisy.factor * apart.table) ** 2
+        if task["density"] != "none":
+            shown = both_files(targets.taken([]), task["columns"])[1]
+            rare = np.empty(costs.shape[1])
+            rare[apart.records] = noisy.rare(task["density"], shown, noisy.placed(shown), [shown.shape[1]])[:, 0]
+            costs += rare
+        return apart._replace(table=costs)
 
     def _placed(self, targets: Targets, task: Task) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
         """Where targets and published records are placed, and what a link costs by their places."""
@@ -176,7 +193,7 @@ class Assignment(Joint):
         known, shown = both_files(targets, task["columns"])
         files, power = targets.files, 1
         if task["way"] == "likelihood":
-            noisy = Noisy.of(targets.store, task, deviations=self.deviations, correlated=self.correlated)
+            noisy = Noisy.of(targets.store, task, deviations=self.deviations, correlated=False)
             a, b = noisy.placed(known), noisy.placed(shown)
             rare = noisy.rare(task["density"], shown, b, [b.shape[1]])
             # As in the linkage by likelihood, a further column has the density: the squared distance is the cost then.

@@ -11,7 +11,6 @@ References
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
@@ -99,19 +98,27 @@ def assigned(costs: Costs, whose: Indices, mine: Indices) -> Assigned:
         person, place = linear_sum_assignment(costs.table[np.ix_(kind[by_a], of_row[by_b])])
     link = np.full(len(kind), -1, dtype=np.int64)
     link[by_a[person]] = by_b[place]
-    copies, sizes = np.bincount(of_row), np.bincount(kind)
-    got = link >= 0
-    pairs, number = np.unique(np.stack([kind[got], of_row[link[got]]]), axis=1, return_counts=True)
-    tied = np.bincount(pairs[0], weights=copies[pairs[1]], minlength=len(sizes)).astype(np.int64)
-    classes: list[list[tuple[int, float]]] = [[] for _ in sizes]
-    for one, other, count in zip(*pairs.tolist(), number.tolist(), strict=True):
-        classes[one].append((other, count / (sizes[one] * copies[other])))
-    rows = Counter(zip(whose.tolist(), of_row.tolist(), strict=True))
-    chance = [
-        math.fsum(rows[owner, other] * share for other, share in classes[one])
-        for owner, one in zip(mine.tolist(), kind.tolist(), strict=True)
-    ]
-    return Assigned(link[None], tied[kind][None], np.array([chance]))
+    copies, sizes, got = np.bincount(of_row), np.bincount(kind), link >= 0
+    # Which kinds of persons get which kinds of records, and what share of them each person of the kind has.
+    code, number = np.unique(kind[got] * len(copies) + of_row[link[got]], return_counts=True)
+    one, other = np.divmod(code, len(copies))
+    share = number / (sizes[one] * copies[other])
+    tied = np.bincount(one, weights=copies[other], minlength=len(sizes)).astype(np.int64)
+    # A row for each person and each kind of records that persons of this kind get.
+    first, last = (np.searchsorted(one, kind, side=side) for side in ("left", "right"))
+    ends = np.cumsum(last - first)
+    person = np.repeat(np.arange(len(kind)), last - first)
+    at = np.arange(len(person)) + (last - ends)[person]
+    owned, rows = np.unique(whose * len(copies) + of_row, return_counts=True)
+    wanted = mine[person] * len(copies) + other[at]
+    place = np.minimum(np.searchsorted(owned, wanted), len(owned) - 1)
+    each = np.where(owned[place] == wanted, rows[place], 0) * share[at]
+    chance = np.zeros(len(kind))
+    single = last - first == 1
+    chance[single] = each[ends[single] - 1]
+    for several in np.flatnonzero(last - first > 1).tolist():
+        chance[several] = math.fsum(each[ends[several] - (last - first)[several] : ends[several]])
+    return Assigned(link[None], tied[kind][None], chance[None])
 
 
 def _sorted_kinds(rows: Array) -> tuple[Array, Indices]:
