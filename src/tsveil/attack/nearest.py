@@ -134,7 +134,7 @@ def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, pictured: boo
 
     Distances are comparable between calls: a release can be attacked piece by piece.
     """
-    from tsveil._kernels.linkage import nearest_pictured, nearest_rows
+    from tsveil._kernels.linkage import nearest_rows
 
     if pictured is None:
         pictured = worth_drawing(len(known), len(rows.values), np.diff(starts).tolist())
@@ -147,18 +147,11 @@ def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, pictured: boo
 
     def work(low: int, high: int) -> None:
         part = known[low:high]
-        given = (
+        nearest_rows(
             part, starts, candidates, rows.copies, rows.first, whose.owner, whose.records, whose.mine[low:high],
             found.best[low:high], found.tied[low:high], found.link[low:high], found.hit[low:high], counter,
+            rows.own[low:high], *(NO_PICTURE if picture is None else picture.of_pairs(part)),
         )  # fmt: skip
-        if picture is None:
-            nearest_rows(*given)
-        else:
-            places, ahead, margin = picture.of_known(part)
-            nearest_pictured(
-                *given, rows.own[low:high], picture.parts, picture.lead, picture.tiles, picture.boxes,
-                places, ahead, margin, picture.scale, picture.stretch,
-            )  # fmt: skip
 
     with progress.step("Linking records", total=len(known)) as counter:
         map_chunks(work, len(known), CHUNK)
@@ -212,6 +205,11 @@ class Picture:
     tiles: AnyArray
     boxes: AnyArray
 
+    def of_pairs(self, known: Array) -> tuple[Any, ...]:
+        """What the kernel needs of the candidates and of some known records."""
+        candidates = self.parts, self.lead, self.tiles, self.boxes
+        return *candidates, *self.of_known(known), self.scale, self.stretch
+
     def of_known(self, rows: Array) -> tuple[AnyArray, AnyArray, Array]:
         """Places, leading coordinates and margins of known records."""
         places = placed(rows, self.blocks, self.middle, self.scale)
@@ -220,6 +218,16 @@ class Picture:
         margin = np.cumsum(2.0**-20 * np.sqrt(np.maximum(squares, 0.0)) + 1e-15, axis=1)
         places[:, ~square_rows(self.parts)] *= np.float32(-2.0)
         return places, ahead, margin
+
+
+#: what the kernel gets where there is no picture
+NO_PICTURE = (
+    *(np.zeros(0, dtype=np.int64) for _ in range(2)),
+    *(np.zeros((0,) * axes, dtype=np.float32) for axes in (3, 3, 2, 2)),
+    np.zeros((0, 0)),
+    1.0,
+    1.0,
+)
 
 
 def draw(rows: Array, known: Array, starts: Indices) -> Picture | None:
