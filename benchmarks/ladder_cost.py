@@ -38,10 +38,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Noise", {"sd": 0.5, "correlated": True}),
 ]
 LARGE: list[tuple[str, dict[str, Any]]] = [
-    ("MDAV", {"k": 5}),
-    ("RankSwap", {"p": 5.0}),
-    ("Noise", {"sd": 0.1}),
     ("Noise", {"sd": 0.5, "correlated": True}),
+    ("Noise", {"sd": 0.1}),
+    ("RankSwap", {"p": 5.0}),
+    ("MDAV", {"k": 5}),
 ]
 
 
