@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 PROJECT = Path(__file__).resolve().parents[1]
 #: calls in a process, after the first
@@ -50,20 +51,29 @@ def words(case: tuple[str, dict[str, Any]]) -> str:
     return f"{case[0]}({', '.join(f'{name}={value}' for name, value in case[1].items())})"
 
 
+def walks(n: int, kind: str) -> Any:
+    """Random walks as series or as attributes."""
+    import tsveil as tv
+
+    table = np.random.default_rng(1).normal(size=(n, POINTS)).cumsum(axis=1)
+    if kind == "series":
+        return tv.Dataset.from_arrays({"walk": table})
+    frame = pl.DataFrame(table, schema=[f"x{at}" for at in range(POINTS)])
+    return tv.Dataset.from_frame(frame, blocks={"walk": frame.columns}, times={"walk": None})
+
+
 def inside(file: str, name: str, settings: dict[str, Any], calls: int) -> None:
     """In a process of its own: protect, evaluate once to get warm, and tell the best of the further calls."""
     import tsveil as tv
 
+    method = getattr(tv, name)(**settings)
     if file in ("series", "attributes"):
-        walks = np.random.default_rng(1).normal(size=(int(os.environ["RECORDS"]), POINTS)).cumsum(axis=1)
-        columns = {f"x{at}": walks[:, [at]] for at in range(POINTS)}
-        data = tv.Dataset.from_arrays({"series": walks} if file == "series" else columns)
+        small = walks(2000, file)
+        tv.evaluate(small, method.protect(small, seed=1))
+        data = walks(int(os.environ["RECORDS"]), file)
     else:
         data = tv.read(file)
-    release = getattr(tv, name)(**settings).protect(data, seed=1)
-    if not calls:
-        small = tv.Dataset.from_arrays({block.name: data.values[:2000, data.span(block.name)] for block in data.blocks})
-        tv.evaluate(small, getattr(tv, name)(**settings).protect(small, seed=1))
+    release = method.protect(data, seed=1)
     used = []
     for _ in range(1 + calls):
         start = time.process_time()

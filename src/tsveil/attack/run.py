@@ -56,7 +56,7 @@ from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.transform import exact
 
-#: values of a file's columns that one task looks at
+#: values of some columns of a file that are looked at together
 VALUES = 2**18
 
 
