@@ -7,7 +7,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -359,6 +359,53 @@ def pair_of_files(
     original = dataset(a, [f"a{i}" for i in range(len(a))], blocks)
     released = dataset(b, [f"b{i}" for i in range(len(b))], blocks)
     return original, released, {f"a{i}": f"b{row}" for i, row in enumerate(own) if row >= 0}
+
+
+class NoisyFiles(NamedTuple):
+    """A file and what noise made of it, without its last two records: values, the row of each record, and the same as data sets."""
+
+    a: Array
+    b: Array
+    own: list[int]
+    files: tuple[tv.Dataset, tv.Dataset, dict[str, str]]
+
+
+def noise(rng: np.random.Generator, a: Array, deviations: float, correlated: bool) -> Array:
+    """A file with noise added, with so many deviations of each column and, if asked, their correlations."""
+    covariance = np.atleast_2d(np.cov(a.T))
+    root = np.linalg.cholesky(covariance).T if correlated else np.diag(np.sqrt(np.diag(covariance)))
+    found: Array = a + deviations * rng.normal(size=a.shape) @ root
+    return found
+
+
+def correlated(rng: np.random.Generator, n: int, columns: int) -> Array:
+    """A file whose columns have something in common."""
+    x: Array = rng.normal(size=(n, columns)) @ rng.normal(size=(columns, columns)) + 1000
+    return x
+
+
+def noisy_files(
+    seed: int, n: int, blocks: list[int], deviations: float, with_covariance: bool, total: bool
+) -> NoisyFiles:
+    """Five columns of very different sizes in blocks; if asked, one of them follows from others, and one is constant."""
+    rng = np.random.default_rng(seed)
+    a = correlated(rng, n, 5)
+    b = noise(rng, a, deviations, with_covariance)
+    if total:
+        for x in (a, b):
+            x[:, 4] = x[:, 2] - 2 * x[:, 3] if blocks != [1, 4] else x[:, 1] + x[:, 3]
+            x[:, 0] = 7.0
+    scale = np.array([1e-6, 1.0, 1e6, 3.0, 1e3])
+    a, b = a * scale, b[: n - 2] * scale
+    own = [i if i < n - 2 else -1 for i in range(n)]
+    return NoisyFiles(a, b, own, pair_of_files(a, b, own, blocks))
+
+
+def known_of_blocks(blocks: list[int], count: int) -> list[int]:
+    """How many columns of each block are among the first ones."""
+    return [
+        min(high, count) - low for low, high in itertools.pairwise([0, *itertools.accumulate(blocks)]) if low < count
+    ]
 
 
 def swapped(x: Array, window: int, rng: np.random.Generator) -> Array:

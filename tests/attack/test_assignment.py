@@ -14,7 +14,7 @@ from tsveil.attack import assignment
 from tsveil.attack.base import Finding, Rung, Shape
 from tsveil.attack.files import on_one_scale
 from tsveil.attack.targets import border_of, chosen_rows
-from tsveil.core.types import Array
+from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block
 
 
@@ -89,23 +89,41 @@ def test_representatives_need_no_assignment_of_everybody() -> None:
     assert found[Rung.SHARE].rate <= 25
 
 
+def right_links(cost: Array, known: Indices) -> int:
+    """How many of some persons the best assignment links right."""
+    person, row = linear_sum_assignment(cost)
+    return int((known[person] == row).sum())
+
+
+@pytest.mark.parametrize("deviations", [0.2, 0.9])
 @pytest.mark.parametrize(("correlated", "columns"), [(False, [6]), (True, [6]), (False, [30, 3]), (True, [2, 4])])
-def test_noise_of_a_known_size_is_assigned_by_likelihood(correlated: bool, columns: list[int]) -> None:
+def test_noise_of_a_known_size_is_assigned_by_likelihood_and_by_distance(
+    correlated: bool, columns: list[int], deviations: float
+) -> None:
+    """The better of both counts, at each rung."""
     rng = np.random.default_rng(6)
     x = rng.normal(size=(100, sum(columns))) @ rng.normal(size=(sum(columns),) * 2)
     original = naive_attacks.dataset(x, blocks=columns)
-    release = tv.Noise(sd=0.9, correlated=correlated).protect(original, seed=1)
-    found = ladder_of(tv.evaluate(original, release))
+    release = tv.Noise(sd=deviations, correlated=correlated).protect(original, seed=1)
+    found, y = ladder_of(tv.evaluate(original, release)), release.data.values
     density = "normal" if max(columns) <= 25 else "none"
-    cost = naive_attacks.likelihoods(x, release.data.values, columns, 0.9, correlated, density)
-    person, row = linear_sum_assignment(cost)
-    assert found[Rung.FILE].rate == pytest.approx(100 * (person == row).mean())
+    likely = naive_attacks.likelihoods(x, y, columns, deviations, correlated, density)
+
+    def apart(known: Indices) -> Array:
+        if correlated:
+            return np.sqrt(naive_attacks.likelihoods(x[known], y, columns, 1.0, True, "none"))
+        a, b, factor = on_one_scale(x[known], y)
+        found: Array = np.sqrt((((a[:, None] - b[None]) * factor) ** 2).sum(axis=2))
+        return found
+
     first = chosen_rows(border_of(np.arange(100), 50), np.arange(100))
-    right = 0
-    for half in (np.flatnonzero(first), np.flatnonzero(~first)):
-        person, row = linear_sum_assignment(cost[half])
-        right += int((half[person] == row).sum())
-    assert found[Rung.SHARE].rate == pytest.approx(right)
+    for rung, parts in {
+        Rung.FILE: [np.arange(100)],
+        Rung.SHARE: [np.flatnonzero(first), np.flatnonzero(~first)],
+    }.items():
+        by_likelihood = sum(right_links(likely[part], part) for part in parts)
+        by_distance = sum(right_links(apart(part), part) for part in parts)
+        assert found[rung].rate == pytest.approx(max(by_likelihood, by_distance))
 
 
 def test_correlations_are_taken_out_of_known_columns() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,16 +14,10 @@ import naive_attacks as naive
 import tsveil as tv
 from tsveil.attack.base import BlockCovariance, DrawnAtRandom, Shape, ValuesMoved
 from tsveil.attack.likelihood import Likelihood, likelihood
+from tsveil.attack.links import Links
 from tsveil.attack.noisy import densities
 from tsveil.core.errors import InputError
 from tsveil.core.types import Array
-
-
-def noisy(rng: np.random.Generator, n: int, columns: int, deviations: float, correlated: bool) -> tuple[Array, Array]:
-    a = rng.normal(size=(n, columns)) @ rng.normal(size=(columns, columns)) + 1000
-    covariance = np.atleast_2d(np.cov(a.T))
-    root = np.linalg.cholesky(covariance).T if correlated else np.diag(np.sqrt(np.diag(covariance)))
-    return a, a + deviations * rng.normal(size=(n, columns)) @ root
 
 
 @given(
@@ -32,22 +27,12 @@ def noisy(rng: np.random.Generator, n: int, columns: int, deviations: float, cor
 def test_links_are_those_of_the_definition(
     seed: int, n: int, blocks: list[int], correlated: bool, total: bool, deviations: float
 ) -> None:
-    rng = np.random.default_rng(seed)
-    a, b = noisy(rng, n, 5, deviations, correlated)
-    if total:  # a column that follows from others, and one that is constant
-        for x in (a, b):
-            x[:, 4] = x[:, 2] - 2 * x[:, 3] if blocks != [1, 4] else x[:, 1] + x[:, 3]
-            x[:, 0] = 7.0
-    scale = np.array([1e-6, 1.0, 1e6, 3.0, 1e3])
-    a, b = a * scale, b * scale
-    own = [i if i < n - 2 else -1 for i in range(n)]
-    original, released, truth = naive.pair_of_files(a, b[: n - 2], own, blocks)
-    ends = np.cumsum(blocks).tolist()
+    a, b, own, (original, released, truth) = naive.noisy_files(seed, n, blocks, deviations, correlated, total)
     found = naive.rounds(likelihood, original, released, truth=truth, deviations=deviations, correlated=correlated)
     for count, links in enumerate(found, 1):
-        known = [min(high, count) - low for low, high in pairwise([0, *ends]) if low < count]
+        known = naive.known_of_blocks(blocks, count)
         by_density = {
-            density: naive.likelihoods(a[:, :count], b[: n - 2, :count], known, deviations, correlated, density)
+            density: naive.likelihoods(a[:, :count], b[:, :count], known, deviations, correlated, density)
             for density in ("normal", "kernel")
         }
         density = "normal" if "normal" in links.attack else "kernel"
@@ -68,7 +53,8 @@ def test_links_are_those_of_the_definition(
 def test_wide_series_are_weighed_column_by_column() -> None:
     """Too few records for a covariance, and too many columns for kernels: no density is known."""
     rng = np.random.default_rng(3)
-    a, b = noisy(rng, 60, 20, 0.5, False)
+    a = naive.correlated(rng, 60, 20)
+    b = naive.noise(rng, a, 0.5, False)
     a, b = a * np.arange(1, 21) ** 3, b * np.arange(1, 21) ** 3
     original, released = (tv.Dataset.from_arrays({"load": x}) for x in (a, b))
     links = likelihood(original, released, deviations=0.5)
@@ -80,21 +66,30 @@ def test_wide_series_are_weighed_column_by_column() -> None:
         likelihood(original, released, deviations=0.5, correlated=True)
 
 
-@given(st.integers(0, 10**6), st.integers(2, 12), st.integers(1, 8), st.booleans())
-def test_equal_released_records_are_a_tie(seed: int, groups: int, columns: int, correlated: bool) -> None:
-    a = np.random.default_rng(seed).normal(size=(3 * groups, columns)).cumsum(axis=1)
-    found = likelihood(naive.dataset(a), naive.dataset(np.repeat(a[::3], 3, axis=0)), correlated=correlated)
+#: these take covariances out, too
+ATTACKS = [likelihood, partial(likelihood, correlated=True), tv.attack.mahalanobis]
+
+
+@given(st.integers(0, 10**6), st.integers(2, 12), st.integers(1, 8), st.sampled_from(ATTACKS))
+def test_equal_released_records_are_a_tie(seed: int, groups: int, columns: int, attack: Callable[..., Links]) -> None:
+    rng = np.random.default_rng(seed)
+    a = (
+        rng.normal(size=(3 * groups, columns)).cumsum(axis=1)
+        if seed % 2
+        else naive.correlated(rng, 3 * groups, columns)
+    )
+    found = attack(naive.dataset(a), naive.dataset(np.repeat(a[::3], 3, axis=0)))
     assert (found.candidates % 3 == 0).all()
     assert found.rate <= 100 / 3 + 1e-9
 
 
-@pytest.mark.parametrize("correlated", [False, True])
+@pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize(
     "rows",
     [np.full((8, 2), 3.0), np.array([[1e300, 1e-300], [-1e300, 2e-300]]), np.ones((1, 1)), np.array([[1.0], [1e9]])],
 )
-def test_nasty_files(rows: Array, correlated: bool) -> None:
-    found = likelihood(naive.dataset(rows), naive.dataset(rows), correlated=correlated)
+def test_nasty_files(rows: Array, attack: Callable[..., Links]) -> None:
+    found = attack(naive.dataset(rows), naive.dataset(rows))
     assert found.correct == len(np.unique(rows, axis=0))
 
 

@@ -121,11 +121,21 @@ def mapped_rows(x: Array, shift: Array, factor: Array, matrix: Array) -> Array:
     """((x - shift) * factor) @ matrix, record by record: equal records give equal bits, which a product of whole tables does not promise."""
     n, width = x.shape
     out = np.zeros((n, matrix.shape[1]))
+    whole = width - width % 4
+    unit = np.empty(width)
     for i in range(n):
         for j in range(width):
-            value = (x[i, j] - shift[j]) * factor[j]
-            for c in range(matrix.shape[1]):
-                out[i, c] += value * matrix[j, c]
+            unit[j] = (x[i, j] - shift[j]) * factor[j]
+        own = out[i]
+        for j in range(0, whole, 4):
+            value0, value1, value2, value3 = unit[j], unit[j + 1], unit[j + 2], unit[j + 3]
+            by0, by1, by2, by3 = matrix[j], matrix[j + 1], matrix[j + 2], matrix[j + 3]
+            for c in range(len(own)):
+                own[c] = own[c] + value0 * by0[c] + value1 * by1[c] + value2 * by2[c] + value3 * by3[c]
+        for j in range(whole, width):
+            value, by = unit[j], matrix[j]
+            for c in range(len(own)):
+                own[c] += value * by[c]
     return out
 
 
@@ -146,15 +156,24 @@ def inverse_of_triangle(x: Array) -> Array:
 
 @kernel
 def products_of_columns(x: Array) -> Array:
-    """The products of all pairs of columns, summed over the rows in their order."""
+    """The products of all pairs of columns, summed over the rows in their order.
+
+    Four rows at a time: a sum is loaded once for them, and still runs from row to row. Loops over slices of their own become vector instructions.
+    """
     n, width = x.shape
     out = np.zeros((width, width))
-    for i in range(n):
-        row = x[i]
+    whole = n - n % 4
+    for i in range(0, whole, 4):
         for j in range(width):
-            value = row[j]
-            own = out[j]
-            for c in range(j, width):
+            value0, value1, value2, value3 = x[i, j], x[i + 1, j], x[i + 2, j], x[i + 3, j]
+            row0, row1, row2, row3 = x[i, j:], x[i + 1, j:], x[i + 2, j:], x[i + 3, j:]
+            own = out[j, j:]
+            for c in range(len(own)):
+                own[c] = own[c] + value0 * row0[c] + value1 * row1[c] + value2 * row2[c] + value3 * row3[c]
+    for i in range(whole, n):
+        for j in range(width):
+            value, row, own = x[i, j], x[i, j:], out[j, j:]
+            for c in range(len(own)):
                 own[c] += value * row[c]
     for j in range(width):
         for c in range(j):

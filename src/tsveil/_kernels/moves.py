@@ -48,18 +48,26 @@ def ratio_tables(begins: Indices, first: Indices, last: Indices, logs: AnyArray,
 
 
 @kernel
-def _add_columns(
-    score: AnyArray, own: AnyArray, kind: AnyArray, tables: AnyArray, begins: Indices, start: int, stop: int, at: int
-) -> int:
-    """Add the logarithms of the columns start..stop to the scores of all rows, for a record with these kinds of values; `at` is where their tables begin, and the next place is given."""
-    for c in range(start, stop):
+def _add_round(
+    score: AnyArray, own: AnyArray, kind: AnyArray, tables: AnyArray, begins: Indices, rounds: Indices, at: int, place: int
+) -> int:  # fmt: skip
+    """Add the logarithms of the columns that round `at` knows beyond those before it to the scores of all rows, for a record with these kinds of values.
+
+    Scores begin with the first round. `place` is where the tables of these columns begin; that of the next round is given.
+    """
+    start = 0
+    if at == 0:
+        score[:] = 0
+    else:
+        start = rounds[at - 1]
+    for c in range(start, rounds[at]):
         many = begins[c + 1] - begins[c]
-        ratios = tables[at + own[c] * many : at + (own[c] + 1) * many]
+        ratios = tables[place + own[c] * many : place + (own[c] + 1) * many]
         of_row = kind[c]
         for row in range(len(score)):
             score[row] += ratios[of_row[row]]
-        at += many * many
-    return at
+        place += many * many
+    return place
 
 
 @kernel
@@ -73,18 +81,15 @@ def crowd_of_rows(others: AnyArray, kind: AnyArray, tables: AnyArray, begins: In
     left_out = np.zeros((len(rounds), rows), np.bool_)
     score = np.empty(rows, np.int32)
     for s in range(len(others)):
-        score[:] = 0
-        done = 0
         place = 0
         for at in range(len(rounds)):
-            place = _add_columns(score, others[s], kind, tables, begins, done, rounds[at], place)
-            done = rounds[at]
+            place = _add_round(score, others[s], kind, tables, begins, rounds, at, place)
             for row in range(rows):
                 if score[row] <= FAR:
                     continue
                 if not left_out[at, row]:
                     equal = True
-                    for c in range(done):
+                    for c in range(rounds[at]):
                         if kind[c, row] != others[s, c]:
                             equal = False
                             break
@@ -124,12 +129,9 @@ def likeliest_rows(
     score = np.empty(rows, np.int32)
     distance = np.empty(rows, np.int64)
     for a in range(len(known)):
-        score[:] = 0
-        done = 0
         place = 0
         for at in range(len(rounds)):
-            place = _add_columns(score, known[a], kind, tables, begins, done, rounds[at], place)
-            done = rounds[at]
+            place = _add_round(score, known[a], kind, tables, begins, rounds, at, place)
             for row in range(rows):
                 distance[row] = crowd[at, row] - score[row]
             best[a, at], tied[a, at], link[a, at], hit[a, at] = best_rows(

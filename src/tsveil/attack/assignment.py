@@ -5,11 +5,16 @@ Two persons whose nearest record is the same cannot both have it. The assignment
     min  sum_a d(a, r(a)),      r(a) != r(b) for a != b
 
 where d is the distance of the linkages by distance: standardised values of attributes, or for each series its normalised values; against noise with the data's correlations it is
-the Mahalanobis distance. Where the size of the noise is known, d is -2 log of the likelihood of the pair over the density of published records (linkage by likelihood has the
-formula): the assignment is then the likeliest one. Where published values stand for runs of neighbouring values, d is the score of the linkage by sides with its sign turned. Where records were sorted by a
-projection, d is that of the linkage by sides of projections, on the line of the known persons in place of the rebuilt one, plus a quarter of the squared distance by the bell that fits the groups best
-(`attack.lines`), where four persons are known for each column: half of what the bell says, because a part of that is the place on the line. Then both assignments are tried, by distance and by runs, and the better one counts: in
-series of many points a mean is nearer to its members than a line can tell. What the assignment finds beyond the others shows
+the Mahalanobis distance. A second assignment is tried where the method tells more, and the better of both counts:
+
+- Where the size of the noise is known, d is -2 log of the likelihood of the pair over the density of published records (linkage by likelihood has the formula): the
+  assignment is then the likeliest one.
+- Where published values stand for runs of neighbouring values, d is the score of the linkage by sides with its sign turned.
+- Where records were sorted by a projection, d is that of the linkage by sides of projections, on the line of the known persons in place of the rebuilt one, plus a quarter of the
+  squared distance by the bell that fits the groups best (`attack.lines`), where four persons are known for each column: half of what the bell says, because a part of that is the
+  place on the line. In series of many points a mean is nearer to its members than a line can tell.
+
+What the assignment finds beyond the others shows
 above all where values were changed at random; where groups share one record nobody finds more than the place inside a group.
 
 The cost grows with the cube of the number of persons who are known. Up to 2,500 records everybody is assigned; of more records, the intruder
@@ -35,12 +40,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from tsveil.attack.base import (
     BlockCovariance,
+    Column,
     DrawnAtRandom,
     NotMeasuredError,
     Rung,
@@ -54,25 +60,26 @@ from tsveil.attack.base import (
     ValuesMoved,
 )
 from tsveil.attack.candidates import Found
+from tsveil.attack.covariance import Whitened, keep_whitenings, too_wide
 from tsveil.attack.files import on_one_scale
 from tsveil.attack.joint import Joint, both_files
 from tsveil.attack.lines import Bell, Line
-from tsveil.attack.noisy import PER_COLUMN, Noisy, densities
-from tsveil.attack.one_to_one import assigned
+from tsveil.attack.noisy import PER_COLUMN, Noisy, densities, has_covariance
+from tsveil.attack.one_to_one import Costs, assigned
 from tsveil.attack.pieces import Targets
 from tsveil.attack.runs import Runs, table_of_sides
 from tsveil.core.params import number, one_of, optional, param, true_or_false
 from tsveil.core.types import Array
-from tsveil.engine.base import Task
+from tsveil.engine.base import Result, Task
 from tsveil.transform.normalise import normalise
-from tsveil.transform.triangle import combined, inverse, triangle
 
 #: gives the table of all distances between two files
 Distances = Callable[[Array, Array], Array]
+Way = Literal["distance", "likelihood", "runs"]
+#: how series may be normalised so that the scale of known values is one factor of all distances
+ANY_SCALE = ("global", "per-record", "none")
 #: records that are all assigned, pairs of a person and a record in one table, and the fewest persons that are worth assigning
 EVERYBODY, PAIRS, FEWEST = 2500, 2**25, 200
-#: columns of a block whose covariance is taken out
-WIDEST = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +120,7 @@ class Assignment(Joint):
         """On any release; with everybody known where values were drawn at random."""
         known = traces or ()
         correlated = any(isinstance(trace, BlockCovariance) for trace in known)
-        wide = correlated and max(map(len, release.blocks)) > WIDEST
+        wide = correlated and too_wide(release.blocks)
         moved = next((trace.deviations for trace in known if isinstance(trace, ValuesMoved)), None)
         return cls(
             correlated=correlated and not wide,
@@ -122,48 +129,114 @@ class Assignment(Joint):
             everybody=traces is None or any(isinstance(trace, DrawnAtRandom) for trace in known),
         )
 
+    def needs_products(self, blocks: Sequence[Sequence[int]]) -> bool:
+        """For the covariances."""
+        return self.correlated or (self.deviations is not None and has_covariance(blocks, False))
+
+    def looks_at_columns(self) -> bool:
+        """For the scales of noise."""
+        return self.correlated or self.deviations is not None
+
+    def of_column(self, column: Column) -> Result:
+        """Its scale in the release."""
+        return {"scale": column.released_scale}
+
     def plan(self, situation: Situation) -> list[Trial]:
-        """Half of the persons and everybody, or a sample of persons among all records; by distance, and by runs where there are any."""
+        """Half of the persons and everybody, or a sample of persons among all records; by distance, and by likelihood or by runs where the method tells of them."""
         files = situation.files
-        if max(files.n, files.m) <= EVERYBODY:
+        whole = max(files.n, files.m) <= EVERYBODY
+        if whole:
             trials = super().plan(situation) if self.everybody else self.halves(situation)
         else:
             targets = min(files.people // 2, int(PAIRS / files.m * files.people / files.n))
             if targets < FEWEST:
                 raise NotMeasuredError(f"{self.plain}, which is not tried above {PAIRS // FEWEST:,} records")
             trials = [self.trial(situation, targets, *(Rung.SHARE, Rung.FILE)[: 1 + self.everybody])]
-        if self.runs is None:
-            return trials
-        by_runs = [replace(one, task={**one.task, "by_runs": True}, way=f"{one.way} by runs") for one in trials]
-        return [*trials, *by_runs]
-
-    def trial(self, situation: Situation, targets: int, *rungs: Rung, half: int | None = None) -> Trial:
-        """With how series are normalised, and the places of the known columns of each block."""
-        one = super().trial(situation, targets, *rungs, half=half)
-        places = {column: at for at, column in enumerate(situation.columns)}
-        blocks = [[places[column] for column in columns if column in places] for columns in situation.blocks]
-        return replace(
-            one, task={**one.task, "normalise": situation.settings.normalise, "blocks": blocks, "by_runs": False}
-        )
+        settings = situation.settings
+        # Distances depend on the scale of the known values, which who knows a half has of that half alone; for a single series it is one factor of all distances.
+        one_factor = len(files.series) == 1 and settings.scaling == "original" and settings.normalise in ANY_SCALE
+        alike = {
+            "distance": self.correlated or one_factor,
+            "likelihood": True,
+            "runs": self.runs in ("columns", "pooled"),  # a line depends on who is known
+        }
+        shared: dict[str, Any] = {"normalise": settings.normalise}
+        if self.runs is not None:
+            places = {column: at for at, column in enumerate(situation.columns)}
+            shared["places"] = [
+                [places[column] for column in columns if column in places] for columns in situation.blocks
+            ]
+        if self.looks_at_columns():
+            shared |= keep_whitenings(situation, situation.blocks if self.needs_products(situation.blocks) else [])
+            shared["density"] = densities(situation.blocks, files.m, self.correlated)[0]
+        situation.store.remove(f"{self.figure}.")  # of an evaluation before this one
+        ways: list[Way] = ["distance"]
+        if self.deviations is not None:
+            ways.insert(0, "likelihood")
+        if self.runs is not None:
+            ways.append("runs")
+        return [
+            replace(
+                one, way=f"{one.way} by {way}", task={**one.task, **shared, "way": way, "kept": whole and alike[way]}
+            )
+            for one in trials
+            for way in ways
+        ]
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The record that each target is given."""
+        store, costs = targets.store, self._costs(targets, task)
+        found = assigned(costs, targets.files.owners(store), targets.mine)
+        hit = np.asarray(found.chance > 0, dtype=np.int64)
+        return Found(found.tied, found.link, hit, chance=found.chance)
+
+    def _costs(self, targets: Targets, task: Task) -> Costs:
+        """The costs for the targets; where those of a half are a part of those for everybody, these are kept for all tasks."""
+        if not task["kept"]:
+            return self._made(targets, task)
+        store, everybody = targets.store, Targets.of(task)
+        names = [f"{self.figure}.{task['way']}.{part}" for part in Costs._fields]
+        if not all(map(store.has, names)):
+            for name, part in zip(names, self._made(everybody, task), strict=True):
+                store.put(name, part)
+        costs = Costs(*(store.get(name, whole=True) for name in names))
+        return costs.taken(np.searchsorted(everybody.rows, targets.rows))
+
+    def _made(self, targets: Targets, task: Task) -> Costs:
+        """The costs for some persons, from the values of both files."""
+        if task["way"] == "likelihood" and self.correlated:
+            return self._likely(self._costs(targets, {**task, "way": "distance"}), targets, task)
+        return Costs.of(*self._placed(targets, task))
+
+    def _likely(self, apart: Costs, targets: Targets, task: Task) -> Costs:
+        """The costs by likelihood from Mahalanobis distances, against noise with the covariance of each block."""
+        noisy = Noisy.of(targets.store, task, deviations=self.deviations, correlated=True)
+        costs = (noisy.factor * apart.table) ** 2
+        if task["density"] != "none":
+            shown = both_files(targets.taken([]), task["columns"])[1]
+            rare = np.empty(costs.shape[1])
+            rare[apart.records] = noisy.rare(task["density"], shown, noisy.placed(shown), [shown.shape[1]])[:, 0]
+            costs += rare
+        return apart._replace(table=costs)
+
+    def _placed(self, targets: Targets, task: Task) -> tuple[Array, Array, Distances]:
+        """Where targets and published records are placed, and what a link costs by their places."""
         from tsveil._kernels.attributes import distance_table
 
         known, shown = both_files(targets, task["columns"])
-        files = targets.files
-        if task["by_runs"]:
-            return _found(targets, known, shown, self._by_runs(known, shown, task["blocks"]))
-        if self.deviations is not None:
-            noisy = Noisy.of(shown, task["blocks"], self.deviations, self.correlated)
-            density = densities(task["blocks"], len(shown), self.correlated)[0]
+        if task["way"] == "runs":
+            return known, shown, self._by_runs(known, shown, task["places"])
+        files, power = targets.files, 1
+        if task["way"] == "likelihood":
+            noisy = Noisy.of(targets.store, task, deviations=self.deviations, correlated=False)
             a, b = noisy.placed(known), noisy.placed(shown)
-            rare = noisy.rare(density, shown, b, [b.shape[1]])
+            rare = noisy.rare(task["density"], shown, b, [b.shape[1]])
             # As in the linkage by likelihood, a further column has the density: the squared distance is the cost then.
-            a, b = np.column_stack([a, np.zeros(len(a))]), np.column_stack([b, np.sqrt(rare)])
+            a, b, power = np.column_stack([a, np.zeros(len(a))]), np.column_stack([b, np.sqrt(rare)]), 2
             starts = [0, a.shape[1]]
         elif self.correlated:
-            a, b = _uncorrelated(known, shown, task["blocks"])
+            published = Whitened.of(targets.store, task)
+            a, b = published.freed(known), published.freed(shown)
             starts = [0, a.shape[1]]
         elif files.series:
             spans = [files.span(block.name) for block in files.series]
@@ -175,10 +248,10 @@ class Assignment(Joint):
             a, b, starts = a * factor, b * factor, [0, a.shape[1]]
 
         def distances(x: Array, y: Array) -> Array:
-            table = distance_table(x, np.ascontiguousarray(y.T), np.array(starts))
-            return table if self.deviations is None else table * table
+            found = distance_table(x, np.ascontiguousarray(y.T), np.array(starts))
+            return found if power == 1 else found * found
 
-        return _found(targets, a, b, distances)
+        return a, b, distances
 
     def _by_runs(self, known: Array, shown: Array, blocks: Sequence[Sequence[int]]) -> Distances:
         """The evidence of runs with its sign turned, for some known and some published records of these."""
@@ -187,13 +260,6 @@ class Assignment(Joint):
             return lambda x, y: -table_of_sides(runs, x, y)
         parts = [(own, AlongLine.of(known[:, own], shown[:, own], str(self.runs))) for own in blocks]
         return lambda x, y: -np.sum([part.table(x[:, own], y[:, own]) for own, part in parts], axis=0)
-
-
-def _found(targets: Targets, a: Array, b: Array, distances: Distances) -> Found:
-    """The assignment of two tables."""
-    found = assigned(a, b, targets.files.owners(targets.store), targets.mine, distances)
-    hit = np.asarray(found.chance > 0, dtype=np.int64)
-    return Found(found.tied, found.link, hit, chance=found.chance)
 
 
 def _runs(trace: Trace) -> Literal["columns", "pooled", "pcp", "zscores"] | None:
@@ -226,16 +292,3 @@ class AlongLine(NamedTuple):
             a, b = self.bell.place(known), self.bell.place(shown)
             found -= 0.25 * distance_table(a, np.ascontiguousarray(b.T), np.array([0, a.shape[1]])) ** 2
         return found
-
-
-def _uncorrelated(known: Array, shown: Array, blocks: Sequence[Sequence[int]]) -> tuple[Array, Array]:
-    """Both files with the covariance of each published block taken out."""
-    a, b, factor = on_one_scale(known, shown)
-    a, b = a * factor, b * factor
-    in_order = b[np.lexsort(b.T[::-1])]  # so that sums do not depend on the order of the file
-    for own in blocks:
-        middle = in_order[:, own].mean(axis=0)
-        centred = in_order[:, own] - middle
-        whitening = inverse(triangle(centred.T @ centred / max(len(b) - 1, 1)))
-        a[:, own], b[:, own] = combined(a[:, own] - middle, whitening), combined(b[:, own] - middle, whitening)
-    return a, b

@@ -235,11 +235,35 @@ class Settings:
     other: OtherPeriod | None = None
 
 
+class Scales:
+    """The scales of some columns, found for all of them at once when the first is asked for; each is the same as by itself, to the last bit."""
+
+    def __init__(self, store: Store, files: Pieces, columns: Sequence[int]) -> None:
+        self.store, self.files, self.columns = store, files, columns
+
+    def _table(self, side: Side) -> Array:
+        return np.stack([self.files.column(self.store, side, at) for at in self.columns], axis=1)
+
+    @cached_property
+    def of_both(self) -> dict[int, list[Any]]:
+        """Column -> its `Column.scale`."""
+        x, y = self._table("original"), self._table("released")
+        power, factor = scale_of(x, y)
+        own = [np.stack(mean_and_deviation(each), axis=1).tolist() for each in (x, y)]
+        return dict(zip(self.columns, map(list, zip(power.tolist(), factor.tolist(), *own, strict=True)), strict=True))
+
+    @cached_property
+    def of_release(self) -> dict[int, list[float]]:
+        """Column -> its `Column.released_scale`."""
+        return dict(zip(self.columns, released_scales(self._table("released")), strict=True))
+
+
 class Column:
     """A column of both files, sorted where its order is asked for; attacks keep in the store what they need of it when they link."""
 
-    def __init__(self, store: Store, files: Pieces, at: int) -> None:
+    def __init__(self, store: Store, files: Pieces, at: int, scales: Scales | None = None) -> None:
         self.store, self.files, self.at = store, files, at
+        self.scales = Scales(store, files, [at]) if scales is None else scales
 
     @cached_property
     def x(self) -> Sorted:
@@ -255,17 +279,15 @@ class Column:
         """Keep something that has a value for each record, under this name and the number of the column."""
         self.store.put(f"{name}-{self.at}", values)
 
-    @cached_property
+    @property
     def scale(self) -> list[Any]:
         """Power of two and factor, so that ldexp(difference, power) * factor is standardised; then mean and deviation of either file."""
-        power, factor = scale_of(self.x.ordered[:, None], self.y.ordered[:, None])
-        own = [[float(each[0]) for each in mean_and_deviation(one.ordered[:, None])] for one in (self.x, self.y)]
-        return [int(power[0]), float(factor[0]), *own]
+        return self.scales.of_both[self.at]
 
-    @cached_property
+    @property
     def released_scale(self) -> list[float]:
-        """That of the released column; see `released_scale`."""
-        return released_scale(self.files.column(self.store, "released", self.at))
+        """That of the released column; see `released_scales`."""
+        return self.scales.of_release[self.at]
 
     @cached_property
     def places(self) -> None:
@@ -277,14 +299,21 @@ class Column:
         self.keep("places", self.y.back(np.arange(len(self.y.order), dtype=np.int32)))
 
 
+def released_scales(table: Array) -> list[list[float]]:
+    """For each released column its lowest value and width, and mean and deviation of what lies from 0 to 1 then."""
+    ruler = ruler_of(table, "component")
+    parts = (ruler.low, ruler.width, ruler.mean, ruler.deviation)
+    found: list[list[float]] = np.stack([np.ravel(each) for each in parts], axis=1).tolist()
+    return found
+
+
 def released_scale(y: Array) -> list[float]:
-    """Lowest value and width of a released column, and mean and deviation of what lies from 0 to 1 then."""
-    ruler = ruler_of(np.ascontiguousarray(y)[:, None], "component")
-    return [float(np.ravel(each)[0]) for each in (ruler.low, ruler.width, ruler.mean, ruler.deviation)]
+    """That of one released column; see `released_scales`."""
+    return released_scales(y[:, None])[0]
 
 
 def centred(table: Array, scales: Sequence[Sequence[float]]) -> Array:
-    """Some released columns, each from -1 to 1 with the mean zero; `scales` are their `released_scale`."""
+    """Some released columns, each from -1 to 1 with the mean zero; `scales` are their `released_scales`."""
     low, width, mean = np.array([scale[:3] for scale in scales]).T
     return Ruler(low, width, mean).measure(table)
 
@@ -433,10 +462,9 @@ class Attack(Declared, ABC):
         """The attack with the settings that fit a trace of its kind; with the widest settings if the trace is None."""
         return cls()
 
-    @classmethod
-    def looks_at_columns(cls) -> bool:
+    def looks_at_columns(self) -> bool:
         """Whether it needs anything of single columns."""
-        return cls.of_column is not Attack.of_column
+        return type(self).of_column is not Attack.of_column
 
     def describe(self) -> str:
         """What it is called, with its settings."""

@@ -16,7 +16,7 @@ from tsveil.attack.files import HasData, mean_and_deviation, own_rows, released_
 from tsveil.attack.links import Links
 from tsveil.attack.periods import Periods, periods_of
 from tsveil.attack.pieces import Pieces, Targets, opened_files
-from tsveil.attack.run import linked, links_in_memory
+from tsveil.attack.run import VALUES, linked, links_in_memory
 from tsveil.attack.targets import border_of
 from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
@@ -149,10 +149,12 @@ class Habits(Attack):
         copies = np.asarray(store.get("distinct.copies"))
         width = pieces[0].shape[1]
         mean, deviation, largest = np.zeros(width), np.zeros(width), np.zeros(width)
-        for j in range(width):
-            column = np.concatenate([piece[:, j] for piece in pieces])
-            (mean[j],), (deviation[j],) = mean_and_deviation(np.repeat(column, copies)[:, None])
-            largest[j] = np.abs(column).max()
+        together = max(1, VALUES // situation.files.m)
+        for start in range(0, width, together):
+            some = slice(start, start + together)
+            table = np.concatenate([piece[:, some] for piece in pieces])
+            mean[some], deviation[some] = mean_and_deviation(np.repeat(table, copies, axis=0))
+            largest[some] = np.abs(table).max(axis=0)
         widths = self.periods(store).widths
         starts = np.cumsum([0, *widths[:-1]])
         least = LEAST * np.repeat(np.maximum.reduceat(largest, starts), widths)

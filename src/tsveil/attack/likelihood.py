@@ -47,21 +47,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from tsveil.attack import nearest, nearest_columns
-from tsveil.attack.base import (
-    Attack,
-    BlockCovariance,
-    Column,
-    NotMeasuredError,
-    Rung,
-    Shape,
-    Situation,
-    Trace,
-    Traces,
-    Trial,
-    ValuesMoved,
-)
+from tsveil.attack.base import BlockCovariance, NotMeasuredError, Shape, Situation, Trace, Traces, Trial, ValuesMoved
 from tsveil.attack.candidates import Found, nearest_in_pieces
-from tsveil.attack.covariance import WIDEST, keep_whitenings, kept_whitenings
+from tsveil.attack.covariance import ByCovariance, keep_whitenings, refuse_wide
 from tsveil.attack.files import HasData
 from tsveil.attack.joint import both_files
 from tsveil.attack.links import Links
@@ -74,7 +62,7 @@ from tsveil.core.params import number, param, true_or_false
 from tsveil.core.types import Array
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
-from tsveil.engine.base import Result, Task
+from tsveil.engine.base import Task
 
 
 def likelihood(
@@ -92,7 +80,7 @@ def likelihood(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Likelihood(Attack):
+class Likelihood(ByCovariance):
     """Linkage to the released record that noise most probably made of a known one."""
 
     name: ClassVar[str] = "likelihood"
@@ -102,8 +90,6 @@ class Likelihood(Attack):
         "Share linked right by who knows how much noise was added, and takes the record that it most probably made and that is least probably somebody else's."
     )
     reference: ClassVar[str] = "Yancey, Winkler and Creecy 2002"
-    rung: ClassVar[Rung] = Rung.PERSON
-    of_series: ClassVar[bool | None] = None
     trace: ClassVar[type[Trace] | None] = ValuesMoved
     usual: ClassVar[bool] = False
 
@@ -127,24 +113,19 @@ class Likelihood(Attack):
         """For the covariances."""
         return has_covariance(blocks, self.correlated)
 
-    def of_column(self, column: Column) -> Result:
-        """Its scale in the release."""
-        return {"scale": column.released_scale}
-
     def plan(self, situation: Situation) -> list[Trial]:
         """One way for each density; every number of known columns is searched by itself."""
         there = self.needs_products(situation.blocks)
         ways = densities(situation.blocks, situation.files.m, self.correlated)
-        if self.correlated and not there:
-            raise NotMeasuredError(f"{self.plain}, which is not tried on blocks of more than {WIDEST} columns")
+        if self.correlated:
+            refuse_wide(self.plain, situation.blocks)
         if self.correlated and ways == ["none"]:
             raise NotMeasuredError(
                 f"{self.plain}, which is that by Mahalanobis distance where there are fewer than {PER_COLUMN} records for each column of a block"
             )
-        blocks = keep_whitenings(situation) if there else []
         cost = sum(TREE if count < DEEPEST else 1 for count in situation.counts)
         targets = situation.affordable(situation.distinct * cost)
-        shared = {"blocks": blocks, "scales": situation.from_columns("scale")}
+        shared = keep_whitenings(situation, situation.blocks if there else [])
         return [
             Trial(targets, {**shared, "density": way}, way=f"{way} density" if way != "none" else "") for way in ways
         ]
@@ -152,8 +133,7 @@ class Likelihood(Attack):
     def link(self, targets: Targets, task: Task) -> Found:
         """The likeliest by the first of some columns."""
         columns, counts, density = task["columns"], task["counts"], task["density"]
-        whitenings = kept_whitenings(targets.store, task["blocks"])
-        noisy = Noisy(self.deviations, self.correlated, task["scales"], task["blocks"], whitenings)
+        noisy = Noisy.of(targets.store, task, deviations=self.deviations, correlated=self.correlated)
         known = noisy.placed(targets.values(columns))
         everybody = noisy.placed(both_files(targets.taken([]), columns)[1]) if density == "kernel" else known[:0]
 

@@ -44,7 +44,7 @@ from tsveil.attack.base import Attack, Column, DrawsTrades, Shape, Situation, Tr
 from tsveil.attack.candidates import Found, joined_marks, nearest_in_pieces
 from tsveil.attack.files import HasData
 from tsveil.attack.links import Links
-from tsveil.attack.moves import Weights, in_words, method_in_words, spread
+from tsveil.attack.moves import KEPT, Weights, in_words, method_in_words, spread
 from tsveil.attack.nearest import Near, Rows
 from tsveil.attack.pieces import Targets
 from tsveil.attack.run import links_in_memory
@@ -108,6 +108,7 @@ class LikelyMoves(Attack):
     def plan(self, situation: Situation) -> list[Trial]:
         """Each target is compared with all distinct rows."""
         used = len(spread(len(situation.columns)))
+        situation.store.remove(f"{KEPT}-")  # of an evaluation before this one
         return [Trial(situation.affordable(MOVE * situation.distinct * used), {})]
 
     def link(self, targets: Targets, task: Task) -> Found:
@@ -117,7 +118,8 @@ class LikelyMoves(Attack):
         places = spread(len(every))
         columns = [every[place] for place in places]
         rounds = np.searchsorted(places, np.array(task["counts"]))
-        weights = Weights.of(self.drawn_by, [store.get(f"{self.figure}-{column}", whole=True) for column in columns])
+        ordered = [store.get(f"{self.figure}-{column}", whole=True) for column in columns]
+        weights = Weights.of(store, self.drawn_by, columns, ordered)
         # The marks of rows are as good as random, and the same in any order of the file.
         marks = joined_marks(store, "marks", len(files.released))
         around = np.lexsort(marks.T[::-1])[:AROUND]

@@ -36,31 +36,17 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tsveil.attack.base import (
-    Attack,
-    BlockCovariance,
-    Column,
-    NotMeasuredError,
-    Rung,
-    Shape,
-    Situation,
-    Trace,
-    Traces,
-    Trial,
-    centred,
-)
+from tsveil.attack.base import BlockCovariance, Shape, Situation, Trace, Traces, Trial
 from tsveil.attack.candidates import Found
-from tsveil.attack.covariance import WIDEST, keep_whitenings, kept_whitenings
+from tsveil.attack.covariance import ByCovariance, Whitened, keep_whitenings, refuse_wide, too_wide
 from tsveil.attack.files import HasData
 from tsveil.attack.links import Links
 from tsveil.attack.nearest_columns import compared_rows, nearest_of_targets
 from tsveil.attack.pieces import Targets
 from tsveil.attack.run import links_in_memory
-from tsveil.core.types import Array
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
-from tsveil.engine.base import Result, Task
-from tsveil.transform.triangle import combined
+from tsveil.engine.base import Task
 
 
 def mahalanobis(
@@ -75,7 +61,7 @@ def mahalanobis(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mahalanobis(Attack):
+class Mahalanobis(ByCovariance):
     """Linkage to the nearest released record by the covariance of each published block."""
 
     name: ClassVar[str] = "mahalanobis"
@@ -85,48 +71,27 @@ class Mahalanobis(Attack):
         "Share linked right by the nearest published record once correlations are taken out, which noise with the data's correlations does not hide."
     )
     reference: ClassVar[str] = "Torra, Abowd and Domingo-Ferrer 2006"
-    rung: ClassVar[Rung] = Rung.PERSON
-    of_series: ClassVar[bool | None] = None
     trace: ClassVar[type[Trace] | None] = BlockCovariance
 
     @classmethod
     def fit(cls, release: Shape, traces: Traces) -> Self | None:
         """On a release of unknown making, unless it is too wide."""
-        wide = any(len(block) > WIDEST for block in release.blocks)
-        return None if traces is None and wide else super().fit(release, traces)
+        return None if traces is None and too_wide(release.blocks) else super().fit(release, traces)
 
     def needs_products(self, blocks: Sequence[Sequence[int]]) -> bool:
         """For the covariances."""
-        return not _too_wide(blocks)
-
-    def of_column(self, column: Column) -> Result:
-        """Its scale in the release."""
-        return {"scale": column.released_scale}
+        return not too_wide(blocks)
 
     def plan(self, situation: Situation) -> list[Trial]:
         """Each target is compared with all distinct rows; what takes correlations out is kept for each block."""
-        if _too_wide(situation.blocks):
-            raise NotMeasuredError(f"{self.plain}, which is not tried on blocks of more than {WIDEST} columns")
-        blocks = keep_whitenings(situation)
+        refuse_wide(self.plain, situation.blocks)
         targets = situation.affordable(compared_rows(situation.distinct, len(situation.columns)))
-        return [Trial(targets, {"blocks": blocks, "scales": situation.from_columns("scale")})]
+        return [Trial(targets, keep_whitenings(situation, situation.blocks))]
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The nearest by the first of some columns, each freed of what those before it say."""
-        columns, scales = task["columns"], task["scales"]
-        whitenings = kept_whitenings(targets.store, task["blocks"])
-
-        def placed(table: Array) -> Array:
-            unit = centred(table, scales)
-            for own, whitening in zip(task["blocks"], whitenings, strict=True):
-                unit[:, own] = combined(np.ascontiguousarray(unit[:, own]), whitening)
-            return unit
-
-        known = placed(targets.values(columns))
+        columns, published = task["columns"], Whitened.of(targets.store, task)
+        known = published.freed(targets.values(columns))
         return nearest_of_targets(
-            targets, known, lambda values: placed(values[:, columns]), np.ones(len(columns)), task["counts"]
+            targets, known, lambda values: published.freed(values[:, columns]), np.ones(len(columns)), task["counts"]
         )
-
-
-def _too_wide(blocks: Sequence[Sequence[int]]) -> bool:
-    return max(map(len, blocks)) > WIDEST

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from tsveil.core.params import Check
 from tsveil.core.places import class_at, place_of
 from tsveil.core.randomness import generator
 from tsveil.core.types import AnyArray, Array, Indices
+from tsveil.data.store import Store
 
 #: blocks of ranks at most, ranks that trades are drawn for at most, and how many moves are counted
 BLOCKS, RANKS, COUNTED = 512, 2**14, 2**19
@@ -33,6 +35,8 @@ COLUMNS = 48
 NEVER = 1e-3
 #: the draws of the intruder are his own: any seed will do
 SEED = 1
+#: what the names begin with under which tables are kept
+KEPT = "moves"
 #: the window of an unknown method, in percent of the records
 UNKNOWN = 20.0
 
@@ -87,15 +91,18 @@ class Weights(NamedTuple):
     begins: Indices
 
     @classmethod
-    def of(cls, method: str | None, ordered: Sequence[Array]) -> Weights:
-        """Those of sorted published columns, in which a method drew trades."""
+    def of(cls, store: Store, method: str | None, columns: Sequence[int], ordered: Sequence[Array]) -> Weights:
+        """Those of some published columns, here in their order, in which a method drew trades; the tables are kept for other tasks."""
         from tsveil._kernels.moves import ratio_tables
 
         moves = moves_of(method, len(ordered[0]))
-        columns = [moves.kinds(each) for each in ordered]
-        begins = np.cumsum([0, *(len(each.first) for each in columns)])
-        first, last = (np.concatenate(each) for each in zip(*(each[-2:] for each in columns), strict=True))
-        return cls(columns, ratio_tables(begins, first, last, moves.logs, moves.sums), begins)
+        kinds = [moves.kinds(each) for each in ordered]
+        begins = np.cumsum([0, *(len(each.first) for each in kinds)])
+        name = f"{KEPT}-{sha256(json.dumps([method, [int(at) for at in columns]]).encode()).hexdigest()[:32]}"
+        if not store.has(name):
+            first, last = (np.concatenate(each) for each in zip(*(each[-2:] for each in kinds), strict=True))
+            store.put(name, ratio_tables(begins, first, last, moves.logs, moves.sums))
+        return cls(kinds, store.get(name, whole=True), begins)
 
     def kinds(self, table: Array) -> AnyArray:
         """The kinds of the values of a table: columns by rows."""

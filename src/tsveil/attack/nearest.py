@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -105,7 +106,7 @@ def nearest(
     own: Indices | None = None,
     persons: Indices | None = None,
     *,
-    few: int = FEW,
+    pictured: bool | None = None,
 ) -> tuple[Indices, Indices, Indices]:
     """Per known record and number of known blocks: how many released records are nearest, the lowest, and how many of the person's are among them.
 
@@ -114,7 +115,8 @@ def nearest(
         d_j(a, b) = sum_{i <= j} |a_i - b_i|,
 
     in float64 with squares summed in the order of the columns; equal distances are ties. `own` says which released row
-    belongs to each known record (-1: none); row i to row i when left out; `persons` whose each known record is. Against fewer than `few` distinct released rows no float32 picture is made; the figures do not depend on it.
+    belongs to each known record (-1: none); row i to row i when left out; `persons` whose each known record is. A float32 picture is made where it is worth its making, unless `pictured` says
+    whether; the figures do not depend on it.
 
     Examples
     --------
@@ -124,17 +126,19 @@ def nearest(
     >>> tied.ravel(), link.ravel(), hit.ravel()
     (array([2, 2, 1]), array([0, 0, 2]), array([1, 1, 1]))
     """
-    return nearest_distinct(known, Rows.of(released, own, persons), starts, few=few)[1:]
+    return nearest_distinct(known, Rows.of(released, own, persons), starts, pictured=pictured)[1:]
 
 
-def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, few: int = FEW) -> Near:
+def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, pictured: bool | None = None) -> Near:
     """The least distances and the same among distinct released rows.
 
     Distances are comparable between calls: a release can be attacked piece by piece.
     """
-    from tsveil._kernels.linkage import nearest_pictured, nearest_rows
+    from tsveil._kernels.linkage import nearest_rows
 
-    picture = draw(rows.values, known, starts) if len(rows.values) >= few else None
+    if pictured is None:
+        pictured = worth_drawing(len(known), len(rows.values), np.diff(starts).tolist())
+    picture = draw(rows.values, known, starts) if pictured else None
     if picture is not None:
         rows = rows.in_order(picture.order)
     candidates, whose = in_tiles(rows.values), rows.whose
@@ -143,22 +147,29 @@ def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, few: int = FE
 
     def work(low: int, high: int) -> None:
         part = known[low:high]
-        given = (
+        nearest_rows(
             part, starts, candidates, rows.copies, rows.first, whose.owner, whose.records, whose.mine[low:high],
             found.best[low:high], found.tied[low:high], found.link[low:high], found.hit[low:high], counter,
+            rows.own[low:high], *(NO_PICTURE if picture is None else picture.of_pairs(part)),
         )  # fmt: skip
-        if picture is None:
-            nearest_rows(*given)
-        else:
-            places, ahead, margin = picture.of_known(part)
-            nearest_pictured(
-                *given, rows.own[low:high], picture.parts, picture.lead, picture.tiles, picture.boxes,
-                places, ahead, margin, picture.scale, picture.stretch,
-            )  # fmt: skip
 
     with progress.step("Linking records", total=len(known)) as counter:
         map_chunks(work, len(known), CHUNK)
     return found
+
+
+def worth_drawing(known: int, candidates: int, widths: Sequence[int]) -> bool:
+    """Whether a picture of the candidates costs less than it saves, with blocks of these widths.
+
+    The rotation of a block takes products as many as the cube of its width, and the square for each record; comparing all pairs as many as the width.
+
+    Examples
+    --------
+    >>> worth_drawing(500, 500, [336]), worth_drawing(2000, 2000, [336]), worth_drawing(500, 500, [24])
+    (False, True, True)
+    """
+    rotating = sum(width**2 * (width + known + candidates) for width in widths if width <= WIDEST)
+    return candidates >= FEW and known * candidates * sum(widths) >= rotating
 
 
 @dataclass(frozen=True)
@@ -194,6 +205,11 @@ class Picture:
     tiles: AnyArray
     boxes: AnyArray
 
+    def of_pairs(self, known: Array) -> tuple[Any, ...]:
+        """What the kernel needs of the candidates and of some known records."""
+        candidates = self.parts, self.lead, self.tiles, self.boxes
+        return *candidates, *self.of_known(known), self.scale, self.stretch
+
     def of_known(self, rows: Array) -> tuple[AnyArray, AnyArray, Array]:
         """Places, leading coordinates and margins of known records."""
         places = placed(rows, self.blocks, self.middle, self.scale)
@@ -202,6 +218,16 @@ class Picture:
         margin = np.cumsum(2.0**-20 * np.sqrt(np.maximum(squares, 0.0)) + 1e-15, axis=1)
         places[:, ~square_rows(self.parts)] *= np.float32(-2.0)
         return places, ahead, margin
+
+
+#: what the kernel gets where there is no picture
+NO_PICTURE = (
+    *(np.zeros(0, dtype=np.int64) for _ in range(2)),
+    *(np.zeros((0,) * axes, dtype=np.float32) for axes in (3, 3, 2, 2)),
+    np.zeros((0, 0)),
+    1.0,
+    1.0,
+)
 
 
 def draw(rows: Array, known: Array, starts: Indices) -> Picture | None:

@@ -12,12 +12,9 @@ from typing import Literal
 import numpy as np
 
 from tsveil.attack.base import centred
-from tsveil.attack.covariance import WIDEST, whitening_of
+from tsveil.attack.covariance import WIDEST, Whitened
 from tsveil.attack.nearest import by_bytes
 from tsveil.core.types import Array
-from tsveil.transform import exact
-from tsveil.transform.normalise import ruler_of
-from tsveil.transform.triangle import combined
 
 Density = Literal["normal", "kernel", "none"]
 
@@ -33,29 +30,12 @@ NOBODY = float(np.exp(-3.0))
 TOGETHER = 256
 
 
-@dataclass(frozen=True, eq=False)
-class Noisy:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Noisy(Whitened):
     """What is known of a release with noise: how to measure in deviations of the noise, and how rare a record is."""
 
     deviations: float
     correlated: bool
-    #: `released_scale` of each known column
-    scales: Sequence[Sequence[float]]
-    #: the places of the known columns of each block, and what takes the covariance out of it; nothing where it is not known
-    blocks: Sequence[Sequence[int]]
-    whitenings: Sequence[Array]
-
-    @classmethod
-    def of(cls, shown: Array, blocks: Sequence[Sequence[int]], deviations: float, correlated: bool) -> Noisy:
-        """That of a whole published table with these blocks."""
-        ruler = ruler_of(shown, "component")
-        scales = np.stack([np.ravel(each) for each in (ruler.low, ruler.width, ruler.mean, ruler.deviation)], axis=1)
-        there = has_covariance(blocks, correlated)
-        digits = [
-            exact.products(centred(shown[:, own], [scales[at] for at in own])) for own in (blocks if there else [])
-        ]
-        whitenings = [whitening_of(each, len(shown)) for each in digits]
-        return cls(deviations, correlated, scales.tolist(), blocks if there else [], whitenings)
 
     @property
     def factor(self) -> float:
@@ -71,13 +51,6 @@ class Noisy:
             found = np.divide(unit, deviation, out=np.zeros_like(unit), where=deviation > 0)
         found *= self.factor
         return found
-
-    def freed(self, table: Array) -> Array:
-        """Values freed of the covariance of their block: squares of the first columns add up to the squared Mahalanobis distance from the mean."""
-        unit = centred(table, self.scales)
-        for own, whitening in zip(self.blocks, self.whitenings, strict=True):
-            unit[:, own] = combined(np.ascontiguousarray(unit[:, own]), whitening)
-        return unit
 
     def rare(self, density: Density, table: Array, everybody: Array, counts: Sequence[int]) -> Array:
         """2 log f of one of the densities at some published records, for each number of columns; plus what makes it positive. `everybody` are all placed records (`crowd`)."""

@@ -11,7 +11,6 @@ References
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
@@ -40,7 +39,7 @@ def one_to_one(
             "  options: leave out one_to_one, or attack a sample of the records"
         )
     mine, owner = whose(own, persons, m)
-    found = assigned(a, b, owner, mine, distances)
+    found = assigned(Costs.of(a, b, distances), owner, mine)
     chance = found.chance[0]
     return Links(
         attack=f"one-to-one {attack}",
@@ -65,43 +64,68 @@ class Assigned(NamedTuple):
     chance: Array
 
 
-def assigned(a: Array, b: Array, whose: Indices, mine: Indices, distances: Callable[[Array, Array], Array]) -> Assigned:
-    """The assignment of least total distance; `whose` and `mine` say which rows are right for whom.
+class Costs(NamedTuple):
+    """What it costs to give a person a record, for all kinds of persons and of records: equal ones are of one kind."""
+
+    table: Array
+    #: the kind of each person, and that of each record
+    people: Indices
+    records: Indices
+
+    @classmethod
+    def of(cls, a: Array, b: Array, distances: Callable[[Array, Array], Array]) -> Costs:
+        """Those of two prepared files. Kinds are in the order of their bytes, which is the same whatever the order of the files is."""
+        (people, kind), (records, of_row) = _sorted_kinds(a), _sorted_kinds(b)
+        return cls(distances(people, records), kind, of_row)
+
+    def taken(self, people: Indices) -> Costs:
+        """Those of some of the persons."""
+        return self._replace(people=self.people[people])
+
+
+def assigned(costs: Costs, whose: Indices, mine: Indices) -> Assigned:
+    """The assignment that costs least; `whose` and `mine` say which rows are right for whom.
 
     Equal people are interchangeable, and so are equal released records: what each gets is the mean over those of its kind of the person's share in the class
     of the row.
     """
     from scipy.optimize import linear_sum_assignment
 
-    # Sorted by value, the files are the same whatever their order was, and so is the solution found among equals.
-    people, kind, by_a = _sorted_kinds(a)
-    records, of_row, by_b = _sorted_kinds(b)
-    cost = distances(people, records)[kind[by_a]][:, of_row[by_b]]
+    kind, of_row = costs.people, costs.records
+    # Sorted by kind, the files are the same whatever their order was, and so is the solution found among equals.
+    by_a, by_b = (np.argsort(each, kind="stable") for each in (kind, of_row))
     with progress.step("Assigning records one to one"):
-        person, place = linear_sum_assignment(cost)
-    link = np.full(len(a), -1, dtype=np.int64)
+        person, place = linear_sum_assignment(costs.table[np.ix_(kind[by_a], of_row[by_b])])
+    link = np.full(len(kind), -1, dtype=np.int64)
     link[by_a[person]] = by_b[place]
-    copies, sizes = np.bincount(of_row), np.bincount(kind)
-    got = link >= 0
-    pairs, number = np.unique(np.stack([kind[got], of_row[link[got]]]), axis=1, return_counts=True)
-    tied = np.bincount(pairs[0], weights=copies[pairs[1]], minlength=len(sizes)).astype(np.int64)
-    classes: list[list[tuple[int, float]]] = [[] for _ in sizes]
-    for one, other, count in zip(*pairs.tolist(), number.tolist(), strict=True):
-        classes[one].append((other, count / (sizes[one] * copies[other])))
-    rows = Counter(zip(whose.tolist(), of_row.tolist(), strict=True))
-    chance = [
-        math.fsum(rows[owner, other] * share for other, share in classes[one])
-        for owner, one in zip(mine.tolist(), kind.tolist(), strict=True)
-    ]
-    return Assigned(link[None], tied[kind][None], np.array([chance]))
+    copies, sizes, got = np.bincount(of_row), np.bincount(kind), link >= 0
+    # Which kinds of persons get which kinds of records, and what share of them each person of the kind has.
+    code, number = np.unique(kind[got] * len(copies) + of_row[link[got]], return_counts=True)
+    one, other = np.divmod(code, len(copies))
+    share = number / (sizes[one] * copies[other])
+    tied = np.bincount(one, weights=copies[other], minlength=len(sizes)).astype(np.int64)
+    # A row for each person and each kind of records that persons of this kind get.
+    first, last = (np.searchsorted(one, kind, side=side) for side in ("left", "right"))
+    ends = np.cumsum(last - first)
+    person = np.repeat(np.arange(len(kind)), last - first)
+    at = np.arange(len(person)) + (last - ends)[person]
+    owned, rows = np.unique(whose * len(copies) + of_row, return_counts=True)
+    wanted = mine[person] * len(copies) + other[at]
+    place = np.minimum(np.searchsorted(owned, wanted), len(owned) - 1)
+    each = np.where(owned[place] == wanted, rows[place], 0) * share[at]
+    chance = np.zeros(len(kind))
+    single = last - first == 1
+    chance[single] = each[ends[single] - 1]
+    for several in np.flatnonzero(last - first > 1).tolist():
+        chance[several] = math.fsum(each[ends[several] - (last - first)[several] : ends[several]])
+    return Assigned(link[None], tied[kind][None], chance[None])
 
 
-def _sorted_kinds(rows: Array) -> tuple[Array, Indices, Indices]:
-    """The distinct rows in the order of their bytes, the number of each row among them, and the rows in that order."""
+def _sorted_kinds(rows: Array) -> tuple[Array, Indices]:
+    """The distinct rows in the order of their bytes, and the number of each row among them."""
     found, _, label, _ = distinct_rows(rows + 0.0)  # both zeros are one
     order = by_bytes(found)
-    kind = np.argsort(order)[label]
-    return found[order], kind, np.argsort(kind, kind="stable")
+    return found[order], np.argsort(order)[label]
 
 
 def distances(a: Array, b: Array, factor: Array, starts: Indices, metric: str = "euclidean") -> Array:

@@ -2,7 +2,7 @@
 
     look      every piece: marks of its released rows, bounds of its series
     (here)    the distinct rows of the release
-    prepare   every piece: its distinct rows, sums for the scales of the series; every column: what the attacks need of it
+    prepare   every piece: its distinct rows, sums for the scales of the series; some columns: what the attacks need of them
     complete  every piece: sums of squares for the scales of the series, products of columns
     count     an attack that asks for it goes through its targets twice: what it counts first is weighed here
     attack    some targets against the whole release
@@ -33,12 +33,14 @@ from tsveil.attack.base import (
     Knowledge,
     NotMeasuredError,
     Rung,
+    Scales,
     Settings,
     Situation,
     Trial,
     centred,
 )
 from tsveil.attack.candidates import Found, keep_distinct, marks, tell_apart
+from tsveil.attack.covariance import KEPT as WHITENING
 from tsveil.attack.files import HasData, files, known_columns
 from tsveil.attack.interval import disclosed_widths
 from tsveil.attack.links import Links
@@ -53,6 +55,9 @@ from tsveil.engine.base import Engine, Result, Task
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.transform import exact
+
+#: values of some columns of a file that are looked at together
+VALUES = 2**18
 
 
 @dataclass
@@ -232,20 +237,25 @@ def _series(store: Store, files: Pieces, task: Task) -> list[Array]:
     return [files.table(store, task["side"], int(task["at"]), files.span(block.name)) for block in files.series]
 
 
-def look_at_column(task: Task) -> Result:
-    """What the attacks need of one column, which fits into a worker; written in the order of the rows."""
+def look_at_columns(task: Task) -> Result:
+    """What the attacks need of some columns, which fit into a worker; written in the order of the rows."""
     store, files = opened_files(task)
-    column = Column(store, files, int(task["at"]))
-    found: Result = {"of": {}}
-    if task["disclosed"]:
-        hits = disclosed_widths(column.x, column.y, None if files.aligned else store.get("own"))
-        column.keep("disclosed", hits)
-        found["disclosed"] = int(hits.sum(dtype=np.int64))
-    if task["products"]:
-        found["scale"] = column.released_scale
-    for one in map(_attack_of, task["attacks"]):
-        found["of"][one.figure] = one.of_column(column)
-    return found
+    scales = Scales(store, files, task["columns"])
+    attacks = [_attack_of(plain) for plain in task["attacks"]]
+    every = []
+    for at in task["columns"]:
+        column = Column(store, files, at, scales)
+        found: Result = {"of": {}}
+        if at in task["disclosed"]:
+            hits = disclosed_widths(column.x, column.y, None if files.aligned else store.get("own"))
+            column.keep("disclosed", hits)
+            found["disclosed"] = int(hits.sum(dtype=np.int64))
+        if at in task["known"]:
+            if task["products"]:
+                found["scale"] = column.released_scale
+            found["of"] = {one.figure: one.of_column(column) for one in attacks}
+        every.append(found)
+    return {"columns": every}
 
 
 def attack(task: Task) -> Result:
@@ -276,7 +286,7 @@ STEPS: dict[str, Callable[[Task], Result]] = {
     "look": look,
     "prepare": prepare,
     "complete": complete,
-    "column": look_at_column,
+    "columns": look_at_columns,
     "count": attack,
     "attack": attack,
 }
@@ -354,11 +364,13 @@ class _Attacks:
             # Who knows everything takes the way that is best then, whatever is best on average.
             best = max(ways, key=lambda one: one.rates[-1])
             self.found.ladder.append(self._finding(Rung.PERSON, best, best.rates[-1], 1))
-        jointly = [one for one in planned if one.trial.rungs]
-        for figure, rungs in dict.fromkeys((one.attack.figure, one.trial.rungs) for one in jointly):
-            ways = [one for one in jointly if (one.attack.figure, one.trial.rungs) == (figure, rungs)]
+        jointly: dict[tuple[str, Rung], list[_Planned]] = {}
+        for one in planned:
+            for rung in one.trial.rungs:
+                jointly.setdefault((one.attack.figure, rung), []).append(one)
+        for (_, rung), ways in jointly.items():
             best = max(ways, key=lambda one: one.rates[-1])
-            self.found.ladder += [self._finding(rung, best, best.rates[-1], 1) for rung in rungs]
+            self.found.ladder.append(self._finding(rung, best, best.rates[-1], 1))
         if any(count < self.files.people for count in self.found.targets.values()):
             self.found.places.clear()
         return self.found
@@ -437,21 +449,26 @@ class _Attacks:
         products = any(one.needs_products(self.known.blocks) for one in self.attacks)
         known = set(self.known.columns) if plain or products else set()
         used = sorted({*self.intervals, *known})
+        together = max(1, VALUES // max(self.files.n, self.files.m))
+        groups = [used[start : start + together] for start in range(0, len(used), together)]
         columns = [
             {
-                "step": "column",
-                "at": at,
-                "disclosed": at in self.intervals,
-                "products": products and at in known,
-                "attacks": plain if at in known else [],
+                "step": "columns",
+                "columns": group,
+                "disclosed": [at for at in group if at in self.intervals],
+                "known": [at for at in group if at in known],
+                "products": products,
+                "attacks": plain,
             }
-            for at in used
+            for group in groups
         ]
         found = self._map("prepare", "Preparing the attacks", columns)
-        self.columns = dict(zip(used, found[len(self.asked) :], strict=True))
+        each = [of_column for task in found[len(self.asked) :] for of_column in task["columns"]]
+        self.columns = dict(zip(used, each, strict=True))
         self.found.disclosed = {at: int(self.columns[at]["disclosed"]) for at in self.intervals}
         self._complete_scales(found)
         shared: dict[str, Any] = {}
+        self.store.remove(f"{WHITENING}-")  # of an evaluation before this one
         if products:
             blocks = [[list(places), [self.columns[at]["scale"] for at in places]] for places in self.known.blocks]
             shared["blocks"] = blocks

@@ -47,7 +47,7 @@ from tsveil.attack.candidates import Found
 from tsveil.attack.files import HasData, on_one_scale
 from tsveil.attack.joint import Joint, both_files
 from tsveil.attack.links import Links
-from tsveil.attack.moves import Weights, in_words, method_in_words, spread
+from tsveil.attack.moves import KEPT, Weights, in_words, method_in_words, spread
 from tsveil.attack.nearest import by_bytes
 from tsveil.attack.pieces import Targets
 from tsveil.attack.run import links_in_memory
@@ -56,6 +56,7 @@ from tsveil.core.params import at_least, optional, param
 from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
+from tsveil.data.store import Store
 from tsveil.engine.base import Result, Task
 
 #: steps after which nothing more is chased
@@ -148,6 +149,7 @@ class SwapChase(Joint):
 
     def plan(self, situation: Situation) -> list[Trial]:
         """Nowhere to begin if values were changed."""
+        situation.store.remove(f"{KEPT}-")  # of an evaluation before this one
         return super().plan(situation) if all(situation.from_columns("traded")) else []
 
     def link(self, targets: Targets, task: Task) -> Found:
@@ -171,7 +173,7 @@ class SwapChase(Joint):
                 BUDGET,
                 counter,
                 self.drawn_by is not None,
-                *self._weighing(known, shown),
+                *self._weighing(targets.store, task["columns"], known, shown),
             )
         back = np.argsort(persons)
         tied, link, hit, certain, possible = (each[back][None] for each in found)
@@ -179,11 +181,13 @@ class SwapChase(Joint):
             tied, link, hit, possible=possible, chance=hit / np.maximum(tied, 1), certain=certain.astype(np.bool_)
         )
 
-    def _weighing(self, known: Array, shown: Array) -> tuple[AnyArray, AnyArray, AnyArray, Indices]:
+    def _weighing(
+        self, store: Store, columns: Sequence[int], known: Array, shown: Array
+    ) -> tuple[AnyArray, AnyArray, AnyArray, Indices]:
         """What the links of a chain are weighed by: the kinds of known and of published values, tables, and where their kinds begin; nothing if the method is not known."""
         if self.drawn_by is None:
             nothing = np.zeros((0, 0), dtype=np.int16)
             return nothing, nothing, np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
         some = spread(shown.shape[1])
-        weights = Weights.of(self.drawn_by, list(np.sort(shown[:, some], axis=0).T))
+        weights = Weights.of(store, self.drawn_by, [columns[at] for at in some], list(np.sort(shown[:, some].T)))
         return weights.kinds(known[:, some]), weights.kinds(shown[:, some]), weights.tables, weights.begins

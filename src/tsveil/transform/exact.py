@@ -49,14 +49,14 @@ def parts(values: Array) -> list[float]:
     """
     from tsveil._kernels.exact import partial_sums
 
-    return [float(part) for part in partial_sums(_contiguous(values))]
+    return [float(part) for part in partial_sums(contiguous(values))]
 
 
 def column_parts(table: Array) -> list[list[float]]:
     """The parts of each column of a table."""
     from tsveil._kernels.exact import partial_sums
 
-    return [partial_sums(column).tolist() for column in _contiguous(table.T)]
+    return [partial_sums(column).tolist() for column in contiguous(table.T)]
 
 
 def total(*of_chunks: Iterable[float]) -> float:
@@ -112,7 +112,7 @@ def product_totals(digits: Indices) -> Array:
 
 def _digits(unit: Array) -> list[Array]:
     """The digits of whole numbers of 51 bits, the lowest first, each from -2^16 to 2^16 and the highest to 2^17."""
-    rest = np.rint(np.ldexp(_contiguous(unit), BITS))
+    rest = np.rint(np.ldexp(contiguous(unit), BITS))
     found = []
     for at in (2, 1):
         digit = np.rint(np.ldexp(rest, -DIGIT * at))
@@ -129,7 +129,7 @@ def _carry(digits: Indices) -> None:
         digits[at + 1] += carried
 
 
-def _contiguous(values: Array) -> Array:
+def contiguous(values: Array) -> Array:
     """A kernel would be compiled anew for another order of the values, or for values that may not be changed."""
     found = np.ascontiguousarray(values, dtype=np.float64)
     return found if found.flags.writeable else found.copy()

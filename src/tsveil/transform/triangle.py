@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil.core.types import Array
+from tsveil.transform.exact import contiguous
 
 
 def triangle(covariance: Array) -> Array:
@@ -27,15 +28,10 @@ def triangle(covariance: Array) -> Array:
     array([[2., 1.],
            [0., 0.]])
     """
-    left = covariance.copy()
-    factor = np.zeros_like(left)
+    from tsveil._kernels.triangle import factor_of
+
     # What rounding leaves of a column that depends on others is no spread of its own.
-    nothing = 1e-12 * np.diagonal(covariance)
-    for at in range(len(left)):
-        if left[at, at] > nothing[at]:
-            factor[at, at:] = left[at, at:] / np.sqrt(left[at, at])
-            left[at:, at:] -= np.outer(factor[at, at:], factor[at, at:])
-    return factor
+    return factor_of(np.array(covariance, dtype=np.float64, order="C"), 1e-12 * np.diagonal(covariance))
 
 
 def inverse(factor: Array) -> Array:
@@ -57,6 +53,7 @@ def inverse(factor: Array) -> Array:
 
 
 def combined(rows: Array, factor: Array) -> Array:
-    """The rows times the factor, summed in the order of the columns: what becomes of a row does not depend on its neighbours, as in a matrix product."""
-    found: Array = np.einsum("ij,jk->ik", rows, factor)
-    return found
+    """The rows times a triangular factor, summed in the order of the columns: what becomes of a row does not depend on its neighbours, as in a matrix product."""
+    from tsveil._kernels.triangle import rows_times
+
+    return rows_times(contiguous(rows), contiguous(factor))
