@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as arrays
 
 import tsveil as tv
 from tsveil.data.dataset import Dataset
-from tsveil.data.pieces import stored
+from tsveil.data.pieces import make_store
 from tsveil.data.source import Source
 from tsveil.guarantee.base import Status, Verdict
 from tsveil.guarantee.none import NoGuarantee
@@ -274,7 +274,7 @@ def test_the_public_page_does_not_depend_on_anything_private(
     stranger = replace(
         release,
         original=other,
-        store=stored(Source.of(other), other.values, release.made, other.others, order),
+        store=make_store(Source.of(other), other.values, release.made, other.others, order),
         seed=1,
         warnings=("something else",),
         facts={"load": {"secret": 5}},
@@ -290,7 +290,7 @@ def test_the_public_page_does_not_depend_on_the_order_of_records(
     release, card, verdict = line
     order = np.random.default_rng(1).permutation(N)
     original = release.original.take(order)
-    store = stored(Source.of(original), original.values, release.made[order], original.others, np.arange(N))
+    store = make_store(Source.of(original), original.values, release.made[order], original.others, np.arange(N))
     moved = replace(release, original=original, store=store)
     assert report(moved, card, verdict, public=True, title="Meters") == public
 

@@ -24,7 +24,7 @@ from tsveil.assess.order import CHANCE, said_by_order
 from tsveil.attack.candidates import marks, numbered
 from tsveil.core.errors import InputError, some
 from tsveil.core.types import AnyArray, Indices
-from tsveil.data.dataset import Dataset, as_seen, person_numbers
+from tsveil.data.dataset import Dataset, person_numbers, visible_text
 from tsveil.data.file_table import FileTable
 from tsveil.data.files import contents_of, files_of
 from tsveil.data.intervals import IntervalTable
@@ -181,7 +181,7 @@ def _owners(table: pl.DataFrame, ids: pl.Series | None, n: int) -> pl.Series:
     found = own.join(table.select(key, "person"), on=key, how="left", maintain_order="left")["person"]
     if found.null_count():
         raise InputError(f"the map of persons does not name the person of {found.null_count()} of {n} rows")
-    return found.replace_strict({name: as_seen(name) for name in found.unique()}, return_dtype=pl.String)
+    return found.replace_strict({name: visible_text(name) for name in found.unique()}, return_dtype=pl.String)
 
 
 def _of_persons(promise: Promise, verdict: Verdict, *, known: bool, several: bool | None) -> Verdict:

@@ -29,7 +29,7 @@ import polars as pl
 
 from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data.intervals import LEVEL, WORD, IntervalTable
-from tsveil.data.store import Store, opened
+from tsveil.data.store import Store, open_store
 from tsveil.engine.base import Result, Task
 from tsveil.guarantee import faults
 from tsveil.guarantee.chunks import Chunk, Chunks, Lost, bounds, cell_codes, marked, one_zero, opened_chunk
@@ -137,7 +137,7 @@ def _factors(width: int) -> AnyArray:
 
 def count_chunk(task: Task) -> Result:
     """Number the rows of one chunk for every table."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     chunk = opened_chunk(task["chunk"])
     found: Result = {"records": chunk.n, "lost": chunk.lost, "faults": None}
     if chunk.lost is not None:
@@ -196,7 +196,7 @@ def _keys(
 
 def merge_tables(task: Task) -> Result:
     """Merge the classes of some tables over all chunks, one table at a time."""
-    store, starts = opened(task["store"]), task["starts"]
+    store, starts = open_store(task["store"]), task["starts"]
     for table in range(int(task["first"]), int(task["last"])):
         sizes, firsts, keys = [], [], []
         for at, start in enumerate(starts):

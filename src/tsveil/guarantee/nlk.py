@@ -50,7 +50,7 @@ from tsveil.core.errors import InputError, ParameterError, some
 from tsveil.core.params import at_least, one_of, param
 from tsveil.core.types import AnyArray, Array, ArrayLike, Indices, Mask
 from tsveil.data.dataset import Block, Dataset
-from tsveil.data.store import opened
+from tsveil.data.store import open_store
 from tsveil.engine.base import Result, Task
 from tsveil.guarantee import chunks
 from tsveil.guarantee.base import Counted, Status, Verdict
@@ -333,7 +333,7 @@ def _table(Y: ArrayLike) -> AnyArray:
 
 def small_cells(task: Task) -> Result:
     """Find the series of one chunk that have too many values in small clusters."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     cells: AnyArray = np.zeros(0, dtype=np.int64)
     for number, table in enumerate(range(int(task["first"]), int(task["last"]))):
         small = classes_in(store, table).size < int(task["k"])
@@ -346,7 +346,7 @@ def small_cells(task: Task) -> Result:
 
 def needed_rivals(task: Task) -> Result:
     """Find the series of one chunk that cannot be left out when the suspects of all chunks are searched."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     tables = range(int(task["first"]), int(task["last"]))
     codes = np.stack([class_of_rows(store, at, table) for table in tables], axis=1)
     others = np.ones(len(codes), dtype=np.bool_)

@@ -17,7 +17,7 @@ from tsveil.attack.pieces import Columns, Pieces
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.registry import loaded
 from tsveil.core.types import Array, ArrayLike
-from tsveil.data.store import Memory, Store, opened
+from tsveil.data.store import Memory, Store, open_store
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.engine.here import Here
 from tsveil.measure.base import RECORDS, Chunk, Measure, Schema
@@ -95,7 +95,7 @@ def of_arrays(measure: Measure, X: ArrayLike, X2: ArrayLike, *, times: bool = Tr
 
 def measure_piece(task: Task) -> Result:
     """What some measures find in one piece; what they keep of each record is NaN for those that were not released."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     chunk = Chunk.load(store, store.get_plain("schema", Schema), at)
     answers, columns = [], []
     for number, carried, known in task["measures"]:

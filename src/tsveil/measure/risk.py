@@ -35,7 +35,7 @@ from tsveil.core.errors import InputError
 from tsveil.core.params import Check, Parameters, one_of, param
 from tsveil.core.registry import ATTACKS
 from tsveil.core.types import AnyArray, Array
-from tsveil.data.store import Store, opened
+from tsveil.data.store import Store, open_store
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.measure.base import Kind, Meaning, Schema
 from tsveil.measure.score import LINKAGES, MEANINGS, Score, combined, counted
@@ -407,7 +407,7 @@ def _linked(release: Release, targets: AnyArray) -> dict[str, Links]:
 
 def link_piece(task: Task) -> Result:
     """Keep how many published records of one piece fit each target."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     piece = Piece.load(store, at, words=task["words"])
     fits = Fitting(piece)
     for other in range(int(task["pieces"])):

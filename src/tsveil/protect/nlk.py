@@ -72,7 +72,7 @@ from tsveil.core.technique import Technique
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.pieces import piece
-from tsveil.data.store import opened
+from tsveil.data.store import open_store
 from tsveil.engine.base import Result, Task
 from tsveil.guarantee.base import Status
 from tsveil.guarantee.nlk import NLKAnonymity, check_nlk, find_violation
@@ -498,7 +498,7 @@ def shares(unit: Unit, allowance: int, rows: Indices) -> Indices:
 
 def keep_released(task: Task) -> Result:
     """Keep the published values of one piece, columns by records."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     made = piece(store, at).made
     store.put(f"released-{at}", np.ascontiguousarray(made.T))
     return {"records": len(made)}

@@ -47,7 +47,7 @@ from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.data.pieces import contents
 from tsveil.data.published import read_like, roles_of
 from tsveil.data.records import Records, in_published_order, published_layout
-from tsveil.data.store import Memory, opened
+from tsveil.data.store import Memory, open_store
 from tsveil.data.write import complete_folder, write_frame, write_table
 from tsveil.engine.base import Result, Task
 from tsveil.guarantee.base import Verdict, Verified
@@ -332,7 +332,7 @@ def _write(release: ProtectedRecords, place: Path | None, form: str | None, form
 
 def write_piece(task: Task) -> Result:
     """Write one published file, if it has a path, and keep what verifying, measuring and reporting need of its records."""
-    store, at, path = opened(task["store"]), int(task["at"]), Path(task["path"])
+    store, at, path = open_store(task["store"]), int(task["at"]), Path(task["path"])
     shown, kept = in_published_order(store, at), contents(store)
     table = shown.published
     harmless = task["formulas"] == "neutralise" and path.suffix == ".csv"
@@ -391,12 +391,12 @@ def _places(release: Records, name: str) -> range:
 
 def read_piece(place: Task) -> Chunk:
     """One published file as it stands on the disk, with the names that its columns had before formulas were made harmless."""
-    path, table = Path(place["path"]), published_layout(opened(place["store"]))
+    path, table = Path(place["path"]), published_layout(open_store(place["store"]))
     harmless = place["formulas"] == "neutralise" and path.suffix == ".csv"
     if isinstance(table, IntervalTable):
         if not path.exists():  # everybody in it is suppressed
             return Chunk.of(table)
-        layout = contents(opened(place["store"])).source.layout
+        layout = contents(open_store(place["store"])).source.layout
         found = read_intervals(path, separator=layout.separator, decimal=layout.decimal)
         names = dict(zip(found.others.columns, table.others.columns, strict=True))
         return Chunk.of(replace(found, others=found.others.rename(names)))
@@ -604,9 +604,9 @@ def _facts(
 
 def _columns(place: Task) -> dict[str, Any]:
     """The options by which a published file is read."""
-    table = published_layout(opened(place["store"]))
+    table = published_layout(open_store(place["store"]))
     harmless = place["formulas"] == "neutralise" and Path(place["path"]).suffix == ".csv"
-    layout = contents(opened(place["store"])).source.layout
+    layout = contents(open_store(place["store"])).source.layout
     text = {"separator": layout.separator, "decimal": layout.decimal}
     if isinstance(table, IntervalTable):
         others = harmless_frame(table.others) if harmless else table.others

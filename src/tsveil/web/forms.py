@@ -119,8 +119,8 @@ def asked(questions: Sequence[Any]) -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> from tsveil.data.questions import coded
-    >>> (found,) = asked([coded(["sex", "town"])])
+    >>> from tsveil.data.questions import code_question
+    >>> (found,) = asked([code_question(["sex", "town"])])
     >>> [subject["name"] for subject in found["subjects"]], found["subjects"][1]["answers"][0]
     (['sex', 'town'], ('Publish them unchanged?', {'confidential': ['town']}))
     """
