@@ -94,7 +94,7 @@ def test_the_chunks_change_no_bit(values: Array, seed: int) -> None:
         expected = ruler_of(own(name, values), "global" if how == "global" else "component")
         assert_same_ruler(survey.rulers[scale], expected)
         assert np.array_equal(
-            survey.scaled(own(name, values), name, how),
+            survey.scale(own(name, values), name, how),
             normalised(own(name, values), "global" if how == "global" else "component"),
         )
     for name, products in survey.products.items():

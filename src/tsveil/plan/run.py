@@ -236,13 +236,13 @@ def _protected(
     """The release, in memory or in chunks."""
     if not _in_chunks(data, chunk, where):
         store, done = protect_in_memory(chosen, data, seed)
-        yield chosen.released(data, store, seed, done, Here())
+        yield chosen.make_release(data, store, seed, done, Here())
         return
     spool.mkdir(mode=0o700)  # it holds all original values
     folder = Folder(spool)
     with chosen_engine(**{**where, "engine": where["engine"] or "local"}) as running:
         done = protect_in_chunks(chosen, data, seed, folder, running, chunk)
-        release = chosen.released(data, folder, seed, done, running)
+        release = chosen.make_release(data, folder, seed, done, running)
         yield release
     rmtree(spool)
 

@@ -109,7 +109,7 @@ class Job(msgspec.Struct, frozen=True):
         """The records of a chunk."""
         return (self.chunk_ends[at - 1] if at else 0), self.chunk_ends[at]
 
-    def chosen(self) -> Method:
+    def make_method(self) -> Method:
         """The method."""
         return _method(self)
 

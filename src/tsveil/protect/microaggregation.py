@@ -68,7 +68,7 @@ class Microaggregation(ValueMethod):
     def group(self, space: Array, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
         """The group of each record, numbered from 0, and facts for the report; `counter` is raised to the records grouped."""
 
-    def counted(self) -> Literal["persons", "share"]:
+    def counting_unit(self) -> Literal["persons", "share"]:
         """What its groups have k of where persons are declared."""
         return "share"
 
@@ -77,7 +77,7 @@ class Microaggregation(ValueMethod):
         return KAnonymity(
             self.k,
             scope="record" if whole_records(self.grouping, data) else "block",
-            counts=self.counted() if data.person else "records",
+            counts=self.counting_unit() if data.person else "records",
             blocks=len(data.blocks),
         )
 
@@ -145,7 +145,7 @@ class Microaggregation(ValueMethod):
             own = values[:, at : at + len(block)]
             at += len(block)
             if block.name in scales:
-                own = survey.scaled(own, block.name, scales[block.name])
+                own = survey.scale(own, block.name, scales[block.name])
             spaces.append(distance.embedding(own, block.times))
         return np.ascontiguousarray(np.hstack(spaces) if len(spaces) > 1 else spaces[0])
 

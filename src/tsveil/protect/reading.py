@@ -103,7 +103,7 @@ def read(task: Task) -> Result:
             row = int(ids.is_null().arg_max() or 0)
             problems.append(f"{source.place(start + row)}, column {source.id!r}: the id is missing")
             count += ids.null_count()
-        store.put(f"ids-{at}", marks(_as_seen(ids)))
+        store.put(f"ids-{at}", marks(_visible_ids(ids)))
     if count:
         return {"problems": problems, "count": count}
     store.put(f"read-{at}", np.ascontiguousarray(values.T))
@@ -111,7 +111,7 @@ def read(task: Task) -> Result:
     return {"problems": [], "count": 0}
 
 
-def _as_seen(ids: pl.Series) -> pl.Series:
+def _visible_ids(ids: pl.Series) -> pl.Series:
     """Identifiers as a reader sees them: those that cannot be told apart are equal."""
     if ids.dtype != pl.String:
         return ids
