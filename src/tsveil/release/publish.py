@@ -50,7 +50,7 @@ from tsveil.data.records import Records, in_published_order, published_layout
 from tsveil.data.store import Memory, open_store
 from tsveil.data.write import complete_folder, write_frame, write_table
 from tsveil.engine.base import Result, Task
-from tsveil.guarantee.base import Verdict, Verified
+from tsveil.guarantee.base import Verdict, Verification
 from tsveil.guarantee.chunks import Chunk, Chunks, schema_of
 from tsveil.measure.base import Schema
 from tsveil.measure.evaluate import measured
@@ -181,7 +181,7 @@ def judged(
     """
     given = {name: value for name, value in (measures or {}).items() if not release.envelopes or name in OF_ENVELOPES}
     pieces = _write(release, None, None, "keep")
-    card = _card(release, pieces, Verified(verdict), _options(release, given))
+    card = _card(release, pieces, Verification(verdict), _options(release, given))
     persons = None
     if release.contents.source.person:
         persons = person_numbers(_published_twins(release, pieces, "person").to_frame(), ["person"])
@@ -404,7 +404,7 @@ def read_piece(place: Task) -> Chunk:
     return Chunk.of(with_names_of(table, read_like(path, content, own=True)))
 
 
-def _verified(release: ProtectedRecords, pieces: Written, persons: Indices | None) -> Verified:
+def _verified(release: ProtectedRecords, pieces: Written, persons: Indices | None) -> Verification:
     """The promise is about the files, so the files are what is checked; it speaks of columns by their own names."""
     schema = schema_of(published_layout(release.store))
     return release.guarantee.verify_chunks(
@@ -439,7 +439,7 @@ def _published_twins(release: ProtectedRecords, pieces: Written, column: str) ->
     return pl.concat(found)
 
 
-def _shared_values(checked: Verified, published: int) -> list[str]:
+def _shared_values(checked: Verification, published: int) -> list[str]:
     """A warning for each carried column that all records of some envelopes have in common."""
     return [
         disclosed_warning(name, checked.shared, records, published)
@@ -451,7 +451,7 @@ def _shared_values(checked: Verified, published: int) -> list[str]:
 # -- measuring --------------------------------------------------------------------------------------------------------
 
 
-def _card(release: ProtectedRecords, pieces: Written, checked: Verified, options: Mapping[str, Any]) -> Scorecard:
+def _card(release: ProtectedRecords, pieces: Written, checked: Verification, options: Mapping[str, Any]) -> Scorecard:
     """Loss and risk of all records, in the order of the published files."""
     kept, store = release.contents, release.store
     blocks = tuple(Columns.of(block) for block in _measured(release))
@@ -564,7 +564,7 @@ def _private(
 def _facts(
     release: ProtectedRecords,
     pieces: Written,
-    checked: Verified,
+    checked: Verification,
     card: Scorecard,
     disclosed: AttributeDisclosure,
     run: str,
