@@ -324,7 +324,7 @@ def count(task: Task) -> Result:
         some = slice(start, start + together)
         sums = marks[drawn[some]].sum(axis=1)
         if len(rows) == mine.shape[1] and marks.shape[1] <= 4 * len(rows):  # all targets are here, and most series are
-            found[some] = _repeated(sums)[:, rows]
+            found[some] = _occurrences_up_to_two(sums)[:, rows]
         else:
             own = mine[drawn[some]].sum(axis=1)
             found[some] = [_agreeing(*both).clip(max=2) for both in zip(sums, own, strict=True)]
@@ -333,7 +333,7 @@ def count(task: Task) -> Result:
     return {}
 
 
-def _repeated(marks: AnyArray) -> AnyArray:
+def _occurrences_up_to_two(marks: AnyArray) -> AnyArray:
     """In each row 1 for every mark that occurs once, and 2 for the others."""
     order = np.argsort(marks, axis=1)
     ordered = np.take_along_axis(marks, order, axis=1)

@@ -53,7 +53,7 @@ from tsveil.engine.base import Result, Task
 from tsveil.guarantee.base import Verdict, Verification
 from tsveil.guarantee.chunks import Chunk, Chunks, schema_of
 from tsveil.measure.base import Schema
-from tsveil.measure.evaluate import measured
+from tsveil.measure.evaluate import measure_pieces
 from tsveil.measure.scorecard import Scorecard
 from tsveil.release import record
 from tsveil.report.context import Context
@@ -471,7 +471,7 @@ def _card(release: ProtectedRecords, pieces: Written, checked: Verification, opt
         twins = pl.concat([store.get_frame(f"twin-{at}").select("record", "original") for at in range(kept.files)])
         names = twins.sort("record")["original"].to_list()
         options = {**options, "other_period": OtherPeriod.of(names, options["other_period"])}
-    return measured(
+    return measure_pieces(
         store, schema, release.engine, method=release.method,
         left_out=others, homogeneous=checked.homogeneous, **options,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from tsveil.attack.projected import WAYS
 from tsveil.attack.projected import projected as by_projections
 from tsveil.attack.rank_swap import rank_swap
 from tsveil.data.dataset import Dataset
-from tsveil.measure.score import combined, counted, score_of
+from tsveil.measure.score import combine_rates, risk_and_score, score_of
 from tsveil.measure.sse import sse
 from tsveil.protect.base import Method
 from tsveil.protect.mdav import MDAV
@@ -212,8 +212,8 @@ def projected(table: str, name: str, source: Source) -> Rows:
             **figures,
             "ProjLD": links,
             "ScoreOld": figures["Score"],
-            "ScoreNew": combined(figures["IL"], counted(some, "mean"), figures["ID"])["score"],
-            "ScoreMax": combined(figures["IL"], counted(linkages, "max"), figures["ID"])["score"],
+            "ScoreNew": risk_and_score(figures["IL"], combine_rates(some, "mean"), figures["ID"])["score"],
+            "ScoreMax": risk_and_score(figures["IL"], combine_rates(linkages, "max"), figures["ID"])["score"],
         }
     return rows
 

@@ -17,7 +17,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.examples import example
 from tsveil.data.resample import split
 from tsveil.measure.evaluate import evaluate
-from tsveil.measure.score import combined, counted
+from tsveil.measure.score import combine_rates, risk_and_score
 from tsveil.protect.mdav import MDAV
 from tsveil.reproduce.experiment import Experiment, Rows, keyed
 from tsveil.reproduce.printed import printed_tables
@@ -91,8 +91,8 @@ def _score(source: Source, read: str, data: Dataset, row: tuple[str, ...], dr1: 
 
     figures = dict(source.once(("series", read, row), measured))
     if dr1 == "mean":
-        linked = counted([figures["EULD"], figures["STSLD"]], "mean")
-        figures |= combined(figures["IL"], linked, figures["ID"])
+        linked = combine_rates([figures["EULD"], figures["STSLD"]], "mean")
+        figures |= risk_and_score(figures["IL"], linked, figures["ID"])
     return {**figures, "Score": figures["score"]}
 
 
