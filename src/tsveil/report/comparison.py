@@ -12,7 +12,7 @@ import polars as pl
 
 from tsveil.assess.limits import Intruder
 from tsveil.assess.protected import ProtectedRecords
-from tsveil.assess.summary import LOSS, Kind, Measured, risk_in_words
+from tsveil.assess.summary import LOSS, Kind, ReleaseFigures, risk_in_words
 from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.data.write import write_text
@@ -49,7 +49,7 @@ def better(a: float | None, b: float | None, figure: str = "") -> str:
     return "a" if (a < b) != (figure in LARGER) else "b"
 
 
-def compared_figures(a: Measured, b: Measured, kind: Kind) -> list[dict[str, Any]]:
+def compared_figures(a: ReleaseFigures, b: ReleaseFigures, kind: Kind) -> list[dict[str, Any]]:
     """All figures of the two with their titles; the one risk and the one loss of each come first."""
     rows: list[dict[str, Any]] = [
         {"part": name, "figure": name, "title": name, "unit": "%", "a": getattr(a, name), "b": getattr(b, name)}
@@ -72,7 +72,7 @@ class Side:
     name: str
     release: ProtectedRecords
     verdict: Verdict
-    figures: Measured
+    figures: ReleaseFigures
 
 
 @dataclass(frozen=True, eq=False, repr=False)
