@@ -19,7 +19,7 @@ from tsveil.assess.summary import summed_up
 from tsveil.core.registry import ATTACKS, METHODS
 from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part, Protected, ValueMethod
-from tsveil.release.publish import judged
+from tsveil.release.publish import judge_unwritten_release
 from tsveil.study import grids
 from tsveil.study import sweep as sweeping
 from tsveil.study.grids import chosen, default_grid
@@ -88,7 +88,7 @@ def test_envelopes_are_measured_by_their_midlines_and_suppressed_records_are_los
     release = tv.KP(k=4, P=2).protect(data)
     gone, n = len(release.suppressed), data.n
     assert 0 < gone < n
-    judgement = judged(release, release.verify())
+    judgement = judge_unwritten_release(release, release.verify())
     found = summed_up(release, *judgement, {})
     published = data.take(release.rows)
     card = tv.evaluate(published, published.with_values((release.lo + release.hi) / 2), models="fitting")

@@ -14,9 +14,9 @@ from tsveil.assess.summary import kind_of, summed_up
 from tsveil.core.errors import InputError
 from tsveil.data.dataset import Dataset
 from tsveil.plan.plan import Plan
-from tsveil.release.publish import judged
+from tsveil.release.publish import judge_unwritten_release
 from tsveil.release.release import Release
-from tsveil.release.reopen import release_facts, reopened
+from tsveil.release.reopen import release_facts, reopen_release
 from tsveil.report.comparison import Comparison, Side
 from tsveil.study.sweep import fingerprint
 
@@ -48,7 +48,9 @@ def compare(
 
 def _side(name: str, release: Release, options: Mapping[str, Any]) -> Side:
     verdict = release.verify()
-    return Side(name, release, verdict, summed_up(release, *judged(release, verdict, options), options))
+    return Side(
+        name, release, verdict, summed_up(release, *judge_unwritten_release(release, verdict, options), options)
+    )
 
 
 def original_of(folder: str | Path) -> Dataset:
@@ -75,7 +77,7 @@ def original_of(folder: str | Path) -> Dataset:
 
 def _opened(one: Release | str | Path, original: Dataset | None) -> Release:
     if isinstance(one, (str, Path)):
-        return reopened(one, original_of(one) if original is None else original)
+        return reopen_release(one, original_of(one) if original is None else original)
     return one
 
 

@@ -27,7 +27,7 @@ from tsveil.core.randomness import fresh_seed
 from tsveil.data.dataset import Dataset
 from tsveil.engine.local import cores, on_one_core
 from tsveil.measure.evaluate import evaluate as measure
-from tsveil.release.publish import judged
+from tsveil.release.publish import judge_unwritten_release
 from tsveil.study import store
 from tsveil.study.grids import Configuration, Grid, chosen
 from tsveil.study.study import Study
@@ -135,7 +135,7 @@ def row_of(
         promise, verdict = release.guarantee, release.verify()
         row |= {"guarantee": promise.short, "verdict": str(verdict.status)}
         row["bound"] = promise.bound if promise.intruder == "file" else None
-        card, assessment = judged(release, verdict, options, intruder)
+        card, assessment = judge_unwritten_release(release, verdict, options, intruder)
         found = summed_up(release, card, assessment, options)
         row |= {"loss": found.loss, "figures": json.dumps(found.figures)}
         row["ladder"] = json.dumps([asdict(attempt) for attempt in assessment.ladder])
