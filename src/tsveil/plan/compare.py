@@ -34,7 +34,7 @@ def compare(
     A release is one made by a method's `protect`, or the folder of a written one, with its private side. The `original` data of a
     folder are read again as its plan says when they are left out. `evaluate` has options of `tsveil.evaluate`.
     """
-    releases = [_opened(one, original) for one in (a, b)]
+    releases = [_open_release(one, original) for one in (a, b)]
     first, second = (release.original for release in releases)
     if fingerprint(first) != fingerprint(second):
         raise InputError(
@@ -75,7 +75,7 @@ def original_of(folder: str | Path) -> Dataset:
     return plan.input.read(base)
 
 
-def _opened(one: Release | str | Path, original: Dataset | None) -> Release:
+def _open_release(one: Release | str | Path, original: Dataset | None) -> Release:
     if isinstance(one, (str, Path)):
         return reopen_release(one, original_of(one) if original is None else original)
     return one

@@ -88,7 +88,7 @@ def run(
     seed = release_seed(plan.seed, drawn)
     with (
         complete_folder(folder, overwrite=overwrite, marker=MARKER) as partial,
-        _protected(chosen, data, seed, partial / "spool", plan.run.chunk, where) as release,
+        _make_release(chosen, data, seed, partial / "spool", plan.run.chunk, where) as release,
     ):
         outcome = fill(
             release,
@@ -230,7 +230,7 @@ def _in_chunks(data: Dataset, chunk: int | None, where: Mapping[str, Any]) -> bo
 
 
 @contextmanager
-def _protected(
+def _make_release(
     chosen: Method, data: Dataset, seed: int, spool: Path, chunk: int | None, where: Mapping[str, Any]
 ) -> Iterator[Release]:
     """The release, in memory or in chunks."""

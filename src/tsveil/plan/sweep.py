@@ -115,7 +115,7 @@ def run_sweep(plan: SweepPlan, *, base: str | Path = ".") -> Study:
         secret=fresh_secret() if plan.secret is None else plan.secret,
     )
     own = SweepPlan(
-        input=_moved(plan.input, base, folder),
+        input=_move_input(plan.input, base, folder),
         output=StudyFolder(folder=".", title=plan.output.title),
         sweep=plan.sweep,
         evaluate=plan.evaluate,
@@ -149,7 +149,7 @@ def winners_plan(folder: str | Path, found: Recommendation, out: str | Path) -> 
         Study.load(folder).against(found.best["intruder"]),
         found.best,
         found.max_risk,
-        input=_moved(swept.input, folder, out.parent),
+        input=_move_input(swept.input, folder, out.parent),
         output=Output(folder=f"{out.name.split('.')[0]}-release"),
         evaluate=swept.evaluate,
     )
@@ -194,7 +194,7 @@ def plan_of(
     )
 
 
-def _moved(place: Input, before: Path, after: Path) -> Input:
+def _move_input(place: Input, before: Path, after: Path) -> Input:
     """The same input for a plan that stands in another folder."""
     path = Path(place.path)
     moved = str(path) if path.is_absolute() else os.path.relpath(before / path, after)
