@@ -21,7 +21,7 @@ from tsveil.plan.plan import Input, Output, Plan, Running
 from tsveil.plan.run import run
 from tsveil.release.reopen import reopen_release
 from tsveil.report.context import Context
-from tsveil.study.grids import chosen
+from tsveil.study.grids import choose_configurations
 
 METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     "mdav": (tv.MDAV(k=5, distance="sts"), {"k": 5, "distance": "sts"}),
@@ -178,5 +178,5 @@ def test_nothing_said_means_the_same_everywhere(two_series: Path, tmp_path: Path
     assert told["settings"] == release.method.settings()
     assert np.array_equal(reopen_release(tmp_path / "out", data).data.values, release.data.values)
 
-    (tried,) = chosen(data, [name], {name: {}})
-    assert tried.made() == release.method
+    (tried,) = choose_configurations(data, [name], {name: {}})
+    assert tried.make_method() == release.method

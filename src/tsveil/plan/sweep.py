@@ -36,7 +36,7 @@ from tsveil.data.write import write_text
 from tsveil.plan.plan import Evaluation, Input, Output, Plan, TomlPlan
 from tsveil.protect.intervals import IntervalMethod
 from tsveil.study.choice import Recommendation
-from tsveil.study.store import locked
+from tsveil.study.store import hold_lock
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
 
@@ -122,7 +122,7 @@ def run_sweep(plan: SweepPlan, *, base: str | Path = ".") -> Study:
         intruder=plan.intruder,
     )
     page = study.report(title=plan.output.title)
-    with locked(folder):
+    with hold_lock(folder):
         write_text(folder / PLAN, own.to_toml() + "\n")
         write_text(folder / PAGE, page)
     return study
