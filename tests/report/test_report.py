@@ -26,7 +26,7 @@ from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.mdav import MDAV
 from tsveil.release.release import Release
 from tsveil.report.curves import by_level, by_spread
-from tsveil.report.figures import INK, ROUNDED, bars, histogram, thinned
+from tsveil.report.figures import INK, ROUNDED, bars, histogram, thin_columns
 from tsveil.report.release import report
 
 N, T = 60, 24
@@ -319,7 +319,7 @@ def test_every_record_is_in_one_bar(values: np.ndarray) -> None:
 @given(st.integers(1, 60), st.integers(1, 20))
 def test_thinning_keeps_means(points: int, most: int) -> None:
     row = np.arange(points, dtype=np.float64)[None, :]
-    thin = thinned(row, most)
+    thin = thin_columns(row, most)
     assert thin.shape[1] <= most
     step = -(-points // most)
     assert thin.tolist() == [[float(row[0, at : at + step].mean()) for at in range(0, points, step)]]
