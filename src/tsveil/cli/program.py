@@ -69,7 +69,7 @@ class Program(click.Group):
             )
             ctx.exit(2)
         except KeyboardInterrupt as stop:
-            terminal.stopped("nothing was written")
+            terminal.report_stop("nothing was written")
             ctx.exit(128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT))
 
 

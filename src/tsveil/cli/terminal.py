@@ -68,7 +68,7 @@ def warning(text: str) -> None:
 def error(text: str, command: click.Command | None = None) -> None:
     """What went wrong, with hints in the options of the command."""
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-    click.echo(as_typed(text, command), err=True)
+    click.echo(with_option_names(text, command), err=True)
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -76,12 +76,12 @@ def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__:
     click.secho(f"{'note' if issubclass(category, FutureWarning) else 'warning'}: {message}", fg="yellow", err=True)
 
 
-def stopped(text: str) -> None:
+def report_stop(text: str) -> None:
     """That the user stopped the work, and what is left of it."""
     click.echo(f"stopped; {text}", err=True)
 
 
-def as_typed(message: str, command: click.Command | None) -> str:
+def with_option_names(message: str, command: click.Command | None) -> str:
     """A message whose hints name options as this command takes them: `missing='drop'` is `--missing drop` here, and stays in plans.
 
     A command that judges a file as it is has no options that would change it, and gives no hint that names one.
@@ -90,15 +90,15 @@ def as_typed(message: str, command: click.Command | None) -> str:
     --------
     >>> from tsveil.cli.judging import verify
     >>> from tsveil.cli.reading import inspect
-    >>> as_typed("2 problems\\n  options: missing='drop', resample=m", inspect)
+    >>> with_option_names("2 problems\\n  options: missing='drop', resample=m", inspect)
     '2 problems\\n  options: --missing drop, --resample M'
-    >>> as_typed("2 problems\\n  options: missing='drop', resample=m", verify)
+    >>> with_option_names("2 problems\\n  options: missing='drop', resample=m", verify)
     '2 problems'
     """
     names = {option.name for option in command.params} if command else set()
     any_name = bool(command and command.context_settings.get("allow_extra_args"))  # the parameters of a method
 
-    def typed(found: re.Match[str]) -> str:
+    def as_option(found: re.Match[str]) -> str:
         name, text, letter = found.groups()
         return (
             f"--{name.replace('_', '-')} {shlex.quote(text) if text else letter.upper()}"
@@ -112,7 +112,7 @@ def as_typed(message: str, command: click.Command | None) -> str:
         if "options: " not in line:
             kept.append(line)
         elif "layout" not in names or not {found[1] for found in option.finditer(line)} & CHANGING - names:
-            kept.append(option.sub(typed, line))
+            kept.append(option.sub(as_option, line))
     return "\n".join(kept)
 
 
@@ -422,7 +422,7 @@ def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
 
 
 @contextmanager
-def progress_shown(wanted: bool) -> Iterator[None]:
+def show_progress(wanted: bool) -> Iterator[None]:
     """A progress bar on a terminal, nothing in a pipe."""
     if not wanted or not sys.stderr.isatty():
         yield
