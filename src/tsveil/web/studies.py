@@ -138,7 +138,7 @@ class Studies:
         """Keep what was decided."""
         write_text(self.place(study) / "study.json", msgspec.json.encode(study).decode())
 
-    def found(self, study: Study, name: str) -> Any:
+    def read_result(self, study: Study, name: str) -> Any:
         """What a job wrote: the content of one of its JSON files, or None."""
         path = self.place(study) / name
         return msgspec.json.decode(path.read_bytes()) if path.is_file() else None
