@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tsveil as tv
 from naive_parts import parts_of, small_parts
-from tsveil.core.randomness import mixed
+from tsveil.core.randomness import mix
 from tsveil.core.types import Array
 from tsveil.data.pieces import piece
 from tsveil.data.store import Memory
@@ -227,7 +227,7 @@ def test_no_rhythm_in_the_file_shows_in_the_sample() -> None:
     for period in (2, 7, 24, 96, 168):
         counts = np.bincount(chosen % period, minlength=period)
         assert np.abs(counts - 50_000 / period).max() < 5 * np.sqrt(50_000 / period)
-    numbers = mixed(np.arange(100_000, dtype=np.uint64))
+    numbers = mix(np.arange(100_000, dtype=np.uint64))
     assert len(np.unique(numbers)) == 100_000
     assert abs(float(numbers.astype(np.float64).mean()) / 2.0**64 - 0.5) < 0.01
 

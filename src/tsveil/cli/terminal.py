@@ -289,10 +289,10 @@ def show_recommendation(study: Study, found: Recommendation) -> None:
 
 def show_kind(registry: Registry, *, as_json: bool) -> None:
     """Everything of one kind: methods, promises, attacks, measures or distances."""
-    for broken in registry.broken.values():
+    for broken in registry.unusable_offers.values():
         click.secho(f"left out: {broken}", fg="yellow", err=True)
     if as_json:
-        document([one.described() for one in registry.values()])
+        document([one.description() for one in registry.values()])
         return
     for one in registry.values():
         click.secho(one.name, bold=True, nl=False)

@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tsveil.core.declared import Declared
+from tsveil.core.declaration import Declaration
 from tsveil.core.errors import Problems
 from tsveil.core.params import Check, one_of
 from tsveil.core.registry import DISTANCES
@@ -26,7 +26,7 @@ USUAL = next(iter(DISTANCES.own))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Distance(Declared, ABC):
+class Distance(Declaration, ABC):
     """How far two series of the same length are apart.
 
     Examples

@@ -17,7 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tsveil.core.declared import Declared
+from tsveil.core.declaration import Declaration
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.read import read
@@ -89,7 +89,7 @@ class Verification:
 
 
 @dataclass(frozen=True)
-class Promise(Declared, ABC):
+class Promise(Declaration, ABC):
     """What a method promises of its releases."""
 
     #: the option of `tsveil verify` that asks for it; its value has the headline parameters in order. The name of the promise unless set.

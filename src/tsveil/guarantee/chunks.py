@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from tsveil.core.registry import loaded
+from tsveil.core.registry import object_at
 from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.intervals import HIGH, LEVEL, LOW, WORD, IntervalTable
@@ -175,7 +175,7 @@ def of_table(table: IntervalTable) -> Chunk:
 
 def opened_chunk(place: Any) -> Chunk:
     """The chunk that a task speaks of: itself in memory, or what the reader reads that the description of a file names."""
-    found: Chunk = place if isinstance(place, Chunk) else loaded(place["reader"])(place)
+    found: Chunk = place if isinstance(place, Chunk) else object_at(place["reader"])(place)
     return found
 
 

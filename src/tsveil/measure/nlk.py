@@ -40,7 +40,7 @@ from itertools import pairwise
 import numpy as np
 
 from tsveil.core.errors import InputError, ParameterError
-from tsveil.core.randomness import mixed
+from tsveil.core.randomness import mix
 from tsveil.core.types import AnyArray, Array, ArrayLike, Indices, Mask
 from tsveil.data.store import Memory, Store, open_store
 from tsveil.engine.base import Engine, Result, Task
@@ -301,9 +301,9 @@ def alone_after(agree: Mask, n: int) -> bool:
 def _marks(task: Task) -> AnyArray:
     """A number of 64 bits for each time point and series of a piece, equal for equal values of one point."""
     values = open_store(task["store"]).get(f"released-{task['at']}")
-    found = mixed(np.arange(len(task["points"]), dtype=np.uint64))[:, None]
+    found = mix(np.arange(len(task["points"]), dtype=np.uint64))[:, None]
     for columns in zip(*task["points"], strict=True):
-        found = mixed(found ^ np.ascontiguousarray(values[list(columns)]).view(np.uint64))
+        found = mix(found ^ np.ascontiguousarray(values[list(columns)]).view(np.uint64))
     return found
 
 

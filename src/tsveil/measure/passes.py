@@ -15,7 +15,7 @@ import numpy as np
 
 from tsveil.attack.pieces import Columns, Pieces
 from tsveil.core.errors import InputError, ParameterError
-from tsveil.core.registry import loaded
+from tsveil.core.registry import object_at
 from tsveil.core.types import Array, ArrayLike
 from tsveil.data.store import Memory, Store, open_store
 from tsveil.engine.base import Engine, Result, Task
@@ -101,7 +101,7 @@ def measure_piece(task: Task) -> Result:
     chunk = Chunk.load(store, store.get_plain("schema", Schema), at)
     answers, columns = [], []
     for number, carried, known in task["measures"]:
-        measure = carried if isinstance(carried, Measure) else loaded(carried[0]).from_settings(carried[1])
+        measure = carried if isinstance(carried, Measure) else object_at(carried[0]).from_settings(carried[1])
         found = dict(measure.of_chunk(chunk, _get(store, known)))
         records = found.pop(RECORDS, {})
         for column, values in records.items():

@@ -24,11 +24,11 @@ import numpy as np
 import polars as pl
 
 from tsveil.attack.base import Shape, Traces
-from tsveil.core.declared import Declared
+from tsveil.core.declaration import Declaration
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.params import one_of, param
 from tsveil.core.randomness import fresh_seed
-from tsveil.core.technique import Technique, named
+from tsveil.core.technique import Technique, techniques_in_words
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.store import Folder, Store
@@ -125,7 +125,7 @@ class Rates:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method(Declared, ABC):
+class Method(Declaration, ABC):
     """Base of all protection methods."""
 
     #: what ISO/IEC 20889 calls it, the main technique first
@@ -149,15 +149,15 @@ class Method(Declared, ABC):
         return False
 
     @classmethod
-    def described(cls) -> dict[str, Any]:
+    def description(cls) -> dict[str, Any]:
         """A method also names its techniques, and says whether it counts persons."""
-        return {**super().described(), "techniques": list(cls.techniques), "counts_persons": cls.counts_persons}
+        return {**super().description(), "techniques": list(cls.techniques), "counts_persons": cls.counts_persons}
 
     @classmethod
     def origin(cls) -> str:
         """The standard's name, the reference, and whether a person may have several records."""
         persons = "; counts persons where these have several records" if cls.counts_persons else ""
-        return f"{named(cls.techniques)}; {cls.reference}{persons}"
+        return f"{techniques_in_words(cls.techniques)}; {cls.reference}{persons}"
 
     @classmethod
     def faults(cls) -> list[str]:

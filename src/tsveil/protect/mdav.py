@@ -163,9 +163,9 @@ class MDAV(Microaggregation):
         return grids
 
     @classmethod
-    def completed(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+    def with_defaults(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Groups are refined unless the printed loop is asked for, which is there to reproduce published figures."""
-        found = super().completed(given)
+        found = super().with_defaults(given)
         return found if "refine" in given or found["variant"] != "paper" else found | {"refine": "none"}
 
     def most_records(self) -> int | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 import msgspec
 import numpy as np
 
-from tsveil.core.randomness import mixed
+from tsveil.core.randomness import mix
 from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.store import Store
 from tsveil.transform.scale import in_range
@@ -55,7 +55,7 @@ def sample_mask(start: int, stop: int, n: int, wanted: int) -> Mask:
     """
     if wanted >= n:
         return np.ones(stop - start, dtype=np.bool_)
-    return mixed(np.arange(start, stop, dtype=np.uint64)) < np.uint64(int(2.0**64 * wanted / n))
+    return mix(np.arange(start, stop, dtype=np.uint64)) < np.uint64(int(2.0**64 * wanted / n))
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def configurations(name: str, grid: Grid, problems: Problems | None = None) -> l
                 p: float(v) if parameters[p].kind is float and v is not None else v
                 for p, v in zip(choices, combination, strict=True)
             }
-            made = Configuration(name, METHODS[name].completed(given))
+            made = Configuration(name, METHODS[name].with_defaults(given))
             found.setdefault(made.text, made)
     if problems is None:
         own.raise_if_any()
