@@ -57,7 +57,7 @@ from tsveil.core.params import number, optional, param, true_or_false
 from tsveil.core.types import Array
 from tsveil.engine.base import Task
 from tsveil.transform.normalise import normalise
-from tsveil.transform.triangle import combined, inverse, triangle
+from tsveil.transform.triangle import inverse, multiply_rows, triangle
 
 #: records that are all assigned, pairs of a person and a record in one table, and the fewest persons that are worth assigning
 EVERYBODY, PAIRS, FEWEST = 2500, 2**25, 200
@@ -167,5 +167,8 @@ def _uncorrelated(known: Array, shown: Array, blocks: Sequence[Sequence[int]]) -
         middle = in_order[:, own].mean(axis=0)
         centred = in_order[:, own] - middle
         whitening = inverse(triangle(centred.T @ centred / max(len(b) - 1, 1)))
-        a[:, own], b[:, own] = combined(a[:, own] - middle, whitening), combined(b[:, own] - middle, whitening)
+        a[:, own], b[:, own] = (
+            multiply_rows(a[:, own] - middle, whitening),
+            multiply_rows(b[:, own] - middle, whitening),
+        )
     return a, b

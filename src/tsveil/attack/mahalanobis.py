@@ -60,7 +60,7 @@ from tsveil.core.types import Array
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.engine.base import Result, Task
-from tsveil.transform.triangle import combined
+from tsveil.transform.triangle import multiply_rows
 
 
 def mahalanobis(
@@ -119,7 +119,7 @@ class Mahalanobis(Attack):
         def placed(table: Array) -> Array:
             unit = centred(table, scales)
             for own, whitening in zip(task["blocks"], whitenings, strict=True):
-                unit[:, own] = combined(np.ascontiguousarray(unit[:, own]), whitening)
+                unit[:, own] = multiply_rows(np.ascontiguousarray(unit[:, own]), whitening)
             return unit
 
         known = placed(targets.values(columns))

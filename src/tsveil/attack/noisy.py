@@ -17,7 +17,7 @@ from tsveil.attack.nearest import by_bytes
 from tsveil.core.types import Array
 from tsveil.transform import exact
 from tsveil.transform.normalise import ruler_of
-from tsveil.transform.triangle import combined
+from tsveil.transform.triangle import multiply_rows
 
 Density = Literal["normal", "kernel", "none"]
 
@@ -76,7 +76,7 @@ class Noisy:
         """Values freed of the covariance of their block: squares of the first columns add up to the squared Mahalanobis distance from the mean."""
         unit = centred(table, self.scales)
         for own, whitening in zip(self.blocks, self.whitenings, strict=True):
-            unit[:, own] = combined(np.ascontiguousarray(unit[:, own]), whitening)
+            unit[:, own] = multiply_rows(np.ascontiguousarray(unit[:, own]), whitening)
         return unit
 
     def rare(self, density: Density, table: Array, everybody: Array, counts: Sequence[int]) -> Array:

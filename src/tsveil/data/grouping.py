@@ -42,7 +42,7 @@ import numpy as np
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.types import Array
 from tsveil.data.dataset import Block, Dataset
-from tsveil.transform.normalise import normalised
+from tsveil.transform.normalise import normalise_one
 
 How = Literal["correlated", "scattered"]
 Leftover = Literal["block", "drop"]
@@ -170,7 +170,7 @@ def _families(strength: Array, size: int, count: int) -> list[list[int]]:
 
 def _strength(table: Array) -> Array:
     """The absolute correlation coefficients, with zeros on the diagonal."""
-    z = normalised(table, "component")
+    z = normalise_one(table, "component")
     strength: Array = np.abs(z.T @ z / max(len(z) - 1, 1)).round(DIGITS)
     np.fill_diagonal(strength, 0.0)
     return strength

@@ -28,7 +28,7 @@ from tsveil.protect.microaggregation import LARGEST
 from tsveil.protect.survey import Survey
 from tsveil.release.release import Release
 from tsveil.transform.sax import as_symbols
-from tsveil.transform.scale import lifted
+from tsveil.transform.scale import lift
 
 #: the word length unless asked otherwise, for series that are long enough
 WORD_LENGTH = 8
@@ -113,7 +113,7 @@ class IntervalMethod(Method):
         out = np.zeros((len(x), self.width(points)))
         groups = np.full(len(x), -1, dtype=np.int64)
         with progress.step("Grouping series"):
-            made = self.group(lifted(x))
+            made = self.group(lift(x))
         if len(made.rows):
             lo, hi = envelopes(x[made.rows], made.groups)
             if self.round_to is not None:

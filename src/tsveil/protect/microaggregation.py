@@ -26,7 +26,7 @@ from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative, represent
 from tsveil.protect.survey import Scale, Survey
-from tsveil.transform.scale import lifted
+from tsveil.transform.scale import lift
 
 #: squares of larger values leave the range of float64
 LARGEST = 1e150
@@ -151,7 +151,7 @@ class Microaggregation(ValueMethod):
 
     def protect_part(self, part: Part) -> Protected:
         """Group the records, and replace values by those of their group."""
-        space = np.ascontiguousarray(lifted(self.space(part.values, part.unit, part.survey)))
+        space = np.ascontiguousarray(lift(self.space(part.values, part.unit, part.survey)))
         with progress.step(f"Grouping {part.unit.name}", total=len(space)) as counter:
             groups, facts = self.group(space, part, counter)
         kept = np.flatnonzero(groups >= 0)

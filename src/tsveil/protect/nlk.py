@@ -83,7 +83,7 @@ from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative
 from tsveil.protect.survey import Scale, Survey
 from tsveil.release.release import Release
-from tsveil.transform.normalise import normalise, normalised
+from tsveil.transform.normalise import normalise, normalise_one
 
 if TYPE_CHECKING:
     from tsveil._kernels.nlk_protect import Columns
@@ -593,7 +593,7 @@ def sorted_points(cube: Array, comparable: Array | None = None) -> SortedPoints:
         order = np.argsort(by_time[:, :, 0], axis=1, kind="stable")
     else:
         if comparable is None:
-            comparable = np.stack([normalised(cube[:, :, d], "global") for d in range(dimensions)], axis=2)
+            comparable = np.stack([normalise_one(cube[:, :, d], "global") for d in range(dimensions)], axis=2)
         by_time = comparable.transpose(1, 0, 2)
         # Equal sums: by the dimensions, the first one first, so that equal points are neighbours.
         keys = [by_time[:, :, d] for d in reversed(range(dimensions))]

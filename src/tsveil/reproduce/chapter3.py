@@ -25,7 +25,7 @@ from tsveil.reproduce.experiment import Experiment, Rows, keyed
 from tsveil.reproduce.microdata import EIA_NINE, WATER_NINE, generic_figures, multivariate, reference, scored
 from tsveil.reproduce.printed import Row, example_table
 from tsveil.reproduce.source import Source, attributes, in_blocks
-from tsveil.transform.normalise import normalised
+from tsveil.transform.normalise import normalise_one
 
 #: table 3.9: the attributes that the intruder knows, from one, two or three blocks
 KNOWN = {
@@ -186,7 +186,7 @@ def partitions(source: Source) -> Rows:
     ordered = np.sort(np.array(example_table("004-people")).ravel())
     rows: dict[Row, dict[str, float]] = {}
     for m in range(0, len(ordered), 8):
-        for n, unit in enumerate(normalised(ordered[m : m + 8, None], "ranging").ravel().tolist()):
+        for n, unit in enumerate(normalise_one(ordered[m : m + 8, None], "ranging").ravel().tolist()):
             rows[f"P{m // 8}", str(n)] = {"normalised": unit}
     return rows
 

@@ -22,7 +22,7 @@ from tsveil.protect.mdav import MDAV
 from tsveil.reproduce.experiment import Experiment, Rows, keyed
 from tsveil.reproduce.printed import printed_tables
 from tsveil.reproduce.source import Source
-from tsveil.transform.normalise import How, normalised
+from tsveil.transform.normalise import How, normalise_one
 
 #: the time points of the paper's series of prices
 DAYS = 220
@@ -34,7 +34,7 @@ def normalised_prices(how: How, table: str, source: Source) -> Rows:
     """The food prices on another scale."""
     data = example("food-prices")
     years = printed_tables()[table].columns
-    scaled = normalised(data.values, how)
+    scaled = normalise_one(data.values, how)
     return {(name,): dict(zip(years, row, strict=True)) for name, row in zip(data.ids, scaled.tolist(), strict=True)}
 
 
