@@ -98,7 +98,7 @@ class Distance(Declaration, ABC):
         return [] if defined else ["it has to define embedding, or between if there is none"]
 
 
-def embedded() -> Check:
+def embedding_distance() -> Check:
     """The name of a distance by which groups can be formed."""
     return one_of(*(name for name, kind in DISTANCES.items() if kind.embeds()))
 

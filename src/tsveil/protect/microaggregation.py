@@ -19,7 +19,7 @@ from tsveil.core.params import at_least, one_of, param
 from tsveil.core.registry import DISTANCES
 from tsveil.core.technique import Technique
 from tsveil.core.types import Array, Indices
-from tsveil.distance.base import USUAL, embedded
+from tsveil.distance.base import USUAL, embedding_distance
 from tsveil.guarantee.base import Promise
 from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, sizes_of, whole_records
@@ -44,7 +44,7 @@ class Microaggregation(ValueMethod):
     k: int = param(5, at_least(2), "smallest group: every published row is shared by at least k records")
     distance: str = param(
         USUAL,
-        embedded,
+        embedding_distance,
         "what makes series similar: their values (euclidean) or their shape (sts)",
     )
     grouping: Literal["per-block", "joint"] = param(
