@@ -392,7 +392,7 @@ VERDICT_STYLES = {"equal": "green", "near": "green", "trend only": "blue", "diff
 
 def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
     """How many cells of each table got which verdict, and before that the cells themselves."""
-    from tsveil.reproduce.page import shown, summary_rows
+    from tsveil.reproduce.page import our_figure, summary_rows
     from tsveil.reproduce.verdicts import VERDICTS
 
     console = _console()
@@ -403,7 +403,7 @@ def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
         for cell in result.cells:
             style = VERDICT_STYLES.get(cell.verdict, "yellow")
             verdict = f"[{style}]{cell.verdict}[/]"
-            grid.add_row(*cell.row, cell.column, cell.printed, shown(cell), verdict, f"[dim]{cell.why}[/]")
+            grid.add_row(*cell.row, cell.column, cell.printed, our_figure(cell), verdict, f"[dim]{cell.why}[/]")
         console.print(grid)
         console.print()
     wide = console.width >= WIDE

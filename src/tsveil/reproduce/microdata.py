@@ -94,12 +94,12 @@ def generic_figures(data: Dataset, release: Release, counts: Sequence[int]) -> d
     return figures
 
 
-def scored(figures: Mapping[str, float]) -> dict[str, float]:
+def add_scores(figures: Mapping[str, float]) -> dict[str, float]:
     """With the classic disclosure risk and score.
 
     Examples
     --------
-    >>> scored({"IL": 10.0, "DLD": 8.0, "PLD": 4.0, "ID": 50.0})["Score"]
+    >>> add_scores({"IL": 10.0, "DLD": 8.0, "PLD": 4.0, "ID": 50.0})["Score"]
     19.0
     """
     found = risk_and_score(figures["IL"], combine_rates([figures["DLD"], figures["PLD"]], "mean"), figures["ID"])
