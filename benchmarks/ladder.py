@@ -18,7 +18,7 @@ import polars as pl
 import tsveil as tv
 from tsveil.assess.assessment import Attempt
 from tsveil.core.registry import METHODS
-from tsveil.release.publish import judged
+from tsveil.release.publish import judge_unwritten_release
 
 FOLDER = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2] / "shared" / "data"
 RUNGS = ("part", "person", "other-period", "share", "file")
@@ -66,7 +66,7 @@ def show(data: tv.Dataset, cases: list[tuple[str, dict[str, Any]]]) -> None:
     for name, settings in cases:
         release = METHODS.make(name, settings).protect(data, seed=1)
         start = time.process_time()
-        found = judged(release, release.verify())[1]
+        found = judge_unwritten_release(release, release.verify())[1]
         spent = time.process_time() - start
         words = ", ".join(f"{key}={value}" for key, value in settings.items())
         cells = " | ".join(best(list(found.ladder), rung) for rung in RUNGS)

@@ -20,7 +20,7 @@ from tsveil.core.types import Array
 from tsveil.data.synthetic import random_series, sine_series
 from tsveil.guarantee.nlk import find_violation
 from tsveil.measure.nlk import identification
-from tsveil.protect.nlk import NLK, Made, sorted_points
+from tsveil.protect.nlk import NLK, Candidate, sorted_points
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "smart_meter.csv"
 ROUNDS = 3
@@ -38,10 +38,10 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return min(taken)
 
 
-def made(X: Array, nlk: tuple[int, int, int], heuristic: str) -> Made:
+def made(X: Array, nlk: tuple[int, int, int], heuristic: str) -> Candidate:
     """The table by one heuristic, from the raw values on."""
     n, l, k = nlk
-    return NLK(n=n, l=l, k=k)._made(sorted_points(X[:, :, None]), heuristic, "the series")
+    return NLK(n=n, l=l, k=k)._run_heuristic(sorted_points(X[:, :, None]), heuristic, "the series")
 
 
 def losses(X: Array) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import tsveil as tv
 from tsveil.data.examples import load_curves
 from tsveil.engine.local import cores
-from tsveil.study.grids import chosen
+from tsveil.study.grids import choose_configurations
 
 
 def data(n: int, points: int) -> tv.Dataset:
@@ -59,7 +59,7 @@ def main() -> None:
     if len(sys.argv) > 3:
         swept(n, points, sys.argv[3], int(sys.argv[4]) or None)
         return
-    count = len(chosen(data(n, points)))
+    count = len(choose_configurations(data(n, points)))
     print(f"{count} configurations of all methods on {n} series of {points} points, {cores()} cores\n")
     print("| run | configurations run | wall s | CPU s | CPU s / cores |\n| --- | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as place:

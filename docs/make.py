@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 import tsveil as tv
 from tsveil.attack.base import Attack, Shape
 from tsveil.attack.pieces import Columns
-from tsveil.core.declared import Declared
+from tsveil.core.declaration import Declaration
 from tsveil.core.params import Parameter
 from tsveil.core.registry import ATTACKS, DISTANCES, MEASURES, METHODS, PROMISES, Registry
-from tsveil.core.technique import named
+from tsveil.core.technique import techniques_in_words
 from tsveil.distance.base import Distance
 from tsveil.guarantee.base import Promise
 from tsveil.measure.base import Measure
@@ -158,7 +158,7 @@ def kind_pages() -> Pages:
     return made
 
 
-def _kind_page(chapter: Chapter, one: type[Declared]) -> str:
+def _kind_page(chapter: Chapter, one: type[Declaration]) -> str:
     title, _, rest = (inspect.getdoc(inspect.getmodule(one)) or one.summary).partition("\n")
     lines = [f"# {one.name}\n", f"{title}\n"]
     facts = {"In short": f"{one.summary}", **chapter.facts(one), "Source": one.reference}
@@ -175,16 +175,16 @@ def _kind_page(chapter: Chapter, one: type[Declared]) -> str:
     return "\n".join([*lines, *chapter.ending(one)])
 
 
-def _public(one: type[Declared]) -> str:
+def _public(one: type[Declaration]) -> str:
     return "tv." * (one.__name__ in tv.__all__) + one.__name__
 
 
-def _shown(one: type[Declared], most: int = 2) -> list[Parameter]:
+def _shown(one: type[Declaration], most: int = 2) -> list[Parameter]:
     """The parameters that an example gives."""
     return [p for p in one.parameters() if p.default is not None][:most]
 
 
-def _arguments(one: type[Declared], most: int = 2) -> str:
+def _arguments(one: type[Declaration], most: int = 2) -> str:
     return ", ".join(f"{p.name}={p.default!r}" for p in _shown(one, most))
 
 
@@ -192,7 +192,7 @@ def _method_facts(one: type[Method]) -> dict[str, str]:
     attacks = [f"[{attack.name}](../attacks/{attack.name}.md)" for attack in ATTACKS.values() if _fits(attack, one)]
     return {
         "Protects": " and ".join(sorted(one.takes)),
-        "Technique (ISO/IEC 20889)": named(one.techniques),
+        "Technique (ISO/IEC 20889)": techniques_in_words(one.techniques),
         "Attacks that fit it": ", ".join(attacks) if "attributes" in one.takes else "",
     }
 

@@ -24,7 +24,7 @@ from tsveil.protect.base import Method
 from tsveil.protect.partition import Unit
 from tsveil.release.publish import Outcome
 from tsveil.release.release import Release
-from tsveil.release.reopen import reopened
+from tsveil.release.reopen import reopen_release
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -120,7 +120,7 @@ def private(folder: Path, what: str = "id_map") -> pl.DataFrame:
 def again(outcome: Outcome, path: Path, **roles: Any) -> tuple[Dataset, Release]:
     """The original data, and the release as it stands in its folder, in their order."""
     data = tv.read(path, **roles)
-    return data, reopened(outcome.folder, data)
+    return data, reopen_release(outcome.folder, data)
 
 
 def assert_same(one: Path, other: Path) -> None:

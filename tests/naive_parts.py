@@ -11,7 +11,7 @@ from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
 from tsveil.protect import envelopes, kp, mdav, nlk, noise, projected, rank_swap, univariate, vmdav
 from tsveil.protect.base import Method
-from tsveil.protect.partition import Unit, joined
+from tsveil.protect.partition import Unit, join_leaves
 from tsveil.protect.survey import Survey, of_columns, of_squares, with_deviations, with_means
 from tsveil.protect.work import survey_of
 
@@ -49,7 +49,7 @@ def parts_of(method: Method, data: Dataset) -> list[tuple[Unit, list[Indices]]]:
         tree = method.tree(values, unit, survey)
         leaf = method.leaf(values, np.arange(data.n), unit, survey, tree)
         counts = np.bincount(leaf, minlength=method.leaves(unit, survey, tree))
-        runs = joined(counts, method.least(unit)) if len(counts) > 1 else [(0, 1)]
+        runs = join_leaves(counts, method.least(unit)) if len(counts) > 1 else [(0, 1)]
         found.append((unit, [np.flatnonzero((leaf >= first) & (leaf < last)) for first, last in runs]))
     return found
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tsveil.core.types import Array
-from tsveil.data.pieces import stored
+from tsveil.data.pieces import make_store
 from tsveil.plan.plan import Input, Output, Plan, Running
 from tsveil.plan.run import run
 from tsveil.release.release import Release
@@ -78,7 +78,7 @@ def with_values(release: Release, made: Array) -> Release:
     """The release as if its method had made other values (of envelopes: bounds, letters, level and mark) of the records, in the order of the data."""
     kept, data = release.contents, release.original
     groups = np.column_stack([labels for _, labels in release.labels])
-    store = stored(
+    store = make_store(
         kept.source, data.values, made, data.others, release.store.get("records"), units=kept.units, groups=groups
     )
     store.put("names", release.store.get("names"))

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import tsveil as tv
 from tsveil.cli import main
-from tsveil.release.reopen import reopened
+from tsveil.release.reopen import reopen_release
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -37,7 +37,7 @@ def people() -> tv.Dataset:
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_a_written_release_can_be_opened_again(tmp_path: Path, data: tv.Dataset, form: Any) -> None:
     made = tv.MDAV(k=3).protect(data)
-    again = reopened(made.write(tmp_path / "r", format=form), data)
+    again = reopen_release(made.write(tmp_path / "r", format=form), data)
     assert isinstance(again, tv.Release)
     assert np.array_equal(again.data.values, made.data.values)
     assert again.method == made.method
@@ -51,7 +51,7 @@ def test_envelopes_can_be_opened_again_with_suppressed_records(tmp_path: Path) -
     x = np.vstack([np.linspace(1, 9, 12), falling])
     data = tv.Dataset.from_arrays({"load": x}, ids=[f"h{i}" for i in range(21)])
     made = tv.KP(k=4, P=2).protect(data)
-    again = reopened(made.write(tmp_path / "r"), data)
+    again = reopen_release(made.write(tmp_path / "r"), data)
     assert again.envelopes
     assert again.suppressed.tolist() == made.suppressed.tolist() == [0]
     assert np.array_equal(again.lo, made.lo)

@@ -19,7 +19,7 @@ from tsveil.cli import main
 from tsveil.core.errors import InputError
 from tsveil.data.write import as_frame
 from tsveil.release.publish import read_id_map
-from tsveil.release.reopen import judge_release, published_series, reopened
+from tsveil.release.reopen import judge_release, published_series, reopen_release
 
 WRONG: list[Any] = [None, True, -1, 2.5, "x", [], {}, [None], {"a": 1}]
 #: damage of an id map -> what is left of it
@@ -60,7 +60,7 @@ def openings(folder: Path, original: tv.Dataset) -> dict[str, Callable[[], objec
     """Everything that opens the folder of a release."""
     return {
         "verify": lambda: judge_release(folder).to_dict(),
-        "compare": lambda: reopened(folder, original),
+        "compare": lambda: reopen_release(folder, original),
         "attack": lambda: published_series(folder),
     }
 

@@ -226,7 +226,7 @@ def test_limits_of_a_container_count(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "open" / "memory.max").write_text("max\n")
     names = ("memory.max", "memory.current", "inactive_file")
     monkeypatch.setattr(memory, "_groups", lambda: iter([(tmp_path / "open", names), (tmp_path, names)]))
-    machine, group = memory._left()
+    machine, group = memory._available_bytes()
     assert machine == pytest.approx(ours, rel=0.3)
     own = int(Path("/proc/self/statm").read_text().split()[1]) * 4096
     assert group - own == pytest.approx(150_000, abs=20_000_000)

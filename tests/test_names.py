@@ -25,7 +25,7 @@ import polars as pl
 
 import tsveil
 from tsveil.core import registry
-from tsveil.core.registry import METHODS, Registry, loaded, starting
+from tsveil.core.registry import METHODS, Registry, object_at, starting
 
 SOURCE = Path(tsveil.__file__).parent
 KINDS: list[Registry] = [kind for kind in vars(registry).values() if isinstance(kind, Registry)]
@@ -78,7 +78,7 @@ FILES = {module for modules in OWN.values() for module in modules}
 CLASSES: dict[str, Any] = {kind.own[name].partition(":")[2]: kind[name] for kind in KINDS for name in kind.own}
 #: attributes that registered classes add to those of the bases; tables have some of the same name
 ADDED = {word for found in CLASSES.values() for word in dir(found) if not word.startswith("_")}
-for _base in [*(loaded(kind.base) for kind in KINDS), tsveil.Dataset, pl.DataFrame]:
+for _base in [*(object_at(kind.base) for kind in KINDS), tsveil.Dataset, pl.DataFrame]:
     ADDED -= {*dir(_base), *(word for one in _base.__mro__ for word in getattr(one, "__annotations__", ()))}
 
 

@@ -11,7 +11,7 @@ import pytest
 import tsveil as tv
 from tsveil.plan.compare import original_of
 from tsveil.plan.plan import Plan
-from tsveil.release.reopen import reopened
+from tsveil.release.reopen import reopen_release
 
 STORED = Path(__file__).parent / "releases_0_1"
 KINDS = ("values", "envelopes", "parts", "envelopes-parts")
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*accepted_risk stands in:Future
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_release_is_opened_verified_and_measured(kind: str) -> None:
-    release = reopened(STORED / kind, original_of(STORED / kind))
+    release = reopen_release(STORED / kind, original_of(STORED / kind))
     assert release.original.n == 24
     assert release.verify().holds
     assert release.evaluate().to_dict()
@@ -32,7 +32,7 @@ def test_a_release_is_opened_verified_and_measured(kind: str) -> None:
 def test_what_is_opened_is_what_was_published() -> None:
     """The curves of the release are means of groups of the original ones, in memory and in parts alike."""
     data = original_of(STORED / "values")
-    whole, parts = (reopened(STORED / kind, data) for kind in ("values", "parts"))
+    whole, parts = (reopen_release(STORED / kind, data) for kind in ("values", "parts"))
     assert np.array_equal(whole.data.values, parts.data.values)
     assert np.array_equal(whole.data.values, tv.MDAV(k=3, refine="none").protect(data, seed=5).data.values)
 

@@ -305,7 +305,7 @@ def test_a_broken_one_is_told_and_stops_nobody(python: Run, package: Path, kind:
 def test_a_name_of_ours_is_not_free(python: Run, package: Path, kind: Registry) -> None:
     ours, (place,) = next(iter(kind.own)), OFFERED[kind.group].values()
     offer(package, {kind.group: {ours: place}})
-    code = f"from tsveil.core import registry; kind = registry.{kind.kind.upper()}S; print(kind[{ours!r}].__module__, kind.broken[{ours!r}])"
+    code = f"from tsveil.core import registry; kind = registry.{kind.kind.upper()}S; print(kind[{ours!r}].__module__, kind.unusable_offers[{ours!r}])"
     said = python("-c", code).stdout
     assert said.startswith("tsveil.")
     assert f"there is a {kind.kind} of this name already" in said

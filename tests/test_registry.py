@@ -13,7 +13,7 @@ import tsveil as tv
 from plugin.top_coding import TopCoding
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.registry import METHODS
-from tsveil.core.technique import Technique, named
+from tsveil.core.technique import Technique, techniques_in_words
 from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.data.published import read_like
 from tsveil.protect.base import Method, ValueMethod
@@ -161,4 +161,4 @@ def test_its_technique_has_a_name_in_the_standard(made: Method) -> None:
     techniques = made.techniques
     assert techniques
     assert all(isinstance(technique, Technique) for technique in techniques)
-    assert "technique" in named(techniques)
+    assert "technique" in techniques_in_words(techniques)

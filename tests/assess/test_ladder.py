@@ -15,7 +15,7 @@ from tsveil.assess.assessment import Assessment
 from tsveil.core.registry import METHODS
 from tsveil.core.types import Array
 from tsveil.protect.base import Part, Protected
-from tsveil.release.publish import judged
+from tsveil.release.publish import judge_unwritten_release
 
 #: methods that publish representatives of groups, with settings under which groups do not depend on the seed
 REPRESENTATIVES: list[tuple[str, dict[str, Any]]] = [
@@ -46,7 +46,7 @@ def attributes_of(x: Array) -> tv.Dataset:
 
 
 def verdict_on(release: tv.Release) -> Assessment:
-    return judged(release, release.verify())[1]
+    return judge_unwritten_release(release, release.verify())[1]
 
 
 def rows_of(release: tv.Release) -> list[bytes]:

@@ -13,7 +13,7 @@ import pytest
 
 import tsveil as tv
 from tsveil.assess.limits import Limits
-from tsveil.assess.subtraction import subtracted
+from tsveil.assess.subtraction import share_by_subtraction
 from tsveil.attack.targets import border_of, chosen_rows
 from tsveil.core.errors import GuaranteeError
 from tsveil.core.types import Indices
@@ -40,7 +40,7 @@ def test_it_is_the_definition(seed: int) -> None:
     persons = np.arange(n) if seed % 2 else rng.integers(0, max(3, n // 3), n)
     known = (0.5, 0.8, 0.9)[seed % 3]
     if 0 < round(known * len(np.unique(persons))) < len(np.unique(persons)):
-        assert subtracted(of_row, persons, known) == pytest.approx(naive(of_row, persons, known))
+        assert share_by_subtraction(of_row, persons, known) == pytest.approx(naive(of_row, persons, known))
 
 
 def test_census_in_groups_of_five(shared_data: Path) -> None:
@@ -50,7 +50,7 @@ def test_census_in_groups_of_five(shared_data: Path) -> None:
     release = tv.MDAV(k=5, refine="none").protect(data, seed=1)
     of_row = np.unique(release.data.values, axis=0, return_inverse=True)[1].ravel()
     for known, expected in ((0.5, 6.1), (0.8, 42.3), (0.9, 65.6)):
-        assert subtracted(of_row, known=known) == pytest.approx(expected, abs=8)
+        assert share_by_subtraction(of_row, known=known) == pytest.approx(expected, abs=8)
 
 
 def test_the_values_really_follow() -> None:
@@ -68,7 +68,7 @@ def test_the_values_really_follow() -> None:
         if not unknown[others].any():
             computed += 1
             assert sizes[of_row[person]] * y[person] - x[others].sum(axis=0) == pytest.approx(x[person])
-    assert subtracted(of_row) == pytest.approx(100 * computed / unknown.sum())
+    assert share_by_subtraction(of_row) == pytest.approx(100 * computed / unknown.sum())
     assert computed > 0
 
 

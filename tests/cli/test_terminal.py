@@ -90,13 +90,13 @@ def test_commands_show_bars_on_a_terminal_and_nothing_in_a_pipe(
     open_screen: Callable[[str], Screen], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen = open_screen("stderr")
-    with terminal.progress_shown(True), progress.step("On a terminal"):
+    with terminal.show_progress(True), progress.step("On a terminal"):
         assert soon(lambda: "On a terminal" in screen.getvalue())
-    with terminal.progress_shown(False), progress.step("With --json"):
+    with terminal.show_progress(False), progress.step("With --json"):
         time.sleep(0.15)
     pipe = io.StringIO()
     monkeypatch.setattr(sys, "stderr", pipe)
-    with terminal.progress_shown(True), progress.step("In a pipe"):
+    with terminal.show_progress(True), progress.step("In a pipe"):
         time.sleep(0.15)
     assert "With --json" not in screen.getvalue()
     assert pipe.getvalue() == ""

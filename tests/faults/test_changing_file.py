@@ -30,7 +30,7 @@ def test_a_file_that_changes_while_it_is_read(
     path.write_bytes(gzip.compress(OLD) if packed else OLD)
     os.utime(path, (1_000_000, 1_000_000))
     assert tv.read(path).n == 100
-    unpacked = opening._unpacked
+    unpacked = opening._unpack
 
     def meanwhile(file: Any, size: int, problems: Any) -> bytes:
         data = unpacked(file, size, problems)
@@ -38,7 +38,7 @@ def test_a_file_that_changes_while_it_is_read(
         path.write_bytes({"longer": new + new, "same length": new, "shorter": new[:50]}[change])
         return data
 
-    monkeypatch.setattr(opening, "_unpacked", meanwhile)
+    monkeypatch.setattr(opening, "_unpack", meanwhile)
     with pytest.raises(InputError, match=r"meters.csv cannot be read: the file changed while it was read\n  options: "):
         tv.read(path)
     monkeypatch.undo()

@@ -27,9 +27,9 @@ from tsveil.data.store import Folder
 from tsveil.engine.threads import LocalEngine
 from tsveil.guarantee import chunks as published_chunks
 from tsveil.guarantee import counting, nlk
-from tsveil.guarantee.base import Promise, Status, Verdict, Verified
+from tsveil.guarantee.base import Promise, Status, Verdict, Verification
 from tsveil.guarantee.chunks import Chunk, Chunks, of_table, of_values, schema_of
-from tsveil.guarantee.counting import numbered
+from tsveil.guarantee.counting import number_rows
 from tsveil.guarantee.envelopes import EnvelopeAnonymity
 from tsveil.guarantee.k_anonymity import KAnonymity, Scope
 from tsveil.guarantee.kp import KPAnonymity
@@ -63,7 +63,7 @@ def read_part(place: dict[str, Any]) -> Chunk:
     return of_table(IntervalTable.from_frame(own.hstack(others)))
 
 
-def in_folder(promise: Promise, published: Published, cuts: Sequence[int], folder: Path) -> Verified:
+def in_folder(promise: Promise, published: Published, cuts: Sequence[int], folder: Path) -> Verification:
     """The same table in Parquet files, counted by threads that leave everything in a folder."""
     ends = [0, *sorted(cuts), published.n]
     if isinstance(published, Dataset):
@@ -140,7 +140,7 @@ def meant(value: object) -> object:
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-(2**63), -(2**63) + 2)), max_size=30))
 def test_equal_rows_get_equal_numbers(rows: list[tuple[int, int]]) -> None:
     for width in (1, 2):
-        found = numbered(np.array(rows, dtype=np.int64).reshape(-1, 2)[:, :width])
+        found = number_rows(np.array(rows, dtype=np.int64).reshape(-1, 2)[:, :width])
         own = [row[:width] for row in rows]
         number = dict(zip(own, found.of_row.tolist(), strict=True))
         assert [number[row] for row in own] == found.of_row.tolist()
@@ -152,8 +152,8 @@ def test_equal_rows_get_equal_numbers(rows: list[tuple[int, int]]) -> None:
 def test_rows_with_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(1).integers(0, 3, (50, 3))
     expected = Counter(map(tuple, rows.tolist()))
-    monkeypatch.setattr(counting, "_mixed", lambda rows: np.zeros(len(rows), dtype=np.uint64))
-    found = numbered(rows)
+    monkeypatch.setattr(counting, "_hash_rows", lambda rows: np.zeros(len(rows), dtype=np.uint64))
+    found = number_rows(rows)
     assert {tuple(rows[first].tolist()): size for first, size in zip(found.first, found.size, strict=True)} == expected
     assert all((rows[found.first[found.of_row]] == rows).all(axis=1))
 
@@ -167,7 +167,7 @@ def test_the_quick_hash_tells_rows_apart() -> None:
         rng.normal(size=(100_000, 3)),
     ):
         distinct = np.unique(values, axis=0)
-        assert len(np.unique(counting._mixed(distinct.view(np.int64)))) == len(distinct)
+        assert len(np.unique(counting._hash_rows(distinct.view(np.int64)))) == len(distinct)
 
 
 def test_numbers_inside_a_class_are_counted_by_their_bits() -> None:
@@ -391,7 +391,7 @@ def test_files_made_by_others_are_read_as_they_are(tmp_path: Path) -> None:
     rows = {"lo_1": [1.0] * 4, "hi_1": [2.0] * 4, "pattern": list("aabb"), "level": [2] * 4, "town": list("xxxy")}
     table = IntervalTable.from_frame(pl.DataFrame(rows))
     found = in_folder(KPAnonymity(4, 2), table, [1, 3], tmp_path / "good")
-    assert found == Verified(KPAnonymity(4, 2).verify(table), {"town": (1, 2)}, "envelope and pattern")
+    assert found == Verification(KPAnonymity(4, 2).verify(table), {"town": (1, 2)}, "envelope and pattern")
     alone = in_folder(EnvelopeAnonymity(4), table, [1, 3], tmp_path / "envelopes")
     assert (alone.homogeneous, alone.shared) == ({"town": (0, 0)}, "envelope")
     broken = pl.DataFrame(rows).with_columns(pattern=pl.Series(["a", "a", "", "b"]))

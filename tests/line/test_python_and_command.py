@@ -19,9 +19,9 @@ from tsveil.core.randomness import release_seed
 from tsveil.core.registry import METHODS as REGISTERED
 from tsveil.plan.plan import Input, Output, Plan, Running
 from tsveil.plan.run import run
-from tsveil.release.reopen import reopened
+from tsveil.release.reopen import reopen_release
 from tsveil.report.context import Context
-from tsveil.study.grids import chosen
+from tsveil.study.grids import choose_configurations
 
 METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     "mdav": (tv.MDAV(k=5, distance="sts"), {"k": 5, "distance": "sts"}),
@@ -176,7 +176,7 @@ def test_nothing_said_means_the_same_everywhere(two_series: Path, tmp_path: Path
     assert ended.exit_code == 0, ended.output
     told = json.loads((tmp_path / "out" / "private" / "release.json").read_text())
     assert told["settings"] == release.method.settings()
-    assert np.array_equal(reopened(tmp_path / "out", data).data.values, release.data.values)
+    assert np.array_equal(reopen_release(tmp_path / "out", data).data.values, release.data.values)
 
-    (tried,) = chosen(data, [name], {name: {}})
-    assert tried.made() == release.method
+    (tried,) = choose_configurations(data, [name], {name: {}})
+    assert tried.make_method() == release.method

@@ -12,7 +12,7 @@ import tsveil as tv
 from tsveil.attack.kp import Piece
 from tsveil.attack.pieces import Columns, Pieces
 from tsveil.core.errors import ParameterError
-from tsveil.core.registry import MEASURES, loaded
+from tsveil.core.registry import MEASURES, object_at
 from tsveil.core.types import Array, Indices
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.store import Folder, Memory, Store
@@ -33,7 +33,7 @@ NOT_ZERO = {"ID", "similar_found"}
 def peaks(monkeypatch: pytest.MonkeyPatch) -> type[Measure]:
     """The measure of another package, installed."""
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "plugin")
-    found: type[Measure] = loaded(PLACE)
+    found: type[Measure] = object_at(PLACE)
     monkeypatch.setitem(MEASURES.__dict__, "_others", ({found.name: found}, {}))
     return found
 

@@ -27,8 +27,8 @@ from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.measure.base import Schema
 from tsveil.measure.envelope_loss import certainty_penalty, pattern_loss, value_loss
-from tsveil.measure.envelope_queries import asked
-from tsveil.measure.evaluate import envelope_card, meanings_of, measured
+from tsveil.measure.envelope_queries import draw_queries
+from tsveil.measure.evaluate import envelope_card, meanings_of, measure_pieces
 from tsveil.measure.queries import Queries, RangeCount
 from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.envelopes import KAnonymousEnvelopes
@@ -390,7 +390,7 @@ def in_pieces(
         Piece.of(x[rows], release.table.take(own[rows][kept]), here, rows).save(store, at)
     block = Columns.of(release.block)
     schema = Schema.of_envelopes(store, block, len(ends) + 1, words=release.words is not None)
-    card = measured(store, schema, engine, **options)
+    card = measure_pieces(store, schema, engine, **options)
     return replace(card, per_record=card.per_record[np.argsort(order).tolist()])
 
 
@@ -451,7 +451,7 @@ def test_similar_records_found_are_those_of_the_definition() -> None:
     release = KP(k=6, P=3, word_length=3).protect(tv.Dataset.from_arrays({"load": x}), seed=1)
     assert release.words is not None
     assert release.levels is not None
-    queries = asked(*x.shape)
+    queries = draw_queries(*x.shape)
     z = patterns(x, 5)
     stands_for = [
         cell_means(int(level))[[ord(c) - 97 for c in word]]

@@ -28,7 +28,7 @@ from tsveil.engine.base import Engine
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.measure.base import Schema
-from tsveil.measure.evaluate import measured
+from tsveil.measure.evaluate import measure_pieces
 from tsveil.release.publish import publish
 
 #: target -> the released rows that fit it best
@@ -226,7 +226,7 @@ def test_pieces_and_engines_change_no_bit(engine: Engine, targets: int | None, t
             aligned=False,
             numbered=True,
         )
-        cards.append(measured(store, Schema(files.of_persons(store)), engine, targets=targets))
+        cards.append(measure_pieces(store, Schema(files.of_persons(store)), engine, targets=targets))
     assert cards[0].to_dict() == cards[1].to_dict()
     assert cards[0].by_known == cards[1].by_known
     for one, other in zip(cards[0].ladder, cards[1].ladder, strict=True):

@@ -23,7 +23,7 @@ from tsveil.engine.base import Engine
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.measure.base import Schema
-from tsveil.measure.evaluate import measured, scorecard
+from tsveil.measure.evaluate import measure_pieces, scorecard
 from tsveil.measure.scorecard import Scorecard
 from tsveil.release.release import Release
 
@@ -98,7 +98,7 @@ def check(data: Dataset, released: Dataset, folder: Path, made: dict[str, Any], 
     folder.mkdir(exist_ok=True)
     for store, engine, cuts, order in ways(folder):
         files = in_pieces(store, data, released.values, cuts, order)
-        card = measured(store, Schema(files), engine, **made, **options)
+        card = measure_pieces(store, Schema(files), engine, **made, **options)
         assert card.to_dict() == whole.to_dict()
         assert card.by_known == whole.by_known
         assert card.per_series == whole.per_series
@@ -215,7 +215,7 @@ def test_models_of_ones_own_are_for_data_in_memory(tmp_path: Path) -> None:
     assert scorecard(data, data, **own)["IL3"] == 0.0
     files = in_pieces(store := Folder(tmp_path), data, data.values, [60], None)
     with pytest.raises(ParameterError, match="a function of your own runs on data in memory only"):
-        measured(store, Schema(files), LocalEngine(), **own)
+        measure_pieces(store, Schema(files), LocalEngine(), **own)
 
 
 def test_series_beside_attributes(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_files_of_different_records_in_pieces() -> None:
         store.put("own", own)
         blocks = tuple(map(Columns.of, data.blocks))
         files = Pieces(blocks, sizes(cuts, 80), sizes(their_cuts, 100), aligned=False)
-        cards.append(measured(store, Schema(files), Here(), **made))
+        cards.append(measure_pieces(store, Schema(files), Here(), **made))
     assert cards[0].to_dict() == cards[1].to_dict()
     assert cards[0].options == cards[1].options
     assert cards[0].options["targets"] == "80 known, 100 released, 60 in both"

@@ -16,7 +16,7 @@ from tsveil.core.registry import METHODS
 from tsveil.core.types import Array
 from tsveil.measure.forecast import MODELS
 from tsveil.protect.base import ValueMethod
-from tsveil.transform.scale import columns_in_range, lifted
+from tsveil.transform.scale import columns_in_range, lift
 
 #: methods that compare squares or sums of values as they are
 SQUARED = ("mdav", "v-mdav", "p-sensitive", "nlk", "kp", "k-envelopes")
@@ -149,11 +149,11 @@ def test_large_whole_numbers_beside_the_blocks_are_kept_as_written(tmp_path: Pat
 
 
 def test_a_power_of_two_changes_no_digit() -> None:
-    assert lifted(BASE) is not None
-    assert np.array_equal(lifted(BASE), BASE)
+    assert lift(BASE) is not None
+    assert np.array_equal(lift(BASE), BASE)
     tiny = np.array([[5e-324, -1e-310], [0.0, 1e-300]])
-    assert np.array_equal(np.ldexp(lifted(tiny), np.frexp(1e-300)[1]), tiny)
-    assert np.array_equal(lifted(np.zeros((2, 2))), np.zeros((2, 2)))
+    assert np.array_equal(np.ldexp(lift(tiny), np.frexp(1e-300)[1]), tiny)
+    assert np.array_equal(lift(np.zeros((2, 2))), np.zeros((2, 2)))
     mixed = np.array([[1e200, 1.0, 1e-200], [3e200, 2.0, 0.0]])
     one, other = columns_in_range(mixed, mixed / 2)
     assert np.abs(one).max() <= 2

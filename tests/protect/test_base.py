@@ -28,7 +28,7 @@ from tsveil.protect.base import (
     fitting_decimals,
     linking_warnings,
     merged_facts,
-    rounded,
+    round_columns,
     sizes_of,
 )
 from tsveil.protect.partition import Unit
@@ -133,10 +133,10 @@ def test_decimals_are_those_of_the_value_with_most() -> None:
 def test_columns_are_rounded_one_by_one() -> None:
     values = np.array([[1.234567, 1.234567, 1.234567], [2.345678, 2.345678, 2.345678]])
     before = values.copy()
-    assert rounded(values, [0, 2, None]).tolist() == [[1.0, 1.23, 1.234567], [2.0, 2.35, 2.345678]]
+    assert round_columns(values, [0, 2, None]).tolist() == [[1.0, 1.23, 1.234567], [2.0, 2.35, 2.345678]]
     assert np.array_equal(values, before)
     huge = np.array([[1e300], [1.23]])
-    assert rounded(huge, [1]).tolist() == [[1e300], [1.2]]
+    assert round_columns(huge, [1]).tolist() == [[1e300], [1.2]]
 
 
 def test_rounding_is_done_only_when_asked_for() -> None:

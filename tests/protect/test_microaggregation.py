@@ -112,7 +112,7 @@ def test_groups_are_refined_unless_the_printed_loop_is_asked_for() -> None:
     ]
     tried = configurations("mdav", {"k": [3], "variant": ["standard", "paper"]})
     assert [one.settings["refine"] for one in tried] == ["swap", "none"]
-    assert [one.made().settings() for one in tried] == [one.settings for one in tried]
+    assert [one.make_method().settings() for one in tried] == [one.settings for one in tried]
 
 
 @pytest.mark.parametrize("how", ["mean", "median"])

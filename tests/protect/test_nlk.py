@@ -23,14 +23,14 @@ from tsveil.guarantee.nlk import find_violation
 from tsveil.measure.nlk import identification
 from tsveil.protect import nlk as module
 from tsveil.protect.microaggregation import TOGETHER
-from tsveil.protect.nlk import NLK, Made, first_clusters, nlk_study, represented, sorted_points
+from tsveil.protect.nlk import NLK, Candidate, first_clusters, group_representatives, nlk_study, sorted_points
 from tsveil.protect.work import survey_of
 
 HEURISTICS: tuple[Any, ...] = ("auto", "stage1", "mth", "mil", "gpe", "peel")
 
 
-def made_by(heuristic: Any, X: Array, n: int, l: int, k: int, **settings: Any) -> Made:
-    return NLK(n=n, l=l, k=k, **settings)._made(sorted_points(X[:, :, None]), heuristic, "the series")
+def made_by(heuristic: Any, X: Array, n: int, l: int, k: int, **settings: Any) -> Candidate:
+    return NLK(n=n, l=l, k=k, **settings)._run_heuristic(sorted_points(X[:, :, None]), heuristic, "the series")
 
 
 def small_table(rng: np.random.Generator, ties: bool = True) -> tuple[Array, int, int, int]:
@@ -84,7 +84,7 @@ def test_stage_1_is_that_of_the_definition(x: Array, k: int) -> None:
 @given(columns(), st.integers(1, 4), st.sampled_from(["mean", "median"]))
 def test_members_of_a_cluster_get_the_same_value(x: Array, groups: int, how: Any) -> None:
     group = np.arange(len(x))[None] % groups
-    out = represented(x[None, :, None], group, how).ravel()
+    out = group_representatives(x[None, :, None], group, how).ravel()
     for g in range(min(groups, len(x))):
         members = x[group[0] == g]
         assert len(set(out[group[0] == g].tolist())) == 1
@@ -101,10 +101,12 @@ def decided(X: Array, n: int, l: int, k: int, cuts: list[tuple[int, int]], small
     """The clusters after these cuts, each tried by the splitter in this order."""
 
     class Listed(NLK):
-        def _listed(self, points: Any, label: Indices, heuristic: Any) -> Indices:
+        def _cuts_in_order(self, points: Any, label: Indices, heuristic: Any) -> Indices:
             return np.array([t * len(X) + p for t, p in cuts], dtype=np.int64)
 
-    made = Listed(n=n, l=l, k=k, smallest_cluster=smallest)._made(sorted_points(X[:, :, None]), "mth", "the series")
+    made = Listed(n=n, l=l, k=k, smallest_cluster=smallest)._run_heuristic(
+        sorted_points(X[:, :, None]), "mth", "the series"
+    )
     assert made.undecided == 0
     assert made.accepted + made.refused == len(cuts)
     return made.published[:, :, 0]  # type: ignore[return-value]
@@ -139,9 +141,11 @@ def test_ten_thousand_decisions_are_those_of_the_definition() -> None:
     assert beyond > 1000  # series that counting alone would have refused
 
 
-def by_counting(X: Array, k: int, allowance: int, heuristic: Any) -> Made:
+def by_counting(X: Array, k: int, allowance: int, heuristic: Any) -> Candidate:
     """What a part of many series becomes: small clusters are counted, nothing is searched."""
-    return NLK(n=1, l=2 + allowance, k=k)._made(sorted_points(X[:, :, None]), heuristic, "the series", search=False)
+    return NLK(n=1, l=2 + allowance, k=k)._run_heuristic(
+        sorted_points(X[:, :, None]), heuristic, "the series", search=False
+    )
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["mth", "mil"]), st.integers(0, 3))
@@ -184,7 +188,7 @@ def test_the_order_of_the_cuts() -> None:
         for _ in range(50):
             X, n, l, k = small_table(rng, ties=False)
             points = sorted_points(X[:, :, None])
-            listed = NLK(n=n, l=l, k=k)._listed(points, first_clusters(points, k)[0], heuristic)
+            listed = NLK(n=n, l=l, k=k)._cuts_in_order(points, first_clusters(points, k)[0], heuristic)
             assert [divmod(cell, len(X)) for cell in listed.tolist()] == naive.cuts_in_order(X, k, heuristic)
 
 
@@ -677,7 +681,7 @@ def test_the_study_of_the_paper() -> None:
     points = sorted_points(data.values[:, :, None])
     for row in study.rows(named=True)[1:]:
         method = NLK(n=row["n"], l=row["l"], k=4, representative="median")
-        first, made = method._stage1(points), method._made(points, "mth", "x")
+        first, made = method._stage1(points), method._run_heuristic(points, "mth", "x")
         assert row["reduction"] == pytest.approx(100 * (first.loss - made.loss) / first.loss)
     constant = nlk_study(tv.Dataset.from_arrays({"x": np.ones((6, 4))}), pairs=[(1, 3)], ks=[2, 3], heuristics=["mth"])
     assert constant["reduction"].to_list() == [0.0] * 4
@@ -701,7 +705,10 @@ def test_losses_of_real_households(nlk: tuple[int, int, int], shared_data: Path)
     points = sorted_points(X[:, :, None])
     n, l, k = nlk
     method = NLK(n=n, l=l, k=k)
-    tables = [method._stage1(points), *(method._made(points, h, "load") for h in ("mil", "mth", "gpe", "peel"))]
+    tables = [
+        method._stage1(points),
+        *(method._run_heuristic(points, h, "load") for h in ("mil", "mth", "gpe", "peel")),
+    ]
     found = [100 * table.loss / X.sum() for table in tables]
     assert np.allclose(found[:4], PROTOTYPE[nlk][:4], atol=0.0051)
     assert found[4] <= PROTOTYPE[nlk][4]

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 import tsveil as tv
 from naive_parts import parts_of, small_parts
-from tsveil.core.randomness import mixed
+from tsveil.core.randomness import mix
 from tsveil.core.types import Array
 from tsveil.data.pieces import piece
 from tsveil.data.store import Memory
 from tsveil.engine.here import Here
 from tsveil.protect import envelopes, projected
 from tsveil.protect.base import Method
-from tsveil.protect.partition import Tree, along, grown, joined, principal_direction, sampled
+from tsveil.protect.partition import Tree, along, grow_tree, join_leaves, principal_direction, sample_mask
 from tsveil.protect.work import protect_in_chunks, protect_in_memory
 
 seeds = st.integers(0, 10**6)
@@ -70,7 +70,7 @@ def cut_anywhere(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
 @given(seeds, st.integers(1, 400), st.integers(10, 60), st.sampled_from(KINDS))
 def test_every_record_goes_to_one_leaf_whatever_its_neighbours(seed: int, n: int, size: int, kind: str) -> None:
     x = table(seed, n, kind)
-    tree = grown(x, n, size)
+    tree = grow_tree(x, n, size)
     leaf = tree.leaf(x)
     assert leaf.shape == (n,)
     assert np.array_equal(np.unique(leaf), np.arange(tree.leaves))  # the sample is all there is, so no leaf is empty
@@ -86,7 +86,7 @@ def test_every_record_goes_to_one_leaf_whatever_its_neighbours(seed: int, n: int
 @given(seeds, st.integers(1, 400), st.integers(10, 60), st.sampled_from(KINDS))
 def test_parts_are_as_large_as_wanted_unless_records_are_equal(seed: int, n: int, size: int, kind: str) -> None:
     x = table(seed, n, kind)
-    leaf = grown(x, n, size).leaf(x)
+    leaf = grow_tree(x, n, size).leaf(x)
     counts = np.bincount(leaf)
     for number in np.flatnonzero(counts > 1.5 * size + 1).tolist():
         assert (x[leaf == number] == x[leaf == number][0]).all()
@@ -103,7 +103,7 @@ def test_what_is_frequent_does_not_use_up_the_parts_of_the_others() -> None:
     x[:, 0] = 0.0
     x[:5, 0], x[5:10, 0] = -1e12, 1e12
     x = x[rng.permutation(4000)]
-    assert np.bincount(grown(x, 4000, 100).leaf(x)).max() <= 151
+    assert np.bincount(grow_tree(x, 4000, 100).leaf(x)).max() <= 151
     data = tv.Dataset.from_arrays({"x": x})
     exact, parts = (tv.MDAV(k=5, mode=mode, part=100).protect(data) for mode in ("exact", "partitioned"))
     lost = [float(((release.data.values - x)[:, 1:] ** 2).sum()) for release in (exact, parts)]
@@ -113,7 +113,7 @@ def test_what_is_frequent_does_not_use_up_the_parts_of_the_others() -> None:
 @given(seeds, st.integers(100, 400))
 def test_leaves_are_numbered_from_left_to_right(seed: int, n: int) -> None:
     x = table(seed, n, "skewed")[:, :1]
-    leaf = grown(x, n, 20).leaf(x)
+    leaf = grow_tree(x, n, 20).leaf(x)
     assert (np.diff(leaf[np.argsort(x[:, 0], kind="stable")]) >= 0).all()
 
 
@@ -123,7 +123,7 @@ def test_a_power_of_two_changes_no_part(columns: int, exponent: int) -> None:
     if columns > 1 and exponent > 490:
         return  # methods that compare several columns take values up to 1e150
     x = np.random.default_rng(columns).normal(size=(200, columns))
-    plain, moved = (grown(z, 200, 20).leaf(z) for z in (x, np.ldexp(x, exponent)))
+    plain, moved = (grow_tree(z, 200, 20).leaf(z) for z in (x, np.ldexp(x, exponent)))
     assert plain.max() == 9
     assert np.array_equal(plain, moved)
 
@@ -141,19 +141,19 @@ def test_how_far_a_record_lies_does_not_depend_on_its_neighbours(seed: int, colu
 
 def test_a_sample_stands_for_all_records() -> None:
     x = np.random.default_rng(1).normal(size=(20_000, 4)).cumsum(axis=1)
-    sample = x[sampled(0, 20_000, 20_000, 2000)]
-    tree = grown(sample, 20_000, 500)
+    sample = x[sample_mask(0, 20_000, 20_000, 2000)]
+    tree = grow_tree(sample, 20_000, 500)
     counts = np.bincount(tree.leaf(x), minlength=tree.leaves)
     assert tree.leaves == 40
     assert counts.min() > 200
     assert counts.max() < 1000
-    assert grown(sample, 600, 500).leaves == 1
-    assert grown(sample[:1], 20_000, 500).leaves == 1  # one record has no direction
+    assert grow_tree(sample, 600, 500).leaves == 1
+    assert grow_tree(sample[:1], 20_000, 500).leaves == 1  # one record has no direction
 
 
 def test_parts_are_of_near_records() -> None:
     x = np.random.default_rng(2).normal(size=(2000, 4)) * [9, 1, 1, 1]
-    leaf = grown(x, 2000, 250).leaf(x)
+    leaf = grow_tree(x, 2000, 250).leaf(x)
     spread = [((x[leaf == at] - x[leaf == at].mean(axis=0)) ** 2).sum() for at in range(8)]
     assert sum(spread) < 0.15 * ((x - x.mean(axis=0)) ** 2).sum()
 
@@ -161,7 +161,7 @@ def test_parts_are_of_near_records() -> None:
 def test_a_tree_is_kept_in_a_store() -> None:
     x = np.random.default_rng(3).normal(size=(100, 2))
     store = Memory()
-    for number, tree in enumerate((grown(x, 100, 10), Tree.uncut(2))):
+    for number, tree in enumerate((grow_tree(x, 100, 10), Tree.uncut(2))):
         tree.save(store, number)
         again = Tree.load(store, number)
         assert again.leaves == tree.leaves
@@ -187,7 +187,7 @@ def test_the_first_principal_direction(columns: int) -> None:
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 20))
 def test_leaves_are_joined_until_they_have_enough_records(counts: list[int], least: int) -> None:
-    runs = joined(np.array(counts), least)
+    runs = join_leaves(np.array(counts), least)
     assert [first for first, _ in runs] == [0, *(last for _, last in runs[:-1])]
     assert runs[-1][1] == len(counts)
     sums = [sum(counts[first:last]) for first, last in runs]
@@ -203,9 +203,9 @@ def test_leaves_are_joined_until_they_have_enough_records(counts: list[int], lea
 
 
 def test_full_leaves_stay_alone() -> None:
-    assert joined(np.array([5, 7, 3]), 3) == [(0, 1), (1, 2), (2, 3)]
-    assert joined(np.array([2, 0, 1]), 9) == [(0, 3)]
-    assert joined(np.array([4]), 1) == [(0, 1)]
+    assert join_leaves(np.array([5, 7, 3]), 3) == [(0, 1), (1, 2), (2, 3)]
+    assert join_leaves(np.array([2, 0, 1]), 9) == [(0, 3)]
+    assert join_leaves(np.array([4]), 1) == [(0, 1)]
 
 
 # -- the sample -------------------------------------------------------------------------------------------------------
@@ -213,9 +213,9 @@ def test_full_leaves_stay_alone() -> None:
 
 @given(seeds, st.integers(1, 5000), st.integers(1, 6000))
 def test_the_sample_does_not_depend_on_the_chunks(seed: int, n: int, wanted: int) -> None:
-    whole = sampled(0, n, n, wanted)
+    whole = sample_mask(0, n, n, wanted)
     chunks = cut_anywhere(n, np.random.default_rng(seed))
-    assert np.array_equal(np.concatenate([sampled(start, stop, n, wanted) for start, stop in chunks]), whole)
+    assert np.array_equal(np.concatenate([sample_mask(start, stop, n, wanted) for start, stop in chunks]), whole)
     if wanted >= n:
         assert whole.all()
     else:
@@ -223,11 +223,11 @@ def test_the_sample_does_not_depend_on_the_chunks(seed: int, n: int, wanted: int
 
 
 def test_no_rhythm_in_the_file_shows_in_the_sample() -> None:
-    chosen = np.flatnonzero(sampled(0, 500_000, 500_000, 50_000))
+    chosen = np.flatnonzero(sample_mask(0, 500_000, 500_000, 50_000))
     for period in (2, 7, 24, 96, 168):
         counts = np.bincount(chosen % period, minlength=period)
         assert np.abs(counts - 50_000 / period).max() < 5 * np.sqrt(50_000 / period)
-    numbers = mixed(np.arange(100_000, dtype=np.uint64))
+    numbers = mix(np.arange(100_000, dtype=np.uint64))
     assert len(np.unique(numbers)) == 100_000
     assert abs(float(numbers.astype(np.float64).mean()) / 2.0**64 - 0.5) < 0.01
 

@@ -206,5 +206,5 @@ def test_several_columns_may_name_the_person(tmp_path: Path) -> None:
 
 def test_the_list_of_methods_says_which_count_persons() -> None:
     for kind in METHODS.values():
-        assert kind.described()["counts_persons"] is kind.counts_persons
+        assert kind.description()["counts_persons"] is kind.counts_persons
         assert ("; counts persons where these have several records" in kind.origin()) is kind.counts_persons

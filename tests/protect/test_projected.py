@@ -17,7 +17,7 @@ from tsveil.core.errors import ParameterError
 from tsveil.core.types import Array
 from tsveil.protect.projected import Projected, fixed_groups
 from tsveil.protect.univariate import OptimalUnivariate
-from tsveil.transform.normalise import normalised
+from tsveil.transform.normalise import normalise_one
 from tsveil.transform.projection import Projection, project
 
 PROJECTIONS: list[Projection] = ["pcp", "zscores", "sugeno", "owa", "choquet", "twofold"]
@@ -71,7 +71,7 @@ def test_groups_have_k_members_and_means_are_kept(x: Array, k: int, projection: 
 def test_the_optimal_cut_is_the_best_of_all(x: Array, k: int, projection: Projection) -> None:
     k = min(k, len(x))
     groups = Projected(k=k, projection=projection).protect(attributes(x)).groups["b0"]
-    z = normalised(x, "component")
+    z = normalise_one(x, "component")
     order = np.argsort(project(x, projection), kind="stable")
     best = naive_micro.least_sse(z[order], k)
     assert naive_micro.exact_sse(z, naive_micro.as_groups(groups)) <= best * (1 + Fraction(1, 10**12))

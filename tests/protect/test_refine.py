@@ -18,7 +18,7 @@ from tsveil.core.randomness import generator, sub_seed
 from tsveil.core.types import Array, Indices
 from tsveil.protect import _refine, mdav
 from tsveil.protect._mdav_exact import exact_groups
-from tsveil.protect._refine import Budget, list_near, near_rows, opened, refined_groups
+from tsveil.protect._refine import Budget, list_near, make_state, near_rows, refined_groups
 from tsveil.transform.statistics import slopes
 
 values = st.one_of(
@@ -157,7 +157,7 @@ def test_the_best_change_of_two_groups(Z: Array, k: int) -> None:
     groups = exact_groups(Z, k)
     if groups.max() < 1:
         return
-    state = opened(Z, groups, k)
+    state = make_state(Z, groups, k)
     before = naive_refine.sse(Z, groups)
     best, left, right = kernels.best_change(state, k, 0, 1)
     changes = [0.0]
@@ -182,7 +182,7 @@ def test_the_best_change_of_two_groups(Z: Array, k: int) -> None:
 
 def test_a_trial_that_fails_leaves_no_trace() -> None:
     Z = np.random.default_rng(3).normal(size=(300, 3))
-    state = opened(Z, exact_groups(Z, 4), 4)
+    state = make_state(Z, exact_groups(Z, 4), 4)
     _refine.at_rest(state, 4)
     kept = {name: getattr(state, name).copy() for name in ("labels", "sizes", "centres", "sse", "near", "changed")}
     for record in range(0, 300, 7):
@@ -201,9 +201,9 @@ def test_a_trial_that_fails_leaves_no_trace() -> None:
 
 def test_the_state_is_consistent_after_a_search() -> None:
     Z = np.random.default_rng(4).normal(size=(400, 3))
-    state = opened(Z, exact_groups(Z, 3), 3)
+    state = make_state(Z, exact_groups(Z, 3), 3)
     _refine.at_rest(state, 3)
-    _refine.searched(state, 3, np.random.default_rng(0), Budget(None, 2000))
+    _refine.search(state, 3, np.random.default_rng(0), Budget(None, 2000))
     for g in np.flatnonzero(state.sizes):
         members = np.flatnonzero(state.labels == g)
         np.testing.assert_array_equal(state.members[g, : state.sizes[g]], members)
@@ -231,7 +231,7 @@ def test_near_rows_end_where_there_are_no_more() -> None:
 def test_the_state_begins_with_the_given_groups() -> None:
     Z = np.random.default_rng(4).normal(size=(50, 3))
     groups = exact_groups(Z, 4)
-    state = opened(Z, groups, 4)
+    state = make_state(Z, groups, 4)
     many = groups.max() + 1
     assert state.sizes[:many].tolist() == np.bincount(groups).tolist()
     assert not state.sizes[many:].any()
@@ -298,9 +298,9 @@ class SweepOptions:
 
 def searched_with(monkeypatch: pytest.MonkeyPatch, budget: Budget, n: int = 60, k: int = 3) -> SweepOptions:
     Z = np.random.default_rng(4).normal(size=(n, 3))
-    state = opened(Z, exact_groups(Z, k), k)
+    state = make_state(Z, exact_groups(Z, k), k)
     trials = SweepOptions(monkeypatch)
-    _refine.searched(state, k, np.random.default_rng(0), budget)
+    _refine.search(state, k, np.random.default_rng(0), budget)
     return trials
 
 

@@ -22,7 +22,7 @@ from tsveil.engine.here import Here
 from tsveil.protect.job import PlainSurvey
 from tsveil.protect.survey import Scale, Survey, of_columns, of_squares, with_deviations, with_means
 from tsveil.protect.work import protect_in_chunks, survey_of
-from tsveil.transform.normalise import Ruler, normalised, ruler_of
+from tsveil.transform.normalise import Ruler, normalise_one, ruler_of
 
 BLOCKS = (Block("a", ("a0", "a1", "a2")), Block("b", ("b0",)), Block("c", ("c0", "c1")))
 SCALES: tuple[Scale, ...] = (
@@ -94,8 +94,8 @@ def test_the_chunks_change_no_bit(values: Array, seed: int) -> None:
         expected = ruler_of(own(name, values), "global" if how == "global" else "component")
         assert_same_ruler(survey.rulers[scale], expected)
         assert np.array_equal(
-            survey.scaled(own(name, values), name, how),
-            normalised(own(name, values), "global" if how == "global" else "component"),
+            survey.scale(own(name, values), name, how),
+            normalise_one(own(name, values), "global" if how == "global" else "component"),
         )
     for name, products in survey.products.items():
         assert np.array_equal(products, whole.products[name])

@@ -23,7 +23,7 @@ from red_team.common import RUNGS, Attack, Knowledge, Published, Report, beats, 
 from red_team.replaying import run_again
 from tsveil.core.registry import METHODS
 from tsveil.core.types import Array, Indices
-from tsveil.release.publish import judged
+from tsveil.release.publish import judge_unwritten_release
 
 # -- data -----------------------------------------------------------------------------------------------------------------
 
@@ -228,7 +228,7 @@ def rounds_of(case: Case, folder: Path | None) -> tuple[Round, ...]:
     found = []
     for seed in case.seeds:
         release = method.protect(data, seed=seed)
-        card, verdict = judged(release, release.verify())
+        card, verdict = judge_unwritten_release(release, release.verify())
         row_of = release.own if release.envelopes else np.arange(data.n)
         rows = len(release.table.lo) if release.envelopes else data.n
         order = np.random.default_rng(900 + seed).permutation(rows)
@@ -374,7 +374,7 @@ def other_period(case: Case, folder: Path | None) -> tuple[str, Array, Array | N
         for span in (slice(0, HOURS), slice(HOURS, None))
     )
     release = METHODS.make(case.method, dict(case.settings)).protect(data, seed=1)
-    card, verdict = judged(release, release.verify(), {"other_period": other})
+    card, verdict = judge_unwritten_release(release, release.verify(), {"other_period": other})
     row_of = release.own if release.envelopes else np.arange(data.n)
     order = np.random.default_rng(901).permutation(int(row_of.max()) + 1)
     there = np.flatnonzero(row_of >= 0)
@@ -446,7 +446,7 @@ def several_records(share: str, heavy: int, rung: str) -> tuple[Array, Array]:
     """What one answer for all records of a person finds, and what the report says, person by person."""
     data, persons = visits(heavy)
     release = METHODS.make("mdav", {"k": 4, "share": share}).protect(data, seed=1)
-    card, verdict = judged(release, release.verify())
+    card, verdict = judge_unwritten_release(release, release.verify())
     there = np.flatnonzero(~np.isnan(release.data.values).any(axis=1))
     order = np.random.default_rng(901).permutation(len(there))
     published = Published("mdav", {}, release.data.values[there][order], [(range(6), True)])

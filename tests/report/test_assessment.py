@@ -20,7 +20,7 @@ from tsveil.attack.candidates import numbered
 from tsveil.core.errors import PlanError
 from tsveil.core.registry import METHODS
 from tsveil.data.dataset import Block, Dataset
-from tsveil.data.pieces import stored
+from tsveil.data.pieces import make_store
 from tsveil.data.records import Records
 from tsveil.data.source import Source
 from tsveil.guarantee.base import Status, Verdict
@@ -166,7 +166,7 @@ def test_carried_columns_part_groups_further(rows: list[tuple[int, str | None, i
     )
     values = np.array([[row[0]] for row in rows], dtype=np.float64)
     data = Dataset(values, (Block("v", ("v",)),), others, confidential=("x", "y"))
-    records = Records(data, stored(Source.of(data), values, values, others, np.arange(data.n)))
+    records = Records(data, make_store(Source.of(data), values, values, others, np.arange(data.n)))
     finer, _ = numbered(scopes(records)["with the carried columns"])
     for i in range(len(rows)):
         for j in range(i):

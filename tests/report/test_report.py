@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as arrays
 
 import tsveil as tv
 from tsveil.data.dataset import Dataset
-from tsveil.data.pieces import stored
+from tsveil.data.pieces import make_store
 from tsveil.data.source import Source
 from tsveil.guarantee.base import Status, Verdict
 from tsveil.guarantee.none import NoGuarantee
@@ -26,7 +26,7 @@ from tsveil.measure.scorecard import Scorecard
 from tsveil.protect.mdav import MDAV
 from tsveil.release.release import Release
 from tsveil.report.curves import by_level, by_spread
-from tsveil.report.figures import INK, ROUNDED, bars, histogram, thinned
+from tsveil.report.figures import INK, ROUNDED, bars, histogram, thin_columns
 from tsveil.report.release import report
 
 N, T = 60, 24
@@ -274,7 +274,7 @@ def test_the_public_page_does_not_depend_on_anything_private(
     stranger = replace(
         release,
         original=other,
-        store=stored(Source.of(other), other.values, release.made, other.others, order),
+        store=make_store(Source.of(other), other.values, release.made, other.others, order),
         seed=1,
         warnings=("something else",),
         facts={"load": {"secret": 5}},
@@ -290,7 +290,7 @@ def test_the_public_page_does_not_depend_on_the_order_of_records(
     release, card, verdict = line
     order = np.random.default_rng(1).permutation(N)
     original = release.original.take(order)
-    store = stored(Source.of(original), original.values, release.made[order], original.others, np.arange(N))
+    store = make_store(Source.of(original), original.values, release.made[order], original.others, np.arange(N))
     moved = replace(release, original=original, store=store)
     assert report(moved, card, verdict, public=True, title="Meters") == public
 
@@ -319,7 +319,7 @@ def test_every_record_is_in_one_bar(values: np.ndarray) -> None:
 @given(st.integers(1, 60), st.integers(1, 20))
 def test_thinning_keeps_means(points: int, most: int) -> None:
     row = np.arange(points, dtype=np.float64)[None, :]
-    thin = thinned(row, most)
+    thin = thin_columns(row, most)
     assert thin.shape[1] <= most
     step = -(-points // most)
     assert thin.tolist() == [[float(row[0, at : at + step].mean()) for at in range(0, points, step)]]

@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 
 import tsveil as tv
-from tsveil.report.risk_map import COLOURS, HEIGHT, MARGINS, SHAPES, WIDTH, described, map_script, map_style, position
+from tsveil.report.risk_map import (
+    COLOURS,
+    HEIGHT,
+    MARGINS,
+    SHAPES,
+    WIDTH,
+    describe_row,
+    map_script,
+    map_style,
+    position,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -107,7 +117,7 @@ def test_marks_differ_and_the_page_knows_their_colours(study: tv.Study) -> None:
 
 def test_a_loss_above_100_is_told(study: tv.Study) -> None:
     row = study.table.row(0, named=True) | {"loss": 100.0, "figures": '{"IL": 131.25}'}
-    assert described(row, "series")["notes"] == ["IL is 131.2\N{NO-BREAK SPACE}% and counts as 100."]
+    assert describe_row(row, "series")["notes"] == ["IL is 131.2\N{NO-BREAK SPACE}% and counts as 100."]
 
 
 def test_pictures_for_papers(study: tv.Study, tmp_path: Path) -> None:

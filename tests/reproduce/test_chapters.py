@@ -108,7 +108,7 @@ def rows_are(monkeypatch: pytest.MonkeyPatch, module: ModuleType, rows: Sequence
     def keyed(table: str) -> Iterator[Row]:
         yield from rows
 
-    monkeypatch.setattr(module, "keyed", keyed)
+    monkeypatch.setattr(module, "row_keys", keyed)
 
 
 def approx(figures: dict[str, float]) -> object:
@@ -156,7 +156,7 @@ def test_nine_attributes_in_three_blocks(name: str, source: Source, monkeypatch:
     found = chapter3.scores("any", name, source)
     nine = EIA_NINE if name == "EIA" else WATER_NINE
     for row in KINDS:
-        data, release = chapter3.protected(source, name, row)
+        data, release = chapter3.protect_nine(source, name, row)
         assert sorted(data.columns) == sorted(nine)
         first = nine[:3] if row[0] == "correlated" else nine[::3]
         assert tuple(data.columns[:3]) == first
@@ -180,7 +180,7 @@ def test_real_anonymity_of_one_two_and_three_blocks(source: Source, monkeypatch:
     rows_are(monkeypatch, chapter3, KINDS[:2])
     found = chapter3.anonymity("any", "EIA", source)
     for row in KINDS[:2]:
-        data, release = chapter3.protected(source, "EIA", row)
+        data, release = chapter3.protect_nine(source, "EIA", row)
         expected = {f"{g}G": distinct(release, data.columns[: 3 * g]) for g in (1, 2, 3)}
         expected["SSE"] = naive_micro.sse(data.values, release.data.values, "printed")
         assert dict(found[row]) == approx(expected)
@@ -191,7 +191,7 @@ def test_mean_real_anonymity_over_known_sets(source: Source, monkeypatch: pytest
     rows_are(monkeypatch, chapter3, KINDS)
     found = chapter3.mean_anonymity("any", "EIA", source)
     for row in KINDS:
-        _, release = chapter3.protected(source, "EIA", row)
+        _, release = chapter3.protect_nine(source, "EIA", row)
         for case, sets in chapter3.KNOWN[row[0]].items():
             each = [distinct(release, [EIA_NINE[int(a) - 1] for a in known]) for known in sets.split()]
             assert found[row][case] == pytest.approx(statistics.fmean(each))
@@ -209,7 +209,7 @@ def test_known_sets_come_from_as_many_blocks_as_they_say() -> None:
 def test_blocks_of_so_many_attributes(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("EIA", "PCP", "4", "3"), ("Census", "MDAV", "5", "3")]
     rows_are(monkeypatch, chapter3, rows)
-    found = chapter3.aggregated(source)
+    found = chapter3.blockwise_scores(source)
     for row, blocks in zip(rows, (2, 2), strict=True):
         name, method, a, k = row[0], row[1], int(row[2]), int(row[3])
         data, release = chapter3.blockwise(source, name, method, a, k)
@@ -229,7 +229,7 @@ def test_rank_swapping_is_the_mean_of_its_seeds(
     monkeypatch.setattr(chapter4, "SEEDS", range(2))
     (figures,) = (dict(cells) for cells in chapter4.swapping(table, source).values())
     data = chapter4.whole(source, "EIA")
-    releases = [chapter4.swapped(source, table, "EIA", float(p), seed) for seed in range(2)]
+    releases = [chapter4.swapped_release(source, table, "EIA", float(p), seed) for seed in range(2)]
     assert not np.array_equal(releases[0].data.values, releases[1].data.values)
     each = [statistics.fmean(naive_attacks.losses(data.values, release.data.values)) for release in releases]
     disclosed = [
@@ -262,7 +262,7 @@ def test_links_by_ranks_with_half_all_and_the_best_number_of_attributes(
     rows_are(monkeypatch, chapter4, rows)
     found = chapter4.curves(source)
     data = chapter4.whole(source, "EIA")
-    released = chapter4.swapped(source, "004-4.3", "EIA", 20.0, 0)
+    released = chapter4.swapped_release(source, "004-4.3", "EIA", 20.0, 0)
     assert np.array_equal(released.data.values, RankSwap(p=20).protect(data, seed=0).data.values)
     window = 20 * data.n // 100
 
@@ -285,7 +285,7 @@ def test_annotated_unions_of_two_widths(source: Source, monkeypatch: pytest.Monk
     data = chapter4.whole(source, "EIA")
     expected: dict[str, list[float]] = {"DB-RL": [], "half": [], "whole": []}
     for seed in range(2):
-        X, Y = data.values[:, :5], chapter4.swapped(source, "004-4.4", "EIA", 8.0, seed).data.values[:, :5]
+        X, Y = data.values[:, :5], chapter4.swapped_release(source, "004-4.4", "EIA", 8.0, seed).data.values[:, :5]
         expected["DB-RL"].append(right_links(X, Y, lambda i: range(data.n)))
         for name, percent in (("half", 4), ("whole", 8)):
             window = percent * data.n // 100
@@ -324,7 +324,7 @@ def test_attacks_on_optimal_groups(source: Source, monkeypatch: pytest.MonkeyPat
 
     # The 50 of the thesis is more than there are records here.
     monkeypatch.setattr(chapter4, "OptimalUnivariate", lambda k: OptimalUnivariate(k=3))
-    found = chapter4.aligned(source)
+    found = chapter4.alignment_links(source)
     assert set(found) == set(itertools.product(("Census", "EIA"), ("A-RL", "P-RL", "DB-RL")))
     for name in ("Census", "EIA"):
         data = chapter4.whole(source, name)
@@ -343,7 +343,7 @@ def test_scores_that_count_the_attack_by_projections(
 ) -> None:
     row = ("Zscores", "3", "3")
     rows_are(monkeypatch, chapter4, [row])
-    figures = dict(chapter4.projected(table, name, source)[row])
+    figures = dict(chapter4.scores_with_projections(table, name, source)[row])
     plain = dict(chapter4.traditional("any", name, source)[row])
     assert figures["ScoreOld"] == plain["Score"] == pytest.approx((plain["IL"] + plain["DR"]) / 2)
     distance, chance, projection = figures["DLD"], figures["PLD"], figures["ProjLD"]

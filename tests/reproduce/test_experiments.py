@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tsveil.core.errors import InputError
-from tsveil.reproduce.run import EXPERIMENTS, Result, chosen, reproduce
+from tsveil.reproduce.run import EXPERIMENTS, Result, choose_experiments, reproduce
 from tsveil.reproduce.source import FILES, Source
 
 
@@ -63,13 +63,13 @@ def test_the_files_that_are_needed_are_told() -> None:
 
 
 def test_names_of_experiments() -> None:
-    assert [experiment.name for experiment in chosen(["001"])] == ["001-eu", "001-sts"]
-    assert [experiment.name for experiment in chosen(["004-3.1"])] == ["004-3.1.1", "004-3.1.3"]
-    assert {experiment.name for experiment in chosen(["004", "003"])} == {
+    assert [experiment.name for experiment in choose_experiments(["001"])] == ["001-eu", "001-sts"]
+    assert [experiment.name for experiment in choose_experiments(["004-3.1"])] == ["004-3.1.1", "004-3.1.3"]
+    assert {experiment.name for experiment in choose_experiments(["004", "003"])} == {
         e for e in EXPERIMENTS if e[:3] in ("003", "004")
     }
     with pytest.raises(InputError, match=r"no experiment 007\n.*no experiment 1\n.*--list"):
-        chosen(["007", "004-4.7", "1"])
+        choose_experiments(["007", "004-4.7", "1"])
 
 
 def test_a_folder_that_is_not_there_and_a_file_that_does_not_fit(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from tsveil.reproduce.printed import Figure, Note, Row, Table
-from tsveil.reproduce.verdicts import Cell, judged, rank_correlation
+from tsveil.reproduce.verdicts import Cell, judge_table, rank_correlation
 
 
 def table(
@@ -42,7 +42,7 @@ def verdicts(of: Table, *ours: float) -> list[str]:
 
 
 def cells(of: Table, *ours: float) -> list[Cell]:
-    return judged(of, dict(zip(of, ours, strict=False)))
+    return judge_table(of, dict(zip(of, ours, strict=False)))
 
 
 def test_equal_means_the_printed_digits() -> None:

@@ -19,11 +19,11 @@ from tsveil.assess.summary import summed_up
 from tsveil.core.registry import ATTACKS, METHODS
 from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part, Protected, ValueMethod
-from tsveil.release.publish import judged
+from tsveil.release.publish import judge_unwritten_release
 from tsveil.study import grids
 from tsveil.study import sweep as sweeping
-from tsveil.study.grids import chosen, default_grid
-from tsveil.study.store import locked
+from tsveil.study.grids import choose_configurations, default_grid
+from tsveil.study.store import hold_lock
 
 GRID: dict[str, Any] = {
     "mdav": {"k": [2, 3, 4, 5]},
@@ -88,7 +88,7 @@ def test_envelopes_are_measured_by_their_midlines_and_suppressed_records_are_los
     release = tv.KP(k=4, P=2).protect(data)
     gone, n = len(release.suppressed), data.n
     assert 0 < gone < n
-    judgement = judged(release, release.verify())
+    judgement = judge_unwritten_release(release, release.verify())
     found = summed_up(release, *judgement, {})
     published = data.take(release.rows)
     card = tv.evaluate(published, published.with_values((release.lo + release.hi) / 2), models="fitting")
@@ -138,19 +138,21 @@ def test_every_method_is_tried_and_every_problem_is_told(data: tv.Dataset) -> No
 
 def test_the_default_grid_has_about_sixty_configurations() -> None:
     data = tv.Dataset.from_arrays({"load": np.random.default_rng(1).normal(size=(1000, 168))})
-    assert 40 <= len(chosen(data)) <= 80
-    labels = [configuration.label for configuration in chosen(data)]
+    assert 40 <= len(choose_configurations(data)) <= 80
+    labels = [configuration.label for configuration in choose_configurations(data)]
     assert len(set(labels)) == len(labels)
 
 
 def test_several_blocks_are_tried_jointly_and_one_by_one_refined_and_not() -> None:
-    tried = [configuration.settings for configuration in chosen(people()) if configuration.method == "mdav"]
+    tried = [
+        configuration.settings for configuration in choose_configurations(people()) if configuration.method == "mdav"
+    ]
     for k in (3, 5, 10, 20):
         ways = {(one["grouping"], one["refine"]) for one in tried if one["k"] == k}
         assert ways == {(grouping, refine) for grouping in ("per-block", "joint") for refine in ("none", "swap")}
     for name in ("v-mdav", "p-sensitive"):
-        assert {one.settings["grouping"] for one in chosen(people(), name)} == {"per-block", "joint"}
-    assert {one.settings["grouping"] for one in chosen(curves(), ["mdav", "nlk"])} == {"joint"}
+        assert {one.settings["grouping"] for one in choose_configurations(people(), name)} == {"per-block", "joint"}
+    assert {one.settings["grouping"] for one in choose_configurations(curves(), ["mdav", "nlk"])} == {"joint"}
 
 
 def test_a_method_without_a_grid_is_tried_with_its_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,7 +284,7 @@ def test_a_method_that_is_gone_stays_in_the_table(tmp_path: Path, monkeypatch: p
 
 
 def test_two_sweeps_in_one_folder_do_not_meet(tmp_path: Path) -> None:
-    with locked(tmp_path), pytest.raises(tv.errors.OutputError, match="another sweep is running"):
+    with hold_lock(tmp_path), pytest.raises(tv.errors.OutputError, match="another sweep is running"):
         tv.sweep(curves(), ["mdav"], {"mdav": {"k": [3]}}, folder=tmp_path)
     assert len(tv.sweep(curves(), ["mdav"], {"mdav": {"k": [3]}}, folder=tmp_path).table) == 1
 

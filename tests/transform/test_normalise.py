@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 import naive_series as naive
 from tsveil.core.errors import ParameterError
 from tsveil.core.types import Array
-from tsveil.transform.normalise import How, normalise, normalised
+from tsveil.transform.normalise import How, normalise, normalise_one
 
 HOWS: list[How] = ["global", "per-record", "component", "ranging"]
 
@@ -24,7 +24,7 @@ tables = arrays(
 
 
 def test_all_cells_of_the_papers_ranged_table() -> None:
-    assert normalised(naive.FOODS, "ranging").round(2).tolist() == [
+    assert normalise_one(naive.FOODS, "ranging").round(2).tolist() == [
         [1.00, 0.26, 0.08, 0.02, 0.31, 0.20, 0.00, 0.02, 0.23],
         [0.65, 0.56, 0.71, 1.00, 1.00, 0.00, 0.41, 0.00, 0.00],
         [0.00, 0.00, 0.00, 0.00, 0.00, 0.12, 0.09, 0.12, 0.31],
@@ -33,7 +33,7 @@ def test_all_cells_of_the_papers_ranged_table() -> None:
 
 
 def test_all_cells_of_the_papers_global_table() -> None:
-    assert normalised(naive.FOODS).round(2).tolist() == [
+    assert normalise_one(naive.FOODS).round(2).tolist() == [
         [-1.00, -0.81, -0.57, -0.42, -0.34, -0.26, -0.19, -0.10, 0.16],
         [-1.20, -0.32, 1.13, 2.72, 0.25, -0.50, 0.39, -0.13, -0.60],
         [-1.57, -1.24, -0.78, -0.49, -0.61, -0.36, -0.07, 0.02, 0.41],
@@ -42,7 +42,7 @@ def test_all_cells_of_the_papers_global_table() -> None:
 
 
 def test_mean_and_deviation_of_the_papers_table() -> None:
-    np.testing.assert_allclose(normalised(naive.FOODS), (naive.FOODS - 125.958333) / 19.384049, atol=1e-7)
+    np.testing.assert_allclose(normalise_one(naive.FOODS), (naive.FOODS - 125.958333) / 19.384049, atol=1e-7)
 
 
 @given(tables, tables, st.sampled_from(HOWS), st.booleans())
@@ -56,7 +56,7 @@ def test_it_follows_the_definition(X: Array, Y: Array, how: How, own: bool) -> N
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("table", [np.full((4, 6), 0.1), np.full((1, 1), 5.0), np.zeros((3, 2))])
 def test_what_does_not_vary_becomes_zero(how: How, table: Array) -> None:
-    assert not normalised(table, how).any()
+    assert not normalise_one(table, how).any()
 
 
 def test_another_file_is_zero_where_the_original_does_not_vary() -> None:
@@ -68,7 +68,7 @@ def test_another_file_is_zero_where_the_original_does_not_vary() -> None:
 @pytest.mark.parametrize(("factor", "offset"), [(1e-200, 0.0), (1e200, 0.0), (1.0, 1e9), (4.0, -3.0)])
 def test_units_do_not_matter(how: How, factor: float, offset: float) -> None:
     X = np.random.default_rng(1).integers(0, 100, (6, 5)).astype(float)
-    np.testing.assert_allclose(normalised(X * factor + offset, how), normalised(X, how), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(normalise_one(X * factor + offset, how), normalise_one(X, how), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("how", [*HOWS, "none"])
@@ -80,7 +80,7 @@ def test_the_input_stays_as_it_is(how: How) -> None:
 
 
 def test_without_normalisation_values_stay() -> None:
-    assert (normalised(naive.FOODS, "none") == naive.FOODS).all()
+    assert (normalise_one(naive.FOODS, "none") == naive.FOODS).all()
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_the_order_of_the_records_changes_no_bit(how: How) -> None:
     rng = np.random.default_rng(11)
     x = rng.lognormal(3, 2, (1000, 7))
     order = rng.permutation(1000)
-    assert np.array_equal(normalised(x[order], how), normalised(x, how)[order])
+    assert np.array_equal(normalise_one(x[order], how), normalise_one(x, how)[order])

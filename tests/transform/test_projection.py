@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tsveil.core.errors import ParameterError
 from tsveil.core.types import Array
 from tsveil.transform.aggregation import exponent, owa, threshold
-from tsveil.transform.normalise import normalised
+from tsveil.transform.normalise import normalise_one
 from tsveil.transform.projection import Projection, Scale, first_component, project
 
 seeds = st.integers(0, 10**6)
@@ -31,7 +31,7 @@ def test_zscores_are_summed(seed: int) -> None:
 @given(seeds, st.sampled_from(["standardise", "range"]))
 def test_no_direction_has_more_variance_than_the_first_component(seed: int, scale: Scale) -> None:
     x = table(seed)
-    z = normalised(x, "component" if scale == "standardise" else "ranging")
+    z = normalise_one(x, "component" if scale == "standardise" else "ranging")
     along = project(x, "pcp", scale=scale)
     # the variance is the largest singular value, whatever way it is computed
     assert along.std() == pytest.approx(np.linalg.svd(z - z.mean(0))[1][0] / np.sqrt(len(x)), rel=1e-9)
@@ -43,7 +43,7 @@ def test_no_direction_has_more_variance_than_the_first_component(seed: int, scal
 @given(seeds)
 def test_the_sign_is_fixed(seed: int) -> None:
     x = table(seed)
-    loadings = first_component(normalised(x, "component"))
+    loadings = first_component(normalise_one(x, "component"))
     assert np.linalg.norm(loadings) == pytest.approx(1)
     assert loadings[np.abs(loadings).argmax()] > 0
     order = np.random.default_rng(seed).permutation(len(x))
@@ -56,7 +56,7 @@ def test_the_first_of_two_columns_decides_the_sign(seed: int) -> None:
     x = np.random.default_rng(seed).normal(size=(20, 1)) * [1.0, -3.0] + np.random.default_rng(seed + 1).normal(
         size=(20, 2)
     )
-    loadings = first_component(normalised(x, "component"))
+    loadings = first_component(normalise_one(x, "component"))
     assert np.abs(loadings).tolist() == [pytest.approx(np.sqrt(0.5))] * 2
     assert loadings[0] > 0
 
@@ -81,10 +81,10 @@ def test_one_file_can_be_projected_like_another(seed: int, how: Projection) -> N
 
 def test_aggregation_functions_work_on_ranged_columns() -> None:
     x = table(3)
-    assert np.array_equal(project(x, "owa"), owa(normalised(x, "ranging"), exponent(1.0)))
+    assert np.array_equal(project(x, "owa"), owa(normalise_one(x, "ranging"), exponent(1.0)))
     lowest = project(x, "owa", quantifier=threshold(0.9))
-    assert np.allclose(lowest, normalised(x, "ranging").min(axis=1))
-    assert np.array_equal(project(x, "owa", scale="standardise"), owa(normalised(x, "component"), exponent(1.0)))
+    assert np.allclose(lowest, normalise_one(x, "ranging").min(axis=1))
+    assert np.array_equal(project(x, "owa", scale="standardise"), owa(normalise_one(x, "component"), exponent(1.0)))
 
 
 def test_constant_columns_count_nothing() -> None:

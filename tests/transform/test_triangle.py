@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tsveil._kernels.features import mapped_rows, products_of_columns
 from tsveil.core.types import Array
-from tsveil.transform.triangle import combined, inverse, triangle
+from tsveil.transform.triangle import inverse, multiply_rows, triangle
 
 
 def correlated(rng: np.random.Generator, n: int, columns: int) -> Array:
@@ -46,7 +46,7 @@ def test_all_sums_run_in_one_order(seed: int, n: int, columns: int) -> None:
     factor = triangle(covariance)
     assert np.array_equal(factor, naive_triangle(covariance))
     for each in (factor, inverse(factor)):
-        assert np.array_equal(combined(x, each), naive_rows(x, each))
+        assert np.array_equal(multiply_rows(x, each), naive_rows(x, each))
     shift, by, matrix = rng.normal(size=columns), rng.normal(size=columns), rng.normal(size=(columns, 3))
     assert np.array_equal(mapped_rows(x, shift, by, matrix), naive_rows((x - shift) * by, matrix))
 
@@ -59,7 +59,7 @@ def test_tables_of_any_order_may_be_combined_and_stay_as_they_are() -> None:
     assert np.array_equal(covariance, kept)
     fixed = factor.copy()
     fixed.flags.writeable = False
-    assert np.array_equal(combined(np.asfortranarray(x), fixed), combined(x, factor))
+    assert np.array_equal(multiply_rows(np.asfortranarray(x), fixed), multiply_rows(x, factor))
 
 
 def test_the_inverse_is_one_where_there_is_a_pivot() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tsveil.core.errors import InputError, OutputError
 from tsveil.data import questions
-from tsveil.data.questions import coded, turned, whose
+from tsveil.data.questions import code_question, transpose_question, whose
 from tsveil.web import forms
 from tsveil.web.pages import _between, whole_percent
 from tsveil.web.serve import serve
@@ -238,9 +238,11 @@ LOOK: dict[str, Any] = {"columns": COLUMNS}
 
 def test_answers_become_options_of_reading() -> None:
     frame = pl.DataFrame({"who": ["a", "a", "b b"], "x": [1.0, 2.0, 3.0]})
-    look = LOOK | {"questions": forms.asked([whose(frame, "who", None), turned("x", ["who", "x"])])}
+    look = LOOK | {
+        "questions": forms.question_forms([whose(frame, "who", None), transpose_question("x", ["who", "x"])])
+    }
     long, persons, independent = (
-        forms.answered({"answer_0": [str(at)], "answer_1": ["1"]}, look, {"missing": "drop"}) for at in range(3)
+        forms.add_answers({"answer_0": [str(at)], "answer_1": ["1"]}, look, {"missing": "drop"}) for at in range(3)
     )
     # The question could not name the column of times: then it is guessed.
     assert long == {"missing": "drop", "layout": "long", "id": "who", "transpose": False}
@@ -253,14 +255,14 @@ def test_answers_become_options_of_reading() -> None:
         {"answer_0": ["x"], "answer_1": ["0"]},
     ):
         with pytest.raises(InputError, match="every question needs an answer"):
-            forms.answered(wrong, look, {})
+            forms.add_answers(wrong, look, {})
 
 
 def test_each_code_has_an_answer_of_its_own() -> None:
-    look = LOOK | {"questions": forms.asked([coded(["sex", "no. of 'rooms'", "town"])])}
+    look = LOOK | {"questions": forms.question_forms([code_question(["sex", "no. of 'rooms'", "town"])])}
     names = [subject["name"] for subject in look["questions"][0]["subjects"]]
     assert names[0] == "sex"
-    found = forms.answered({f"answer_{at}": [str(at)] for at in range(3)}, look, {"confidential": ["tariff"]})
+    found = forms.add_answers({f"answer_{at}": [str(at)] for at in range(3)}, look, {"confidential": ["tariff"]})
     assert found == {"confidential": ["tariff", "sex"], "leave_out": [names[1]], "numbers": ["town"]}
 
 

@@ -203,7 +203,7 @@ def strongest(ladder: Sequence[Attempt], intruder: Intruder) -> Attempt:
     return max(reached, key=lambda one: one.high)
 
 
-def was_tried(ladder: Sequence[Attempt], intruder: Intruder) -> bool:
+def has_sufficient_attempt(ladder: Sequence[Attempt], intruder: Intruder) -> bool:
     """Whether any attack was tried that uses all that the intruder knows, or more."""
     return any(Intruder(knows=one.rung).reaches(intruder.knows) for one in ladder if one.rung in RUNGS)
 
@@ -330,7 +330,7 @@ def risk_check(
     risk = strongest(ladder, intruder)
     figures: dict[str, Any] = {"rate": risk.rate, "high": risk.high, "attack": risk.attack, "intruder": intruder.knows}
     found = f"the strongest attack ({risk.attack}) finds {risk.rate:.1f} % of the persons"
-    enough = was_tried(ladder, intruder)
+    enough = has_sufficient_attempt(ladder, intruder)
     if not enough:
         found += f"; of attacks by who knows {IN_WORDS[intruder.knows]}, none was tried, and they may find more"
     share = limits.share

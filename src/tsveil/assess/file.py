@@ -24,7 +24,7 @@ from tsveil.assess.order import CHANCE, said_by_order
 from tsveil.attack.candidates import marks, numbered
 from tsveil.core.errors import InputError, some
 from tsveil.core.types import AnyArray, Indices
-from tsveil.data.dataset import Dataset, as_seen, person_numbers
+from tsveil.data.dataset import Dataset, person_numbers, visible_text
 from tsveil.data.file_table import FileTable
 from tsveil.data.files import contents_of, files_of
 from tsveil.data.intervals import IntervalTable
@@ -101,16 +101,16 @@ def judge_file(
             data = replace(data, others=data.others.with_columns(own.alias("person of the row")), person=("person of the row",))  # fmt: skip
         owners = data.persons if data.person else None
         verdict = promise.verify(data)
-        if (as_written := _as_written(look, data)) is not None:
-            verdict = _stricter(verdict, promise.verify(as_written))
-        of_row = numbered(marks((data if as_written is None else as_written).values))[0]
+        if (by_cells := _data_by_cells(look, data)) is not None:
+            verdict = _stricter(verdict, promise.verify(by_cells))
+        of_row = numbered(marks((data if by_cells is None else by_cells).values))[0]
         carried = data.others.select(list(data.confidential))
         # A column of persons that stands in the file names everybody.
         loose = [name for name in look.columns if name in (*data.dropped, *data.person)]
         known = given.get("id") if trusted is None else trusted
         if data.id is not None and not known and not _are_fresh(data.ids):
             loose.append(data.id)
-        judged = _protected(look, data)
+        judged = _protected_columns(look, data)
         signs += _several_times(look, data)
     signs += _marked_rows(files, look.source, judged)
     if order := said_by_order(of_row, records, owners):
@@ -181,7 +181,7 @@ def _owners(table: pl.DataFrame, ids: pl.Series | None, n: int) -> pl.Series:
     found = own.join(table.select(key, "person"), on=key, how="left", maintain_order="left")["person"]
     if found.null_count():
         raise InputError(f"the map of persons does not name the person of {found.null_count()} of {n} rows")
-    return found.replace_strict({name: as_seen(name) for name in found.unique()}, return_dtype=pl.String)
+    return found.replace_strict({name: visible_text(name) for name in found.unique()}, return_dtype=pl.String)
 
 
 def _of_persons(promise: Promise, verdict: Verdict, *, known: bool, several: bool | None) -> Verdict:
@@ -201,15 +201,15 @@ def _of_persons(promise: Promise, verdict: Verdict, *, known: bool, several: boo
 # -- cells as they are written ----------------------------------------------------------------------------------------
 
 
-def _protected(look: Look, data: Dataset) -> list[str]:
+def _protected_columns(look: Look, data: Dataset) -> list[str]:
     """The columns of the file with protected numbers."""
     own = data.columns if look.guess.layout == "wide" else look.guess.values
     return [name for name in look.columns if name in own]
 
 
-def _as_written(look: Look, data: Dataset) -> Dataset | None:
+def _data_by_cells(look: Look, data: Dataset) -> Dataset | None:
     """The data with a number for each different cell of a column in place of its values; None where different cells are different values."""
-    source, names = look.source, _protected(look, data)
+    source, names = look.source, _protected_columns(look, data)
     cells = source.texts(names) if source.texts else source.frame.select(names)
     numbers = {name: source.frame[name].cast(pl.Float64) if kind.is_numeric() else None for name, kind in source.frame.select(names).schema.items()}  # fmt: skip
     codes = [

@@ -28,7 +28,7 @@ from tsveil.assess.assessment import (
 from tsveil.assess.classes import Classes
 from tsveil.assess.disclosure import disclosing, fewest_alike, is_constant
 from tsveil.assess.limits import Intruder, Limits
-from tsveil.assess.subtraction import subtracted
+from tsveil.assess.subtraction import share_by_subtraction
 from tsveil.attack.links import Links
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import person_numbers
@@ -74,7 +74,7 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
     """The verdict on a release, within these limits and against this intruder."""
     limits, intruder = limits or Limits(), intruder or Intruder()
     known = [name for name in intruder.knows_carried if name in found.carried.columns]
-    classes = Classes.of(_with_carried(found, known) if known else found.of_row, found.persons)
+    classes = Classes.of(_classes_with_known_columns(found, known) if known else found.of_row, found.persons)
     ladder = _ladder(found, classes)
     risk = strongest(ladder, intruder)
     scores = _scores(found, classes, risk)
@@ -84,7 +84,7 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
     exact = risk.attack == REPLAY and found.persons is None and share is not None
     within = classes.classes * share.denominator <= classes.records * share.numerator if exact and share else None
     protected = Classes.of(found.of_row, found.persons) if known else classes
-    disclosed, tied = _disclosed(found)
+    disclosed, tied = _disclosures(found)
     checks = [
         promise_check(found.verdict),
         coverage_check(found.unjudged, found.order),
@@ -96,7 +96,7 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
             limits,
             tied,
             found.promise.k,
-            subtracted(found.of_row, found.persons) if found.means else None,
+            share_by_subtraction(found.of_row, found.persons) if found.means else None,
         ),
         risk_check(
             ladder,
@@ -114,7 +114,7 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
     )
 
 
-def _with_carried(found: Evidence, known: Sequence[str]) -> Indices:
+def _classes_with_known_columns(found: Evidence, known: Sequence[str]) -> Indices:
     """The classes over the protected columns and some carried ones."""
     rows = found.carried.select(pl.col(known).cast(pl.String).fill_null("")).insert_column(
         0, pl.Series("class of the protected columns", found.of_row)
@@ -131,7 +131,7 @@ def _ladder(found: Evidence, classes: Classes) -> list[Attempt]:
         for one in card.ladder
     ]  # fmt: skip
     for name, links in card.links.items():
-        scores = _of_published(links)
+        scores = _chances_of_targets(links)
         rate = 100 * float(scores.mean()) if len(scores) else 0.0
         ladder.append(Attempt.of("person", f"{ENVELOPE}{name}", rate, guess, len(scores), n, bound, scores))
     if found.representatives or not ladder:
@@ -139,7 +139,7 @@ def _ladder(found: Evidence, classes: Classes) -> list[Attempt]:
     return ladder
 
 
-def _of_published(links: Links) -> Array:
+def _chances_of_targets(links: Links) -> Array:
     """The chances of finding those who are published: whoever is suppressed is no target."""
     return np.asarray(links.probability[links.own >= 0])
 
@@ -149,11 +149,11 @@ def _scores(found: Evidence, classes: Classes, risk: Attempt) -> Array:
     if risk.attack == REPLAY:
         return classes.most
     if risk.attack.startswith(ENVELOPE):
-        return _of_published(found.card.links[risk.attack.removeprefix(ENVELOPE)])
+        return _chances_of_targets(found.card.links[risk.attack.removeprefix(ENVELOPE)])
     return next(one.scores for one in found.card.ladder if (one.rung, one.attack) == (risk.rung, risk.attack))
 
 
-def _disclosed(found: Evidence) -> tuple[Mapping[str, int], Mapping[str, int]]:
+def _disclosures(found: Evidence) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """Carried column -> persons whose value their class discloses; and the columns that tie the records of persons -> the fewest persons left."""
     owners = found.owners
     disclosed = {

@@ -16,7 +16,7 @@ from tsveil.core.technique import Technique
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
-from tsveil.data.pieces import stored
+from tsveil.data.pieces import make_store
 from tsveil.data.records import PublishedRecords, Records, in_published_order, some_in_published_order
 from tsveil.engine.base import Engine
 from tsveil.engine.here import Here
@@ -137,7 +137,7 @@ class ProtectedRecords(Records):
         rows = np.arange(one.original.n) if kept.envelopes else one.rows
         original = one.original if len(rows) == one.original.n else one.original.take(rows)
         source = msgspec.structs.replace(kept.source, rows=(len(rows),))
-        store = stored(
+        store = make_store(
             source, original.values, piece.made[rows], original.others, np.arange(len(rows)),
             units=kept.units, groups=piece.groups[rows], whole=kept.whole,
         )  # fmt: skip

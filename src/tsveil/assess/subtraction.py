@@ -18,16 +18,16 @@ from tsveil.core.types import Indices
 KNOWN = 0.5
 
 
-def subtracted(of_row: Indices, persons: Indices | None = None, known: float = KNOWN) -> float:
+def share_by_subtraction(of_row: Indices, persons: Indices | None = None, known: float = KNOWN) -> float:
     """The share of the unknown persons whose values can be computed, in percent.
 
     `of_row` is the class of each published row, `persons` whose row it is; each its own person unless given.
 
     Examples
     --------
-    >>> subtracted(np.zeros(100, dtype=np.int64))
+    >>> share_by_subtraction(np.zeros(100, dtype=np.int64))
     0.0
-    >>> subtracted(np.arange(100))
+    >>> share_by_subtraction(np.arange(100))
     100.0
     """
     who = np.arange(len(of_row)) if persons is None else np.unique(persons, return_inverse=True)[1].astype(np.int64)

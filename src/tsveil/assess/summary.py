@@ -32,7 +32,7 @@ LOSS: dict[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Measured:
+class ReleaseFigures:
     """The figures of a release."""
 
     risk: float
@@ -64,11 +64,11 @@ def risk_in_words(intruder: Intruder) -> str:
 
 def summed_up(
     release: ProtectedRecords, card: Scorecard, assessment: Assessment, options: Mapping[str, Any]
-) -> Measured:
+) -> ReleaseFigures:
     """The risk and the loss of a release that was measured and judged, with all other figures; `options` are those of `tsveil.evaluate`."""
     risk = assessment.risk
     if not release.envelopes:
-        return Measured(risk.rate, _percent(card[card.loss]), risk.attack, card.to_dict())
+        return ReleaseFigures(risk.rate, _percent(card[card.loss]), risk.attack, card.to_dict())
     published = release.original.take(release.rows)
     middle = published.with_values((release.lo + release.hi) / 2)
     lines = evaluate(published, middle, **{"models": "fitting"} | dict(options))
@@ -78,7 +78,7 @@ def summed_up(
     loss = share * min(lines[lines.loss], 100.0) + (1 - share) * 100.0
     # The combined figures of the midlines know nothing of the linkages to envelopes: they would show too little risk.
     losses = {name: value for name, value in lines.items() if name not in ("DR1", "DR", "score")}
-    return Measured(risk.rate, _percent(loss), risk.attack, card.to_dict() | losses | risks)
+    return ReleaseFigures(risk.rate, _percent(loss), risk.attack, card.to_dict() | losses | risks)
 
 
 def _percent(value: float) -> float:

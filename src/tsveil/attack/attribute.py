@@ -52,7 +52,7 @@ from tsveil.core.errors import InputError, ParameterError, some
 from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
-from tsveil.data.store import Memory, Store, opened
+from tsveil.data.store import Memory, Store, open_store
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.engine.here import Here
 from tsveil.guarantee.counting import classes_of
@@ -219,7 +219,7 @@ def disclosure(
 
 def seen_in(task: Task) -> Result:
     """Keep what the records of each class have in common in one piece; gives the moments of each column."""
-    store, at, start = opened(task["store"]), int(task["at"]), int(task["start"])
+    store, at, start = open_store(task["store"]), int(task["at"]), int(task["start"])
     carried = store.get_frame(f"confidential-{at}").select(task["columns"])
     found = [_moments(column) for column in carried]
     of_row = np.asarray(store.get("classes")[start : start + len(carried)])
@@ -296,7 +296,7 @@ def deviation(moments: Sequence[Sequence[Sequence[float]]]) -> float | None:
 
 def judged(task: Task) -> Result:
     """Keep which of some classes disclose a value, for each column."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     for number, near in enumerate(task["near"]):
         seen = [store.get_frame(f"seen-{number}-{piece}") for piece in range(int(task["pieces"]))]
         if task["of"] > 1:

@@ -31,7 +31,7 @@ from tsveil.attack.links import Links
 from tsveil.attack.pieces import Columns, Pieces, Side, Targets
 from tsveil.attack.sorted_column import Sorted
 from tsveil.attack.targets import affordable
-from tsveil.core.declared import Declared
+from tsveil.core.declaration import Declaration
 from tsveil.core.errors import InputError
 from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.dataset import Block, Dataset
@@ -397,7 +397,7 @@ class NotMeasuredError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack(Declared, ABC):
+class Attack(Declaration, ABC):
     """Base of all linkage attacks.
 
     `summary` is the sentence that a report shows beside the figure, `plain` its title.
@@ -436,9 +436,9 @@ class Attack(Declared, ABC):
         return [f"it needs a {word}, a text" for word in ("figure", "plain") if not getattr(cls, word, None)]
 
     @classmethod
-    def described(cls) -> dict[str, Any]:
+    def description(cls) -> dict[str, Any]:
         """With its figure and what the intruder knows."""
-        return super().described() | {"figure": cls.figure, "rung": cls.rung}
+        return super().description() | {"figure": cls.figure, "rung": cls.rung}
 
     @classmethod
     def origin(cls) -> str:

@@ -14,7 +14,7 @@ from tsveil.core.types import Array
 from tsveil.data.store import Store
 from tsveil.engine.base import Result, Task
 from tsveil.transform.exact import product_totals
-from tsveil.transform.triangle import combined, inverse, triangle
+from tsveil.transform.triangle import inverse, multiply_rows, triangle
 
 #: columns of a block: sums of products of all pairs are needed
 WIDEST = 512
@@ -44,7 +44,7 @@ class Whitened:
         """Values freed of the covariance of their block: squares of the first columns add up to the squared Mahalanobis distance from the mean."""
         unit = centred(table, self.scales)
         for own, whitening in zip(self.blocks, self.whitenings, strict=True):
-            unit[:, own] = combined(unit[:, own], whitening)
+            unit[:, own] = multiply_rows(unit[:, own], whitening)
         return unit
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from tsveil.attack.targets import chosen_rows
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block
-from tsveil.data.store import Store, opened
+from tsveil.data.store import Store, open_store
 from tsveil.data.times import seconds_of
 from tsveil.engine.base import Task
 
@@ -254,5 +254,5 @@ class Targets:
 
 def opened_files(task: Task) -> tuple[Store, Pieces]:
     """The store of a task, and its files."""
-    store = opened(task["store"])
+    store = open_store(task["store"])
     return store, store.get_plain("files", Pieces)

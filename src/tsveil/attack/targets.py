@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tsveil.core.errors import ParameterError
-from tsveil.core.randomness import mixed
+from tsveil.core.randomness import mix
 from tsveil.core.types import AnyArray, Indices, Mask
 
 #: that many records are always attacked
@@ -82,7 +82,7 @@ def chosen_rows(border: int, numbers: Indices) -> Mask:
 
 
 def _marks(numbers: Indices) -> AnyArray:
-    return mixed(numbers.astype(np.uint64) + SALT)
+    return mix(numbers.astype(np.uint64) + SALT)
 
 
 def in_words(n: int, counts: Mapping[str, int], what: str = "records") -> str:

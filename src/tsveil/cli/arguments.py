@@ -163,7 +163,7 @@ def reading_again() -> str:
     return "".join(f" {word}" for word in words)
 
 
-def listed(names: str | list[str] | None) -> list[str]:
+def as_list(names: str | list[str] | None) -> list[str]:
     """One name or several, as a list."""
     return [names] if isinstance(names, str) else list(names or ())
 

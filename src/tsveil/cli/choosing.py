@@ -57,10 +57,10 @@ def sweep(
     made.intruder = msgspec.structs.replace(made.intruder, knows=intruder or made.intruder.knows)
     folder = base / made.output.folder
     try:
-        with terminal.progress_shown(not as_json):
+        with terminal.show_progress(not as_json):
             study = run_sweep(made, base=base)
     except KeyboardInterrupt:
-        terminal.stopped(f"what was finished is kept in {folder}: run the same command again to continue")
+        terminal.report_stop(f"what was finished is kept in {folder}: run the same command again to continue")
         sys.exit(130)
     front = study.pareto().select("label", "risk", "attack", "loss", "guarantee", "verdict").to_dicts()
     failed = study.table.filter(study.table["problem"].is_not_null()).select("label", "problem").to_dicts()
@@ -155,7 +155,7 @@ def nlk_study(
         data = generated.sine_series() if synthetic == "sine" else generated.random_series()
     else:
         data = read(file, **chosen)
-    with terminal.progress_shown(True):
+    with terminal.show_progress(True):
         result = study(data, pairs=settings, ks=counts, heuristics=names)
     source = file.name if file else f"{synthetic} series"
     write_text(out, nlk_study_page(result, data, source=source))

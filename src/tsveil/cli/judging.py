@@ -40,7 +40,7 @@ def evaluate(
     given = arguments.reading(options)
     data = read(original, **given)
     other = None if other_period is None else read_other_period(other_period, given)
-    with terminal.progress_shown(not as_json):
+    with terminal.show_progress(not as_json):
         models: dict[str, Any] = {"models": "fitting"} if data.series else {}
         card = measure(
             data, read_like(protected, data), truth=truth, ties=ties, dr1=dr1, variant=variant, other_period=other, **models
@@ -118,7 +118,7 @@ def attack(
     else:
         raise InputError("RELEASED is missing: only with --other-period FILE the folder of a release is enough")
     names = known.split(",") if known else None
-    with terminal.progress_shown(not as_json):
+    with terminal.show_progress(not as_json):
         attacks = links_by_attack(
             data, protected, known=names, truth=links, only=None if name == "auto" else name,
             distance=distance, one_to_one=one_to_one, blocking=blocking, other=other,
@@ -206,7 +206,7 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
         terminal.document({"assessment": found.to_dict()})
     else:
         terminal.show_assessment(found)
-        if trusted := [*arguments.listed(given.get("id")), *given.get("confidential", ())]:
+        if trusted := [*arguments.as_list(given.get("id")), *given.get("confidential", ())]:
             terminal.line(f"Taken on trust, because you named them: {', '.join(trusted)}")
     sys.exit(1 if found.stopped_by(strict=strict) else 0)
 
@@ -294,7 +294,7 @@ def compare(
     if given and original is None:
         raise InputError("reading options need --original FILE; without it the data are read as the plans say")
     arguments.check_page(out, overwrite, ".html")
-    with terminal.progress_shown(not as_json):
+    with terminal.show_progress(not as_json):
         both = compared(one, other, original=None if original is None else read(original, **given))
     if out is not None:
         both.write(out)

@@ -46,7 +46,7 @@ def warm(as_json: bool) -> None:
     """
     from tsveil.plan.warm import warm as compile_all
 
-    with terminal.progress_shown(not as_json):
+    with terminal.show_progress(not as_json):
         found = compile_all()
     if not found.folders:
         raise InputError(
@@ -84,7 +84,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     arguments.check_new(place, overwrite=overwrite)
     chosen = METHODS.make(name)
     settings = chosen.settings()
-    promise = chosen.guarantee(Described(look))
+    promise = chosen.guarantee(FileDescription(look))
     limits = Limits(accepted_risk=promise.bound if promise.intruder == "file" else None)
     made = Plan(
         input=Input(path=os.path.relpath(file, place.parent), **(given | look.options())),
@@ -124,7 +124,7 @@ def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
 
     if dry_run:
         asked = {name: options[name] for name in ("engine", "scheduler", "master", "anywhere", "overwrite")}
-        with terminal.progress_shown(not as_json):
+        with terminal.show_progress(not as_json):
             found = estimate(plan, **asked)
         terminal.show_estimate(found, as_json=as_json)
         return
@@ -172,7 +172,7 @@ def _run_and_show(plan: Plan | Path, *, as_json: bool, **options: Any) -> None:
     from tsveil.plan.run import run as run_plan
 
     try:
-        with terminal.progress_shown(not as_json):
+        with terminal.show_progress(not as_json):
             outcome = run_plan(plan, **options)
     except GuaranteeError as error:
         if as_json:
@@ -189,7 +189,7 @@ UNLIMITED = """# {promise} does not bound who is found. How many persons may be 
 """
 
 
-class Described:
+class FileDescription:
     """A file that was looked at, as far as a promise depends on it."""
 
     def __init__(self, look: Look) -> None:

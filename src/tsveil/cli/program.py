@@ -23,7 +23,7 @@ from tsveil.cli.reading import inspect
 from tsveil.cli.reproducing import reproduce
 from tsveil.cli.serving import web
 from tsveil.core.errors import GuaranteeError, TsveilError
-from tsveil.core.stopping import Stopped, stopped_by_signals
+from tsveil.core.stopping import StopRequest, stopped_by_signals
 
 
 class Program(click.Group):
@@ -69,8 +69,8 @@ class Program(click.Group):
             )
             ctx.exit(2)
         except KeyboardInterrupt as stop:
-            terminal.stopped("nothing was written")
-            ctx.exit(128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT))
+            terminal.report_stop("nothing was written")
+            ctx.exit(128 + (stop.number if isinstance(stop, StopRequest) else signal.SIGINT))
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -29,7 +29,7 @@ def inspect(file: Path, as_json: bool, **options: Any) -> None:
     try:
         data = read(file, **given)
     except InputError as error:
-        problem = terminal.as_typed(str(error), inspect)
+        problem = terminal.with_option_names(str(error), inspect)
     if as_json:
         terminal.document({**look.to_dict(), "problems": problem, "data": repr(data) if data else None})
     else:

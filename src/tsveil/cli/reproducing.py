@@ -33,7 +33,7 @@ def reproduce(
         terminal.line(listing(Source(data)))
         return
     arguments.check_page(out, overwrite, ".html", ".md")
-    with terminal.progress_shown(not as_json):
+    with terminal.show_progress(not as_json):
         results = run_again(names or None, data=data)
     if out is not None:
         command = " ".join(["tsveil reproduce", *names, *(["--data DIR"] if data else [])])

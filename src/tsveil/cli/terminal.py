@@ -68,7 +68,7 @@ def warning(text: str) -> None:
 def error(text: str, command: click.Command | None = None) -> None:
     """What went wrong, with hints in the options of the command."""
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-    click.echo(as_typed(text, command), err=True)
+    click.echo(with_option_names(text, command), err=True)
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -76,12 +76,12 @@ def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__:
     click.secho(f"{'note' if issubclass(category, FutureWarning) else 'warning'}: {message}", fg="yellow", err=True)
 
 
-def stopped(text: str) -> None:
+def report_stop(text: str) -> None:
     """That the user stopped the work, and what is left of it."""
     click.echo(f"stopped; {text}", err=True)
 
 
-def as_typed(message: str, command: click.Command | None) -> str:
+def with_option_names(message: str, command: click.Command | None) -> str:
     """A message whose hints name options as this command takes them: `missing='drop'` is `--missing drop` here, and stays in plans.
 
     A command that judges a file as it is has no options that would change it, and gives no hint that names one.
@@ -90,15 +90,15 @@ def as_typed(message: str, command: click.Command | None) -> str:
     --------
     >>> from tsveil.cli.judging import verify
     >>> from tsveil.cli.reading import inspect
-    >>> as_typed("2 problems\\n  options: missing='drop', resample=m", inspect)
+    >>> with_option_names("2 problems\\n  options: missing='drop', resample=m", inspect)
     '2 problems\\n  options: --missing drop, --resample M'
-    >>> as_typed("2 problems\\n  options: missing='drop', resample=m", verify)
+    >>> with_option_names("2 problems\\n  options: missing='drop', resample=m", verify)
     '2 problems'
     """
     names = {option.name for option in command.params} if command else set()
     any_name = bool(command and command.context_settings.get("allow_extra_args"))  # the parameters of a method
 
-    def typed(found: re.Match[str]) -> str:
+    def as_option(found: re.Match[str]) -> str:
         name, text, letter = found.groups()
         return (
             f"--{name.replace('_', '-')} {shlex.quote(text) if text else letter.upper()}"
@@ -112,7 +112,7 @@ def as_typed(message: str, command: click.Command | None) -> str:
         if "options: " not in line:
             kept.append(line)
         elif "layout" not in names or not {found[1] for found in option.finditer(line)} & CHANGING - names:
-            kept.append(option.sub(typed, line))
+            kept.append(option.sub(as_option, line))
     return "\n".join(kept)
 
 
@@ -289,10 +289,10 @@ def show_recommendation(study: Study, found: Recommendation) -> None:
 
 def show_kind(registry: Registry, *, as_json: bool) -> None:
     """Everything of one kind: methods, promises, attacks, measures or distances."""
-    for broken in registry.broken.values():
+    for broken in registry.unusable_offers.values():
         click.secho(f"left out: {broken}", fg="yellow", err=True)
     if as_json:
-        document([one.described() for one in registry.values()])
+        document([one.description() for one in registry.values()])
         return
     for one in registry.values():
         click.secho(one.name, bold=True, nl=False)
@@ -392,7 +392,7 @@ VERDICT_STYLES = {"equal": "green", "near": "green", "trend only": "blue", "diff
 
 def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
     """How many cells of each table got which verdict, and before that the cells themselves."""
-    from tsveil.reproduce.page import shown, summary_rows
+    from tsveil.reproduce.page import our_figure, summary_rows
     from tsveil.reproduce.verdicts import VERDICTS
 
     console = _console()
@@ -403,7 +403,7 @@ def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
         for cell in result.cells:
             style = VERDICT_STYLES.get(cell.verdict, "yellow")
             verdict = f"[{style}]{cell.verdict}[/]"
-            grid.add_row(*cell.row, cell.column, cell.printed, shown(cell), verdict, f"[dim]{cell.why}[/]")
+            grid.add_row(*cell.row, cell.column, cell.printed, our_figure(cell), verdict, f"[dim]{cell.why}[/]")
         console.print(grid)
         console.print()
     wide = console.width >= WIDE
@@ -422,7 +422,7 @@ def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
 
 
 @contextmanager
-def progress_shown(wanted: bool) -> Iterator[None]:
+def show_progress(wanted: bool) -> Iterator[None]:
     """A progress bar on a terminal, nothing in a pipe."""
     if not wanted or not sys.stderr.isatty():
         yield

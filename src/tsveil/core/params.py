@@ -73,7 +73,7 @@ def param(
 ) -> Any:
     """A field of a `Parameters` class: its default, what it accepts, and one line on what it means.
 
-    A function that makes the check is called when it is needed: for names to which other packages may add. `last` is for what a base class gives to all: it is listed after the parameters of the class itself. `depends` is for a default that other parameters may rule out: `Parameters.completed` says what it is then.
+    A function that makes the check is called when it is needed: for names to which other packages may add. `last` is for what a base class gives to all: it is listed after the parameters of the class itself. `depends` is for a default that other parameters may rule out: `Parameters.with_defaults` says what it is then.
     """
     metadata = {"check": check, "doc": doc, "last": last, "default": default, "depends": depends}
     return dataclasses.field(default=None if depends else default, metadata=metadata)
@@ -142,7 +142,7 @@ class Parameters:
         return tuple(found)
 
     @classmethod
-    def completed(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+    def with_defaults(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """All parameters: those given, and the defaults of the others."""
         return {p.name: given.get(p.name, p.default) for p in cls.parameters()}
 
@@ -165,7 +165,7 @@ class Parameters:
                 problems.hint(f"its parameters: {', '.join(known)}")
                 continue
             try:
-                values[name] = value if known[name].accepts(value) else _converted(value, known[name].kind)
+                values[name] = value if known[name].accepts(value) else _convert(value, known[name].kind)
             except ValueError:
                 problems.add(f"the {name!r} parameter must be {known[name].words}. Got {value!r}.")
         problems.raise_if_any()
@@ -192,14 +192,14 @@ class Parameters:
     @classmethod
     def _without(cls, settings: Mapping[str, Any], name: str) -> Any:
         """What a parameter would be if it were not given."""
-        return cls.completed({other: value for other, value in settings.items() if other != name})[name]
+        return cls.with_defaults({other: value for other, value in settings.items() if other != name})[name]
 
     def __str__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in self.worth_showing(self.settings()))
         return f"{self._label()}({', '.join(shown)})"
 
 
-def _converted(value: Any, kind: type) -> Any:
+def _convert(value: Any, kind: type) -> Any:
     """Texts (from a command line) become what the parameter wants; everything else is left to its check."""
     if isinstance(value, str) and kind is not str:
         if kind is bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from tsveil.core.declared import Declared
+from tsveil.core.declaration import Declaration
 from tsveil.core.errors import EngineError, ParameterError
 
 #: classes at hand in this process by their place; those that a user defined in a script or notebook are found nowhere else
@@ -28,21 +28,21 @@ def place_of(made: object) -> str:
 
 def class_at(place: str) -> Any:
     """The class at a place."""
-    return _AT_HAND[place] if place in _AT_HAND else _imported(place)
+    return _AT_HAND[place] if place in _AT_HAND else _import_place(place)
 
 
-def check_importable(made: Declared, engine: str) -> None:
+def check_importable(made: Declaration, engine: str) -> None:
     """Refuse a class that the workers of an engine cannot import."""
     place = place_of(made)
     module, _, name = place.partition(":")
-    if module == "__main__" or "<locals>" in name or _imported(place) is not type(made):
+    if module == "__main__" or "<locals>" in name or _import_place(place) is not type(made):
         raise ParameterError(
             f"the workers of {engine} cannot import {name}, which is defined in {module}\n"
             "  options: put the class into a module that is installed on all workers, or the engine 'local'"
         )
 
 
-def _imported(place: str) -> Any:
+def _import_place(place: str) -> Any:
     module, _, name = place.partition(":")
     try:
         found: Any = importlib.import_module(module)

@@ -156,12 +156,12 @@ def secret_normals(rng: np.random.Generator, count: int) -> Array:
     return normals
 
 
-def mixed(x: AnyArray) -> AnyArray:
+def mix(x: AnyArray) -> AnyArray:
     """A number of 64 bits for each, that looks random (the finaliser of splitmix64).
 
     Examples
     --------
-    >>> mixed(np.array([0, 1], dtype=np.uint64)).tolist()
+    >>> mix(np.array([0, 1], dtype=np.uint64)).tolist()
     [16294208416658607535, 10451216379200822465]
     """
     z = x * np.uint64(1) + np.uint64(0x9E3779B97F4A7C15)

@@ -22,12 +22,12 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from tsveil.core.declared import Declared
+from tsveil.core.declaration import Declaration
 from tsveil.core.errors import ParameterError
 
 
 @dataclass(frozen=True)
-class Broken:
+class UnusableOffer:
     """What another package offers and cannot be used."""
 
     kind: str
@@ -57,7 +57,7 @@ class Registry(Mapping[str, Any]):
         return f"tsveil.{self.kind}s"
 
     def __getitem__(self, name: str) -> Any:
-        return loaded(self.own[name]) if name in self.own else self._others[0][name]
+        return object_at(self.own[name]) if name in self.own else self._others[0][name]
 
     def __iter__(self) -> Iterator[str]:
         return iter([*self.own, *self._others[0]])
@@ -69,7 +69,7 @@ class Registry(Mapping[str, Any]):
         return name in self.own or name in self._others[0]
 
     @property
-    def broken(self) -> dict[str, Broken]:
+    def unusable_offers(self) -> dict[str, UnusableOffer]:
         """What other packages offer and cannot be used, and why."""
         return self._others[1]
 
@@ -87,17 +87,17 @@ class Registry(Mapping[str, Any]):
         """
         if name in self:
             return self[name].from_settings(settings or {})
-        if name in self.broken:
+        if name in self.unusable_offers:
             raise ParameterError(
-                f"{self.broken[name]}\n  options: repair or remove that package, or another {self.kind}"
+                f"{self.unusable_offers[name]}\n  options: repair or remove that package, or another {self.kind}"
             )
         raise ParameterError(f"there is no {self.kind} {name!r}\n  {self.kind}s available: {', '.join(self)}")
 
     @cached_property
-    def _others(self) -> tuple[dict[str, Any], dict[str, Broken]]:
+    def _others(self) -> tuple[dict[str, Any], dict[str, UnusableOffer]]:
         """Those of installed packages by name, and those that cannot be used."""
         found: dict[str, Any] = {}
-        broken: dict[str, Broken] = {}
+        broken: dict[str, UnusableOffer] = {}
         offers: dict[tuple[str, str], EntryPoint] = {}
         for offer in entry_points(group=self.group):
             # A folder that is on the path twice offers the same thing twice.
@@ -114,7 +114,7 @@ class Registry(Mapping[str, Any]):
                     reasons = [f"{offer.value} cannot be loaded ({type(error).__name__}: {error})"]
             if reasons:
                 package = offer.dist.name if offer.dist else offer.value.partition(".")[0]
-                broken[offer.name] = Broken(self.kind, offer.name, package, tuple(reasons))
+                broken[offer.name] = UnusableOffer(self.kind, offer.name, package, tuple(reasons))
             else:
                 found[offer.name] = made
         return found, broken
@@ -127,7 +127,7 @@ class Registry(Mapping[str, Any]):
         >>> METHODS.faults(dict, "strange")
         ['it must be a class derived from tsveil.protect.base.Method']
         """
-        base: type[Declared] = loaded(self.base)
+        base: type[Declaration] = object_at(self.base)
         if not (inspect.isclass(offered) and issubclass(offered, base)):
             return [f"it must be a class derived from {self.base.replace(':', '.')}"]
         wrong = []
@@ -149,12 +149,12 @@ class Registry(Mapping[str, Any]):
         return wrong
 
 
-def loaded(place: str) -> Any:
+def object_at(place: str) -> Any:
     """What stands at a place, written as module:name.
 
     Examples
     --------
-    >>> loaded("tsveil.core.errors:InputError").__name__
+    >>> object_at("tsveil.core.errors:InputError").__name__
     'InputError'
     """
     module, _, name = place.partition(":")

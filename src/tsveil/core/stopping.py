@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class Stopped(KeyboardInterrupt):
+class StopRequest(KeyboardInterrupt):
     """Somebody asked the program to end, by the signal of this number."""
 
     def __init__(self, number: int) -> None:
@@ -19,7 +19,7 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """The first signal to end raises `Stopped`; further ones do not disturb the cleaning up. What was before is put back.
+    """The first signal to end raises `StopRequest`; further ones do not disturb the cleaning up. What was before is put back.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def stopped_by_signals() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         for other in numbers:
             signal.signal(other, signal.SIG_IGN)
-        raise Stopped(number)
+        raise StopRequest(number)
 
     before = {number: signal.signal(number, stop) for number in numbers}
     try:

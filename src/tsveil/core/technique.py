@@ -12,7 +12,7 @@ Examples
 --------
 >>> Technique.MICROAGGREGATION.family, Technique.MICROAGGREGATION.opinion
 ('randomization', 'generalisation')
->>> named((Technique.LOCAL_GENERALIZATION, Technique.RECORD_SUPPRESSION))
+>>> techniques_in_words((Technique.LOCAL_GENERALIZATION, Technique.RECORD_SUPPRESSION))
 'local generalization (a generalization technique), with record suppression (a suppression technique)'
 """
 
@@ -62,6 +62,6 @@ _PLACES: dict[Technique, tuple[str, str]] = {
 }
 
 
-def named(techniques: Sequence[Technique]) -> str:
+def techniques_in_words(techniques: Sequence[Technique]) -> str:
     """The techniques of a method in a few words, the main one first."""
     return ", with ".join(f"{technique} (a {technique.family} technique)" for technique in techniques)

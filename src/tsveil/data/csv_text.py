@@ -54,29 +54,29 @@ def table_of_csv(data: bytes, separator: str | None, decimal: str | None, proble
         names = dict(zip(raw, header, strict=False))
     written = {name: as_it_is for as_it_is, name in names.items()}
 
-    def parsed(columns: Sequence[str] | None = None, **options: Any) -> pl.DataFrame:
+    def parse(columns: Sequence[str] | None = None, **options: Any) -> pl.DataFrame:
         given: dict[str, Any] = {} if columns is None else {"columns": [written.get(name, name) for name in columns]}
         return pl.read_csv(io.BytesIO(data), separator=separator, **given, **options).rename(names, strict=False)
 
     # Beside decimal commas a point groups thousands, and polars would take 1.234 for a number a thousand times too small.
     if decimal == "." or data.find(b".", data.find(b"\n")) < 0:
         try:
-            frame = parsed(infer_schema_length=_SAMPLE, decimal_comma=decimal == ",")
+            frame = parse(infer_schema_length=_SAMPLE, decimal_comma=decimal == ",")
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             pass  # a cell far down does not fit; as text every cell fits
         else:
-            return FileTable(frame, "csv", separator, decimal, lambda names: parsed(columns=names, infer_schema=False))
+            return FileTable(frame, "csv", separator, decimal, lambda names: parse(columns=names, infer_schema=False))
     try:
-        texts = parsed(infer_schema=False)
+        texts = parse(infer_schema=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         _tell_uneven(data, separator, len(header), problems)
         problems.raise_if_any()
         raise InputError(f"{problems.subject}: it is not well-formed CSV ({first_line(error)})") from error
-    frame = texts.select(_typed(texts[name], decimal) for name in texts.columns)
+    frame = texts.select(_numbers_or_text(texts[name], decimal) for name in texts.columns)
     return FileTable(frame, "csv", separator, decimal, lambda names: texts.select(names))
 
 
-def _typed(text: pl.Series, decimal: str) -> pl.Series:
+def _numbers_or_text(text: pl.Series, decimal: str) -> pl.Series:
     """A column of text as numbers, if all of it is."""
     if text.null_count() == len(text):
         return text

@@ -490,12 +490,12 @@ def person_numbers(others: pl.DataFrame, person: Sequence[str]) -> Indices:
     return own.join(every, on=list(person), how="left", maintain_order="left")["number"].to_numpy().astype(np.int64)
 
 
-def as_seen(text: str) -> str:
+def visible_text(text: str) -> str:
     """What a reader sees of an id: one form for each accented letter, no invisible characters, no spaces around.
 
     Examples
     --------
-    >>> as_seen("h1 ")
+    >>> visible_text("h1 ")
     'h1'
     """
     return "".join(c for c in unicodedata.normalize("NFC", text) if unicodedata.category(c) != "Cf").strip()
@@ -514,7 +514,7 @@ def _check_lookalikes(ids: pl.Series, problems: Problems, rows: Indices) -> None
     for row, text in zip(rows.tolist(), ids.to_list(), strict=True):
         if text is None:
             continue
-        shown = as_seen(text)
+        shown = visible_text(text)
         if seen.setdefault(shown, text) != text:
             found.append(
                 f"column {ids.name!r}: the ids in rows {first[shown]} and {row} look the same ({shown!r}) but are written differently"

@@ -36,18 +36,18 @@ def partial_name(final: Path) -> Path:
 def claimed_folder(final: Path, names: list[Path]) -> tuple[Path, int | None]:
     """A new folder with a partial name, and the lock on it; its name is added to the list before it exists, so that whoever is stopped can remove it."""
 
-    def made() -> Path:
+    def make_folder() -> Path:
         names.append(partial_name(final))
         names[-1].mkdir()
         return names[-1]
 
-    return claimed(made)
+    return make_and_lock(make_folder)
 
 
-def claimed(made: Callable[[], Path]) -> tuple[Path, int | None]:
+def make_and_lock(make: Callable[[], Path]) -> tuple[Path, int | None]:
     """A new folder, and the lock on it."""
     while True:
-        folder = made()
+        folder = make()
         lock = lock_on(folder, wait=True)
         if folder.exists():
             return folder, lock
@@ -87,10 +87,10 @@ def tidy(final: Path) -> None:
         if path.suffix == ".old" and not final.exists():
             path.rename(final)
         else:
-            remove_abandoned(path)
+            remove_unless_in_use(path)
 
 
-def remove_abandoned(folder: Path) -> None:
+def remove_unless_in_use(folder: Path) -> None:
     """Remove a folder unless the process that claimed it lives."""
     if (lock := lock_on(folder)) is not None:
         remove(folder)

@@ -26,7 +26,7 @@ class FileTable:
     #: some columns as they are written in the file; None when the frame has them so
     texts: Callable[[list[str]], pl.DataFrame] | None = None
 
-    def as_written(self, id: str | None, confidential: Sequence[str], *words: str | None) -> pl.DataFrame:
+    def frame_with_texts(self, id: str | None, confidential: Sequence[str], *words: str | None) -> pl.DataFrame:
         """The frame with the columns that are not protected kept as text where a number would look different."""
         kept = [name for name in (id, *words) if name is not None]
         types = self.frame.schema

@@ -86,18 +86,18 @@ def _files_of(place: Path) -> list[Path]:
 def _all_in(folder: Path) -> list[Path]:
     """The files in a folder and the folders in it, but for hidden ones; a folder with too many of them is no table, but somebody's whole disk."""
 
-    def told(error: OSError) -> None:
+    def fail(error: OSError) -> None:
         raise error
 
-    def shown(names: list[str]) -> list[str]:
+    def visible_names(names: list[str]) -> list[str]:
         return [name for name in names if not name.startswith((".", "_"))]
 
     found: list[Path] = []
     seen = 0
-    for place, folders, names in os.walk(folder, onerror=told):
-        folders[:] = shown(folders)
+    for place, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = visible_names(folders)
         seen += len(names)
-        found += [Path(place) / name for name in shown(names)]
+        found += [Path(place) / name for name in visible_names(names)]
         if seen > MOST_FILES:
             raise InputError(
                 f"{folder} cannot be used: there are more than {MOST_FILES:,} files in it\n  options: the folder of one table"
@@ -107,7 +107,7 @@ def _all_in(folder: Path) -> list[Path]:
 
 def opened_table(path: Path, separator: str | None, decimal: str | None) -> FileTable:
     """The table of one file."""
-    return _opened(path, separator, decimal, False, Problems(f"{path.name} cannot be read"))
+    return _table_of_file(path, separator, decimal, False, Problems(f"{path.name} cannot be read"))
 
 
 def contents_of(path: Path) -> bytes:
@@ -125,13 +125,13 @@ def contents_of(path: Path) -> bytes:
     return as_utf8(_bytes(path, problems), problems)
 
 
-def all_opened(
+def table_of_files(
     files: Sequence[Path], separator: str | None, decimal: str | None, own: bool, problems: Problems
 ) -> FileTable:
     """The tables of all files, one below the other."""
     if len(files) == 1:
-        return _opened(files[0], separator, decimal, own, problems)
-    tables = [_opened(file, separator, decimal, own, Problems(f"{file.name} cannot be read")) for file in files]
+        return _table_of_file(files[0], separator, decimal, own, problems)
+    tables = [_table_of_file(file, separator, decimal, own, Problems(f"{file.name} cannot be read")) for file in files]
     first = tables[0]
     for file, table in zip(files, tables, strict=True):
         if lacking := [name for name in first.frame.columns if name not in table.frame.columns]:
@@ -155,7 +155,7 @@ def all_opened(
     return FileTable(frame, first.format, first.separator, first.decimal, texts if first.texts else None)
 
 
-def _opened(path: Path, separator: str | None, decimal: str | None, own: bool, problems: Problems) -> FileTable:
+def _table_of_file(path: Path, separator: str | None, decimal: str | None, own: bool, problems: Problems) -> FileTable:
     data = _bytes(path, problems)
     if data[:4] == b"PAR1":
         if not own and (wrong := parsing_problem(data)):
@@ -165,7 +165,7 @@ def _opened(path: Path, separator: str | None, decimal: str | None, own: bool, p
         try:
             columns = list(pl.read_parquet_schema(io.BytesIO(data)))
             rows = int(pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item())
-            _check_unpacked(8 * rows * len(columns), problems)
+            _check_size(8 * rows * len(columns), problems)
             check_width(len(columns), problems)
             check_names(columns, problems)
             problems.raise_if_any()
@@ -191,7 +191,7 @@ def _bytes(path: Path, problems: Problems) -> bytes:
                     if stat.S_ISDIR(before.st_mode)
                     else f"{problems.subject}: it is a pipe or a device\n  options: save the table to a file first"
                 )
-            data = _unpacked(file, before.st_size, problems)
+            data = _unpack(file, before.st_size, problems)
             after = os.fstat(file.fileno())
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}") from error
@@ -207,13 +207,13 @@ def _bytes(path: Path, problems: Problems) -> bytes:
         raise
     except (OSError, ValueError) as error:
         raise InputError(f"{problems.subject}: {getattr(error, 'strerror', None) or error}") from error
-    refuse_changed(problems.subject, before, after)
+    refuse_change(problems.subject, before, after)
     if not data or data.isspace():
         raise InputError(f"{problems.subject}: the file is empty")
     return data
 
 
-def refuse_changed(subject: str, before: os.stat_result, after: os.stat_result) -> None:
+def refuse_change(subject: str, before: os.stat_result, after: os.stat_result) -> None:
     """Raise InputError if a file is not the one it was."""
     known = ("st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
     if any(getattr(before, what) != getattr(after, what) for what in known):
@@ -222,31 +222,31 @@ def refuse_changed(subject: str, before: os.stat_result, after: os.stat_result) 
         )
 
 
-def _unpacked(file: BinaryIO, size: int, problems: Problems) -> bytes:
+def _unpack(file: BinaryIO, size: int, problems: Problems) -> bytes:
     """What a file holds. A line that no table has is refused before it fills the memory."""
     start = file.read(4)
     file.seek(0)
     if start[:2] == b"\x1f\x8b":
         file.seek(-4, os.SEEK_END)
-        _check_unpacked(int.from_bytes(file.read(4), "little"), problems)  # what the file says of itself, modulo 2^32
+        _check_size(int.from_bytes(file.read(4), "little"), problems)  # what the file says of itself, modulo 2^32
         file.seek(0)
         chunks, length = list[bytes](), 0
         with gzip.GzipFile(fileobj=file) as packed:
-            for chunk in _checked(iter(lambda: packed.read(_CHUNK), b""), problems):
+            for chunk in _check_line_lengths(iter(lambda: packed.read(_CHUNK), b""), problems):
                 chunks.append(chunk)
                 length += len(chunk)
-                _check_unpacked(length, problems)
+                _check_size(length, problems)
         reserve(_ROOM * sum(map(len, chunks)) + _THREADS)
         return b"".join(chunks)
     if size > LONGEST_LINE and start != b"PAR1":
-        for _ in _checked(iter(lambda: file.read(_CHUNK), b""), problems):
+        for _ in _check_line_lengths(iter(lambda: file.read(_CHUNK), b""), problems):
             pass
         file.seek(0)
     reserve(_ROOM * size + _THREADS)
     return file.read()
 
 
-def _check_unpacked(size: int, problems: Problems) -> None:
+def _check_size(size: int, problems: Problems) -> None:
     """Refuse a small file that becomes a large one, before it fills the memory."""
     if size > (limit := half_of_memory()):
         raise InputError(
@@ -255,7 +255,7 @@ def _check_unpacked(size: int, problems: Problems) -> None:
         )
 
 
-def _checked(chunks: Iterator[bytes], problems: Problems) -> Iterator[bytes]:
+def _check_line_lengths(chunks: Iterator[bytes], problems: Problems) -> Iterator[bytes]:
     """The chunks of a text, with an error as soon as a line is longer than any table's."""
     length = 0
     for number, chunk in enumerate(chunks):

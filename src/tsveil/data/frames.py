@@ -20,7 +20,7 @@ from tsveil.data.gaps import (
     Missing,
     Names,
     Part,
-    Ragged,
+    RaggedSeries,
     check_gap_options,
     close_gaps,
     resample_notes,
@@ -57,11 +57,11 @@ def dataset_from_wide(
     table = Table(frame, subject)
     problems = table.problems
     layout = replace(layout or Layout(), shape="wide", order=tuple(table.frame.columns))
-    carried, owner = _listed(confidential), _listed(person)
+    carried, owner = _as_list(confidential), _as_list(person)
     chosen = _blocks(blocks, times, table)
     table.check_roles(
         [
-            ("the identifier", _listed(id)),
+            ("the identifier", _as_list(id)),
             ("the person", [name for name in owner if name != id]),
             ("confidential", carried),
             *((f"block {block.name!r}", block.columns) for block in chosen),
@@ -79,7 +79,7 @@ def dataset_from_wide(
     numbers = table.numbers(list(dict.fromkeys(c for b in chosen for c in b.columns if c in table)), layout.decimal)
     names = Names(ids, table.rows)
     if missing == "refuse":
-        table.tell_missing(numbers, _refused(numbers, chosen, table, resample))
+        table.tell_missing(numbers, _gaps_to_refuse(numbers, chosen, table, resample))
         for block in chosen if resample is None else [b for b in chosen if not b.is_series]:
             present = ~np.isnan(numbers.of([c for c in block.columns if c in table]))
             tell_incomplete(block, present.sum(axis=1), present.shape[1], names, problems)
@@ -90,18 +90,18 @@ def dataset_from_wide(
     notes = list(table.notes)
     parts = [Part(b, numbers.of(b.columns), numbers.whole.intersection(b.columns)) for b in chosen]
     if resample is not None:
-        ragged = {p.block.name: Ragged.of(p.values, p.block.times) for p in parts if p.block.times is not None}
+        ragged = {p.block.name: RaggedSeries.of(p.values, p.block.times) for p in parts if p.block.times is not None}
         notes += resample_notes(list(ragged.values()), resample, missing) if ragged else []
         for at, part in enumerate(parts):
             if part.block.name in ragged:
                 block = resampled_block(part.block, resample, alone=len(parts) == 1)
-                values = ragged[block.name].resampled(resample, fill=missing == "interpolate")
+                values = ragged[block.name].resample(resample, fill=missing == "interpolate")
                 layout = replace(layout, order=_in_place(layout.order, part.block.columns, block.columns))
                 parts[at] = Part(block, values)
-    return _finished(
+    return _make_dataset(
         table,
         parts,
-        table.frame.select(list(dict.fromkeys(_listed(id) + owner + carried))),
+        table.frame.select(list(dict.fromkeys(_as_list(id) + owner + carried))),
         id,
         owner,
         carried,
@@ -130,14 +130,14 @@ def dataset_from_long(
     check_gap_options(missing, resample)
     table = Table(frame, subject)
     problems = table.problems
-    values, carried, owner = _listed(value), _listed(confidential), _listed(person)
+    values, carried, owner = _as_list(value), _as_list(confidential), _as_list(person)
     shape = replace(layout or Layout(), shape="long", order=tuple(table.frame.columns))
     layout = replace(shape, time=time, variable=variable, values=tuple(values))
     table.check_roles(
         [
             ("the identifier", [id]),
             ("time", [time]),
-            ("variable", _listed(variable)),
+            ("variable", _as_list(variable)),
             ("value", values),
             ("the person", [name for name in owner if name != id]),
             ("confidential", carried),
@@ -150,9 +150,9 @@ def dataset_from_long(
     numbers = table.numbers([name for name in values if name in table], layout.decimal)
     if missing == "refuse":
         table.tell_missing(numbers, np.isnan(numbers.values))
-    for name in (id, time, *_listed(variable)):
+    for name in (id, time, *_as_list(variable)):
         if name in table:
-            table.check_filled(name)
+            table.refuse_empty_cells(name)
     if id in table:
         _check_constant(table, id, "confidential", [name for name in carried if name in table])
         _check_constant(table, id, "person", [name for name in owner if name in table and name != id])
@@ -164,7 +164,7 @@ def dataset_from_long(
     records = _Codes.of(table.frame[id])
     series = list(_series(table, numbers, clock, records.codes, variable))
     for one in series:
-        _check_repeated(one, table, records, variable)
+        _check_repetitions(one, table, records, variable)
     if resample is not None:
         problems.raise_if_any()
     names = Names(records.values, table.rows)
@@ -172,11 +172,11 @@ def dataset_from_long(
     notes = list(table.notes)
     parts: list[Part] = []
     if resample is not None:
-        ragged = [one.ragged(n) for one in series]
+        ragged = [one.ragged_series(n) for one in series]
         notes += resample_notes(ragged, resample, missing)
         for one, lengths in zip(series, ragged, strict=True):
             block = resampled_block(one.block, resample, alone=len(series) == 1)
-            parts.append(Part(block, lengths.resampled(resample, fill=missing == "interpolate")))
+            parts.append(Part(block, lengths.resample(resample, fill=missing == "interpolate")))
     else:
         for one in series:
             if missing == "refuse":
@@ -190,10 +190,10 @@ def dataset_from_long(
         parts = [Part(one.block, one.dense(n), frozenset(one.block.columns if one.whole else ())) for one in series]
     beside = [name for name in dict.fromkeys([*owner, *carried]) if name != id]
     others = table.frame.group_by(id, maintain_order=True).agg(pl.col(beside).first()).select([id, *beside])
-    return _finished(table, parts, others, id, owner, carried, layout, missing, names, notes)
+    return _make_dataset(table, parts, others, id, owner, carried, layout, missing, names, notes)
 
 
-def _finished(
+def _make_dataset(
     table: Table,
     parts: Sequence[Part],
     others: pl.DataFrame,
@@ -226,7 +226,7 @@ def _finished(
     )
 
 
-def _listed(names: str | Sequence[str] | None) -> list[str]:
+def _as_list(names: str | Sequence[str] | None) -> list[str]:
     if names is None:
         return []
     return [names] if isinstance(names, str) else list(names)
@@ -258,7 +258,7 @@ def _blocks(blocks: Mapping[str, BlockSpec], times: Times, table: Table) -> list
             given = times.get(name, given)
         elif times is not None and kind != "attributes":
             given = times
-        block = _timed(name, columns, kind, given, table)
+        block = _block_with_times(name, columns, kind, given, table)
         if block is not None:
             found.append(block)
     return found
@@ -276,7 +276,7 @@ def _block_columns(name: str, options: Mapping[str, Any], table: Table) -> tuple
         problems.add(f"the kind of block {name!r} must be 'series' or 'attributes'. Got {options['kind']!r}.")
         return None
     if "columns" in options:
-        columns = tuple(str(column) for column in _listed(options["columns"]))
+        columns = tuple(str(column) for column in _as_list(options["columns"]))
         if not columns:
             problems.add(f"block {name!r} has no columns")
         return columns or None
@@ -290,7 +290,7 @@ def _block_columns(name: str, options: Mapping[str, Any], table: Table) -> tuple
     return tuple(available[first : last + 1])
 
 
-def _timed(
+def _block_with_times(
     name: str, columns: tuple[str, ...], kind: str | None, given: Sequence[Any] | None, table: Table
 ) -> Block | None:
     """The block with its times: those given, or those that the names of its columns say."""
@@ -321,7 +321,7 @@ def _timed(
     return Block(name, columns)
 
 
-def _refused(numbers: Numbers, blocks: Sequence[Block], table: Table, resample: int | None) -> Mask:
+def _gaps_to_refuse(numbers: Numbers, blocks: Sequence[Block], table: Table, resample: int | None) -> Mask:
     """The missing cells that nothing was asked to be done about."""
     missing = np.isnan(numbers.values)
     if resample is None or not missing.any():
@@ -416,16 +416,16 @@ class _Series:
 
     def lengths(self, n: int) -> Indices:
         """How many different times each record has."""
-        return np.bincount(self.record[~self.repeated()], minlength=n)
+        return np.bincount(self.record[~self.repetitions()], minlength=n)
 
-    def repeated(self) -> Mask:
+    def repetitions(self) -> Mask:
         """The cells whose record has had this time before."""
         again = (np.diff(self.record) == 0) & (np.diff(self.place) == 0)
         return np.concatenate([np.zeros(1, dtype=np.bool_), again])
 
-    def ragged(self, n: int) -> Ragged:
+    def ragged_series(self, n: int) -> RaggedSeries:
         lengths = self.lengths(n)
-        return Ragged(self.values, self.times, np.cumsum(lengths) - lengths, lengths)
+        return RaggedSeries(self.values, self.times, np.cumsum(lengths) - lengths, lengths)
 
     def dense(self, n: int) -> Array:
         values = np.full((n, len(self.block)), np.nan)
@@ -459,9 +459,9 @@ def _series(table: Table, numbers: Numbers, clock: _Clock, record: Indices, vari
         )
 
 
-def _check_repeated(one: _Series, table: Table, records: _Codes, variable: str | None) -> None:
+def _check_repetitions(one: _Series, table: Table, records: _Codes, variable: str | None) -> None:
     """A record has one value at a time."""
-    again = one.repeated()
+    again = one.repetitions()
     if not again.any():
         return
     seconds = np.flatnonzero(again & ~np.concatenate([again[:1], again[:-1]]))

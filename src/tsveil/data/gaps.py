@@ -69,7 +69,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Ragged:
+class RaggedSeries:
     """Series of different lengths, one after the other."""
 
     values: Array
@@ -78,7 +78,7 @@ class Ragged:
     lengths: Indices
 
     @classmethod
-    def of(cls, values: Array, times: Array) -> Ragged:
+    def of(cls, values: Array, times: Array) -> RaggedSeries:
         """The rows of an array, each from its first to its last value."""
         n, length = values.shape
         first, lengths = spans(values)
@@ -89,7 +89,7 @@ class Ragged:
         outside = self.values.size - int(self.lengths.sum())
         return int(np.isnan(self.values).sum()) - outside
 
-    def resampled(self, m: int, *, fill: bool) -> Array:
+    def resample(self, m: int, *, fill: bool) -> Array:
         """Every series at m points; NaN where there is nothing to resample, or a gap that is not to be filled."""
         result = np.full((len(self.lengths), m), np.nan)
         for length in np.unique(self.lengths[self.lengths > 0]):
@@ -151,7 +151,7 @@ def in_public(note: str) -> str:
     return f"{said[0].upper()}{said[1:]}."
 
 
-def resample_notes(series: Sequence[Ragged], m: int, missing: Missing) -> list[str]:
+def resample_notes(series: Sequence[RaggedSeries], m: int, missing: Missing) -> list[str]:
     """What resampling did, for the notes of the data set."""
     lengths = np.concatenate([one.lengths for one in series])
     was = f"{lengths.min()}" if lengths.min() == lengths.max() else f"{lengths.min()} to {lengths.max()}"
@@ -184,7 +184,7 @@ def tell_incomplete(block: Block, lengths: Indices, size: int, names: Names, pro
 
 
 @dataclass(frozen=True)
-class Closed:
+class GapOutcome:
     """The parts without the gaps they had, the records that are left, and what was done."""
 
     parts: list[Part]
@@ -194,7 +194,7 @@ class Closed:
     gaps: bool
 
 
-def close_gaps(parts: Sequence[Part], missing: Missing, names: Names, problems: Problems) -> Closed:
+def close_gaps(parts: Sequence[Part], missing: Missing, names: Names, problems: Problems) -> GapOutcome:
     """Deal with the gaps that are left; what cannot be filled is noted as a problem."""
     gaps = [np.isnan(part.values) for part in parts]
     n = len(parts[0].values)
@@ -202,10 +202,10 @@ def close_gaps(parts: Sequence[Part], missing: Missing, names: Names, problems: 
     having = np.logical_or.reduce([_rows_with(gap) for gap in gaps])
     kept = np.ones(n, dtype=np.bool_)
     if not cells:
-        return Closed(list(parts), kept, (), gaps=False)
+        return GapOutcome(list(parts), kept, (), gaps=False)
     records = f"{int(having.sum())} of {n} records"
     if missing == "keep":
-        return Closed(list(parts), kept, (f"{cells} missing values in {records} were kept as gaps",), gaps=True)
+        return GapOutcome(list(parts), kept, (f"{cells} missing values in {records} were kept as gaps",), gaps=True)
     if missing == "drop":
         kept = ~having
         if not kept.any():
@@ -213,7 +213,7 @@ def close_gaps(parts: Sequence[Part], missing: Missing, names: Names, problems: 
             problems.hint(
                 "options: missing='interpolate' fills gaps in time, resample=m brings every series to m points"
             )
-        return Closed(list(parts), kept, (f"{records} were dropped because they have gaps",), gaps=False)
+        return GapOutcome(list(parts), kept, (f"{records} were dropped because they have gaps",), gaps=False)
     filled = []
     for part, gap in zip(parts, gaps, strict=True):
         if not gap.any():
@@ -234,4 +234,4 @@ def close_gaps(parts: Sequence[Part], missing: Missing, names: Names, problems: 
                 )
                 problems.hint("options: missing='drop' leaves incomplete records out")
     note = f"{cells} missing values in {records} were filled by linear interpolation in time"
-    return Closed(filled, kept, (note,), gaps=False)
+    return GapOutcome(filled, kept, (note,), gaps=False)

@@ -25,9 +25,9 @@ Examples
 >>> x = np.array([1.0, 2.0, 3.0, 4.0])
 >>> y = np.array([1.0, -1.0, -1.0, 1.0])
 >>> table = np.column_stack([x, y, -x, y + 0.1 * x])
->>> correlated(table, 2)
+>>> correlated_blocks(table, 2)
 [[0, 2], [1, 3]]
->>> scattered(table, 2)
+>>> scattered_blocks(table, 2)
 [[0, 1], [2, 3]]
 """
 
@@ -42,7 +42,7 @@ import numpy as np
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.types import Array
 from tsveil.data.dataset import Block, Dataset
-from tsveil.transform.normalise import normalised
+from tsveil.transform.normalise import normalise_one
 
 How = Literal["correlated", "scattered"]
 Leftover = Literal["block", "drop"]
@@ -52,52 +52,56 @@ DIGITS = 12
 
 
 @overload
-def correlated(data: Dataset, size: int, *, leftover: Leftover = "block") -> list[list[str]]: ...
+def correlated_blocks(data: Dataset, size: int, *, leftover: Leftover = "block") -> list[list[str]]: ...
 @overload
-def correlated(data: Array, size: int, *, leftover: Leftover = "block") -> list[list[int]]: ...
-def correlated(data: Dataset | Array, size: int, *, leftover: Leftover = "block") -> list[list[str]] | list[list[int]]:
+def correlated_blocks(data: Array, size: int, *, leftover: Leftover = "block") -> list[list[int]]: ...
+def correlated_blocks(
+    data: Dataset | Array, size: int, *, leftover: Leftover = "block"
+) -> list[list[str]] | list[list[int]]:
     """Blocks of similar attributes: names for a data set (its attributes only), column numbers for a table.
 
     Examples
     --------
     >>> import polars as pl
     >>> frame = pl.DataFrame({"a": [1, 2, 3, 4], "b": [1, -1, -1, 1], "c": [2, 4, 6, 9]})
-    >>> correlated(Dataset.from_frame(frame, blocks={"all": ["a", "b", "c"]}), 2)
+    >>> correlated_blocks(Dataset.from_frame(frame, blocks={"all": ["a", "b", "c"]}), 2)
     [['a', 'c'], ['b']]
     """
-    return _named(data, _blocks(data, size, "correlated", leftover))
+    return _names_or_numbers(data, _blocks(data, size, "correlated", leftover))
 
 
 @overload
-def scattered(data: Dataset, size: int, *, leftover: Leftover = "block") -> list[list[str]]: ...
+def scattered_blocks(data: Dataset, size: int, *, leftover: Leftover = "block") -> list[list[str]]: ...
 @overload
-def scattered(data: Array, size: int, *, leftover: Leftover = "block") -> list[list[int]]: ...
-def scattered(data: Dataset | Array, size: int, *, leftover: Leftover = "block") -> list[list[str]] | list[list[int]]:
+def scattered_blocks(data: Array, size: int, *, leftover: Leftover = "block") -> list[list[int]]: ...
+def scattered_blocks(
+    data: Dataset | Array, size: int, *, leftover: Leftover = "block"
+) -> list[list[str]] | list[list[int]]:
     """Blocks whose j-th attributes are similar: names for a data set (its attributes only), column numbers for a table.
 
     Examples
     --------
     >>> import numpy as np
-    >>> scattered(np.array([[1.0, 1.0, 2.0], [2.0, -1.0, 4.0], [3.0, -1.0, 6.0], [4.0, 1.0, 9.0]]), 2)
+    >>> scattered_blocks(np.array([[1.0, 1.0, 2.0], [2.0, -1.0, 4.0], [3.0, -1.0, 6.0], [4.0, 1.0, 9.0]]), 2)
     [[0, 1], [2]]
     """
-    return _named(data, _blocks(data, size, "scattered", leftover))
+    return _names_or_numbers(data, _blocks(data, size, "scattered", leftover))
 
 
-def grouped(data: Dataset, size: int, how: How, *, leftover: Leftover = "block") -> Dataset:
+def group_attributes(data: Dataset, size: int, how: How, *, leftover: Leftover = "block") -> Dataset:
     """The data set with its attributes in new blocks 'block 1', 'block 2', ...; series stay as they are, before them.
 
     Examples
     --------
     >>> import polars as pl
     >>> frame = pl.DataFrame({"a": [1, 2, 3, 4], "b": [1, -1, -1, 1], "c": [2, 4, 6, 9]})
-    >>> data = grouped(Dataset.from_frame(frame, blocks={"all": ["a", "b", "c"]}), 2, "correlated")
+    >>> data = group_attributes(Dataset.from_frame(frame, blocks={"all": ["a", "b", "c"]}), 2, "correlated")
     >>> data
     Dataset: 4 records; attributes 'block 1' (2 columns), 'block 2' (1 columns)
     >>> data.block("block 1")[0]
     array([1., 2.])
     """
-    names = _named(data, _blocks(data, size, how, leftover))
+    names = _names_or_numbers(data, _blocks(data, size, how, leftover))
     blocks = (*data.series, *(Block(f"block {at}", tuple(block)) for at, block in enumerate(names, 1)))
     columns = [column for block in blocks for column in block.columns]
     place = {column: at for at, column in enumerate(data.columns)}
@@ -117,10 +121,10 @@ def _attributes(data: Dataset) -> list[str]:
 
 
 @overload
-def _named(data: Dataset, blocks: list[list[int]]) -> list[list[str]]: ...
+def _names_or_numbers(data: Dataset, blocks: list[list[int]]) -> list[list[str]]: ...
 @overload
-def _named(data: Array, blocks: list[list[int]]) -> list[list[int]]: ...
-def _named(data: Dataset | Array, blocks: list[list[int]]) -> list[list[str]] | list[list[int]]:
+def _names_or_numbers(data: Array, blocks: list[list[int]]) -> list[list[int]]: ...
+def _names_or_numbers(data: Dataset | Array, blocks: list[list[int]]) -> list[list[str]] | list[list[int]]:
     if not isinstance(data, Dataset):
         return blocks
     names = _attributes(data)
@@ -166,7 +170,7 @@ def _families(strength: Array, size: int, count: int) -> list[list[int]]:
 
 def _strength(table: Array) -> Array:
     """The absolute correlation coefficients, with zeros on the diagonal."""
-    z = normalised(table, "component")
+    z = normalise_one(table, "component")
     strength: Array = np.abs(z.T @ z / max(len(z) - 1, 1)).round(DIGITS)
     np.fill_diagonal(strength, 0.0)
     return strength

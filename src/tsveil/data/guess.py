@@ -29,7 +29,16 @@ from typing import Any, Literal
 import polars as pl
 
 from tsveil.core.errors import InputError, some
-from tsveil.data.questions import Question, coded, like_times, may_be_codes, may_be_turned, owned, turned, whose
+from tsveil.data.questions import (
+    Question,
+    code_question,
+    like_times,
+    may_be_codes,
+    may_need_transposing,
+    owner_question,
+    transpose_question,
+    whose,
+)
 from tsveil.data.table import as_numbers, as_polars
 from tsveil.data.times import time_name, times_as_numbers
 
@@ -136,12 +145,12 @@ def guess(
     series = [] if long_asked else _series(look, free)
     questions: list[Question] = []
     if transpose is None and not judged and id is None and not long_asked:
-        questions = _turned(look, free)
+        questions = _transpose_questions(look, free)
     if layout != "wide" and not series and not questions:
         found = _long(look, free, carried, id, time, variable, tuple(value), insist=long_asked)
         if found is not None:
             if not independent_rows and not person:
-                questions += [owned(name, str(found.id)) for name in found.dropped if _owns(look, name, found)]
+                questions += [owner_question(name, str(found.id)) for name in found.dropped if _owns(look, name, found)]
             if not value and len(found.values) > 1:
                 questions += _codes(look, found.values, numbers, in_time=True)
             return replace(
@@ -149,7 +158,9 @@ def guess(
             )
     found = _wide(look, free, carried, id, series)
     if not questions and not independent_rows and not person:
-        questions = shared(look.frame, [name for name in free if name != found.id and name not in judged], free)
+        questions = questions_of_repeats(
+            look.frame, [name for name in free if name != found.id and name not in judged], free
+        )
     if independent_rows and id is None and found.id is not None and _names_a_person(look, found.id):
         found = replace(found, id=None, dropped=(*found.dropped, found.id))
     if not judged and not questions and "attributes" in found.blocks:
@@ -168,12 +179,12 @@ def like_persons(names: Collection[str]) -> list[str]:
     return [name for name in names if _like_id(name) and not _DESCRIBES.fullmatch(name)]
 
 
-def shared(frame: pl.DataFrame, columns: Sequence[str], free: Sequence[str] = ()) -> list[Question]:
+def questions_of_repeats(frame: pl.DataFrame, columns: Sequence[str], free: Sequence[str] = ()) -> list[Question]:
     """The questions of those columns that are named like an identifier and whose values repeat; `free` may hold the times.
 
     Examples
     --------
-    >>> print(*shared(pl.DataFrame({"meter": ["a", "b", "a"], "load": [1.5, 2.0, 3.5]}), ["meter", "load"]))
+    >>> print(*questions_of_repeats(pl.DataFrame({"meter": ["a", "b", "a"], "load": [1.5, 2.0, 3.5]}), ["meter", "load"]))
     has several rows for the same 'meter' (first: 'a', rows 1 and 3).
       Are these readings of one meter over time?     --layout long --id meter --time DATE_COLUMN
       Or several records that belong to one meter?   --person meter
@@ -188,7 +199,7 @@ def shared(frame: pl.DataFrame, columns: Sequence[str], free: Sequence[str] = ()
     return [whose(frame, name, when) for name in repeated]
 
 
-def _turned(look: _Look, free: Sequence[str]) -> list[Question]:
+def _transpose_questions(look: _Look, free: Sequence[str]) -> list[Question]:
     """The question of a table whose rows are times, and whose columns may be persons; none where a column names the rows."""
     rest = [name for name in free if not _counts(look, name)]
     every = [name for name in rest if look.times(name) or look.slashed(name)]
@@ -198,12 +209,12 @@ def _turned(look: _Look, free: Sequence[str]) -> list[Question]:
     if len(times) != 1 or any(map(_like_id, others)) or any(look.distinct(name) == look.frame.height for name in words):
         return []
     numeric = [name for name in others if look.numeric(name)]
-    return [turned(times[0], numeric)] if may_be_turned(look.frame, times[0], numeric) else []
+    return [transpose_question(times[0], numeric)] if may_need_transposing(look.frame, times[0], numeric) else []
 
 
 def _codes(look: _Look, columns: Sequence[str], numbers: Sequence[str], in_time: bool = False) -> list[Question]:
     found = [name for name in columns if name not in numbers and may_be_codes(look.numbers(name))]
-    return [coded(found, in_time=in_time)] if found else []
+    return [code_question(found, in_time=in_time)] if found else []
 
 
 def _owns(look: _Look, name: str, found: Guess) -> bool:

@@ -48,10 +48,10 @@ def memory_for_us() -> int | None:
     The least of what the machine has left and of the limits of the groups that this process is in (containers). Files that the system keeps
     in memory make room when it is needed, so they count as free.
     """
-    return min(_left(), default=None)
+    return min(_available_bytes(), default=None)
 
 
-def _left() -> Iterator[int]:
+def _available_bytes() -> Iterator[int]:
     """What the machine leaves to this process, and what each group does."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         own = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * mmap.PAGESIZE

@@ -88,7 +88,7 @@ class Piece:
         return Piece(self.records[rows], self.original[rows], self.made[rows], self.groups[rows], others)
 
 
-def joined(pieces: Sequence[Piece]) -> Piece:
+def join_pieces(pieces: Sequence[Piece]) -> Piece:
     """The rows of several pieces, one after the other."""
     return Piece(
         np.concatenate([one.records for one in pieces]),
@@ -167,7 +167,7 @@ def pieces(store: Store) -> Iterator[Piece]:
         yield piece(store, at)
 
 
-def stored(
+def make_store(
     source: Source,
     original: Array,
     made: Array,

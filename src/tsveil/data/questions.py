@@ -58,29 +58,29 @@ def whose(frame: pl.DataFrame, column: str, time: str | None, ids: Sequence[str]
     value = frame[column].filter(first)[0]
     rows = [row + 1 for row in (frame[column] == value).arg_true().head(2).to_list()]
     typed = "".join(f"--id {shlex.quote(name)} " for name in ids or [column])
-    owner = f" --person {_typed(column)}" if ids else ""
+    owner = f" --person {_quote(column)}" if ids else ""
     return Question(
         f"has several rows for the same {column!r} (first: {value!r}, rows {rows[0]} and {rows[1]}).",
         (
             (f"Are these readings of one {' and '.join(ids or [column])} over time?", f"--layout long {typed}--time {shlex.quote(time or 'DATE_COLUMN')}{owner}"),
-            (f"Or several records that belong to one {column}?", f"--person {_typed(column)}"),
+            (f"Or several records that belong to one {column}?", f"--person {_quote(column)}"),
             (f"Or is {column!r} not a person at all?", "--independent-rows"),
         ),
     )  # fmt: skip
 
 
-def owned(column: str, id: str) -> Question:
+def owner_question(column: str, id: str) -> Question:
     """Several records of a long table for one value of another column that is named like an identifier."""
     return Question(
         f"has several {id!r} for the same {column!r}, or several {column!r} for the same {id!r}.",
         (
-            (f"Does each {id} belong to one {column}, who may have several?", f"--person {_typed(column)}"),
+            (f"Does each {id} belong to one {column}, who may have several?", f"--person {_quote(column)}"),
             (f"Or is {column!r} not a person at all?", "--independent-rows"),
         ),
     )
 
 
-def turned(time: str, columns: Sequence[str]) -> Question:
+def transpose_question(time: str, columns: Sequence[str]) -> Question:
     """Rows that are times and columns that may be persons."""
     shown = ", ".join([*map(repr, columns[:2]), *["..."][: len(columns) - 2]])
     return Question(
@@ -92,10 +92,10 @@ def turned(time: str, columns: Sequence[str]) -> Question:
     )
 
 
-def coded(columns: Sequence[str], *, in_time: bool = False) -> Question:
+def code_question(columns: Sequence[str], *, in_time: bool = False) -> Question:
     """Whole numbers of which there are so few that they may be codes; what changes in time cannot be carried with the record."""
     shown = ", ".join(repr(name) for name in columns)
-    each = " ".join(f"{{}} {_typed(name)}" for name in columns)
+    each = " ".join(f"{{}} {_quote(name)}" for name in columns)
     answers = (
         ("Publish them unchanged?", each.replace("{}", "--confidential")),
         ("Or leave them out?", each.replace("{}", "--leave-out")),
@@ -107,7 +107,7 @@ def coded(columns: Sequence[str], *, in_time: bool = False) -> Question:
     )
 
 
-def _typed(name: str) -> str:
+def _quote(name: str) -> str:
     """A name as it is typed after an option; with a comma, which would make two of it, in quotation marks."""
     return shlex.quote(f'"{name}"' if "," in name else name)
 
@@ -117,14 +117,14 @@ def like_times(column: pl.Series) -> bool:
     return bool(column.dtype == pl.String and column.drop_nulls().str.contains(_SLASHED).mean() == 1)
 
 
-def may_be_turned(frame: pl.DataFrame, time: str, numeric: Sequence[str]) -> bool:
+def may_need_transposing(frame: pl.DataFrame, time: str, numeric: Sequence[str]) -> bool:
     """Whether the rows of a table look like the times in a column and its numbers like persons.
 
     Examples
     --------
     >>> day = ["2020-01-01", "2020-01-02"]
     >>> frame = pl.DataFrame({"day": day, "MAC1": [1.0, 2.0], "MAC2": [1.0, 3.0], "MAC7": [2.0, 2.0], "MAC9": [0.5, 1.0]})
-    >>> may_be_turned(frame, "day", frame.columns[1:])
+    >>> may_need_transposing(frame, "day", frame.columns[1:])
     True
     """
     said = [time_name(name) for name in numeric]

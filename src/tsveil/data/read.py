@@ -19,7 +19,7 @@ from tsveil.core.errors import InputError, ParameterError, Problems, QuestionErr
 from tsveil.data.csv_text import SEPARATORS
 from tsveil.data.dataset import Dataset, Layout, Origin
 from tsveil.data.file_table import FileTable
-from tsveil.data.files import all_opened, digest_of, files_of, refuse_changed
+from tsveil.data.files import digest_of, files_of, refuse_change, table_of_files
 from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
 from tsveil.data.gaps import Missing, check_gap_options
 from tsveil.data.guess import Guess, guess, row_numbers
@@ -149,7 +149,7 @@ def read(
     # The files were read twice, so they must be the same from before the first time until after the second.
     for file, then in zip(files, before, strict=True):
         assert then is not None
-        refuse_changed(f"{file.name} cannot be read", then, file.stat())
+        refuse_change(f"{file.name} cannot be read", then, file.stat())
     origin = Origin(
         str(Path(path).absolute()), {k: v for k, v in given.items() if v or (v is False and k == "transpose")}, digest
     )
@@ -337,10 +337,10 @@ def _look_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
     if blocks and (roles["layout"] == "long" or (roles["time"] and not turned) or roles["variable"] or roles["value"]):
         problems.add("blocks= is for the wide layout; time=, variable= and value= are for the long one")
         problems.raise_if_any()
-    source = all_opened(files_of(path), roles["separator"], roles["decimal"], own, problems)
+    source = table_of_files(files_of(path), roles["separator"], roles["decimal"], own, problems)
     kept = {name: _names(roles[name]) for name in ("person", "confidential", "value", "leave_out", "numbers")}
     if turned:
-        source = _transposed(source, roles["time"], kept.pop("leave_out"), problems)
+        source = _transpose(source, roles["time"], kept.pop("leave_out"), problems)
     ids = _names(roles["id"])
     if len(ids) > 1:
         source = _with_one_id(source, ids, {*kept["person"], *kept["confidential"]}, problems)
@@ -376,7 +376,7 @@ def _check_columns(frame: pl.DataFrame, names: Sequence[str], problems: Problems
         problems.raise_if_any()
 
 
-def _transposed(source: FileTable, time: str | None, leave_out: Sequence[str], problems: Problems) -> FileTable:
+def _transpose(source: FileTable, time: str | None, leave_out: Sequence[str], problems: Problems) -> FileTable:
     """A table with a row per time and a column per person, turned: a row per person, with the times as columns."""
     _check_columns(source.frame, [*leave_out, *([time] if time else [])], problems)
     frame = source.frame.drop(leave_out)
@@ -406,12 +406,12 @@ def _with_one_id(source: FileTable, ids: Sequence[str], kept: Collection[str], p
     one = texts.select(pl.concat_str(ids, separator="+").alias(name)).to_series()
     frame = source.frame.drop([column for column in ids if column not in kept]).insert_column(0, one)
 
-    def written(wanted: list[str]) -> pl.DataFrame:
+    def read_texts(wanted: list[str]) -> pl.DataFrame:
         others = [column for column in wanted if column != name]
         found = source.texts(others) if source.texts and others else frame.select(pl.col(others).cast(pl.String))
         return pl.DataFrame([one if column == name else found[column] for column in wanted])
 
-    return FileTable(frame, source.format, source.separator, source.decimal, written if source.texts else None)
+    return FileTable(frame, source.format, source.separator, source.decimal, read_texts if source.texts else None)
 
 
 def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -> Dataset:
@@ -432,7 +432,7 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
             problems.hint(f"columns available: {some(look.columns, 20)}")
             problems.raise_if_any()
         return dataset_from_wide(
-            source.as_written(found.id, found.confidential, *found.person),
+            source.frame_with_texts(found.id, found.confidential, *found.person),
             blocks=blocks,
             id=found.id,
             person=found.person,
@@ -453,7 +453,7 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
     assert found.id is not None
     assert found.time is not None
     return dataset_from_long(
-        source.as_written(found.id, found.confidential, found.time, found.variable, *found.person),
+        source.frame_with_texts(found.id, found.confidential, found.time, found.variable, *found.person),
         id=found.id,
         person=found.person,
         time=found.time,

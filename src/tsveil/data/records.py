@@ -18,7 +18,7 @@ from tsveil.core.randomness import secret_name
 from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.intervals import IntervalTable
-from tsveil.data.pieces import Contents, Piece, Unit, contents, joined, piece, pieces
+from tsveil.data.pieces import Contents, Piece, Unit, contents, join_pieces, piece, pieces
 from tsveil.data.source import Source
 from tsveil.data.store import Memory, Store
 from tsveil.transform.sax import as_symbols, as_words
@@ -47,7 +47,7 @@ class Records:
     @cached_property
     def _whole(self) -> Piece:
         """All records in the order of the original."""
-        whole = joined(list(pieces(self.store)))
+        whole = join_pieces(list(pieces(self.store)))
         return replace(whole.take(np.argsort(whole.records)), records=np.arange(len(whole.records)))
 
     @property
@@ -113,9 +113,9 @@ class Records:
     def table(self) -> IntervalTable:
         """The envelopes, in the order of the original."""
         whole, rows = self._whole, self.rows
-        return envelopes_of(self.original.columns, whole.made[rows], self._carried(whole.others, rows))
+        return envelopes_of(self.original.columns, whole.made[rows], self._confidential_columns(whole.others, rows))
 
-    def _carried(self, others: pl.DataFrame, rows: Indices) -> pl.DataFrame:
+    def _confidential_columns(self, others: pl.DataFrame, rows: Indices) -> pl.DataFrame:
         names = list(self.contents.source.confidential)
         return others.select(names)[rows.tolist()] if names else pl.DataFrame()
 
@@ -142,7 +142,7 @@ class Records:
     @property
     def confidential(self) -> pl.DataFrame:
         """The carried columns of the published records."""
-        return self._carried(self._whole.others, self.rows)
+        return self._confidential_columns(self._whole.others, self.rows)
 
     @property
     def labels(self) -> list[tuple[Unit, Indices]]:
@@ -174,7 +174,7 @@ class PublishedRecords(Records):
         source = kept.source
         if kept.suppressed:
             made, names = made[self.rows], names[self.rows]
-        ids = pl.Series(source.id or free_name(_taken(source)), [secret_name(int(one)) for one in names])
+        ids = pl.Series(source.id or free_name(_names_in_use(source)), [secret_name(int(one)) for one in names])
         return replace(
             source.dataset(made),
             others=pl.DataFrame([ids, *self.confidential.get_columns()]),
@@ -204,7 +204,7 @@ def some_in_published_order(store: Store, wanted: Mask) -> PublishedRecords:
         found.append(one.piece.take(rows))
         names.append(one.store.get("names")[rows])
         start = stop
-    return _records_of(contents(store), joined(found), np.concatenate(names))
+    return _records_of(contents(store), join_pieces(found), np.concatenate(names))
 
 
 def _published_records(store: Store, at: int, *, layout: bool = False) -> PublishedRecords:
@@ -261,6 +261,6 @@ def free_name(taken: Collection[str | None]) -> str:
     return next(name for name in ("id", "record", "record_id", "released_id") if name not in taken)
 
 
-def _taken(source: Source) -> set[str | None]:
+def _names_in_use(source: Source) -> set[str | None]:
     layout = source.layout
     return {*source.columns, *source.confidential, layout.time, layout.variable, *layout.values}

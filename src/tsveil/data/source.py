@@ -24,7 +24,7 @@ from tsveil.data.dataset import Block, Dataset, Layout, Origin
 from tsveil.data.file_table import FileTable
 from tsveil.data.files import opened_table
 from tsveil.data.frames import BlockSpec, dataset_from_wide
-from tsveil.data.guess import guess, like_persons, shared
+from tsveil.data.guess import guess, like_persons, questions_of_repeats
 from tsveil.data.questions import ask
 from tsveil.data.read import columns_of
 from tsveil.data.table import check_names
@@ -165,7 +165,9 @@ class Source(msgspec.Struct, frozen=True):
             if self.layout.format == "csv":
                 table = csv_table(file, self.layout.separator, self.layout.decimal)
                 found.append(
-                    table.as_written(self.id, self.confidential, *self.person).select(wanted)[first : first + count]
+                    table.frame_with_texts(self.id, self.confidential, *self.person).select(wanted)[
+                        first : first + count
+                    ]
                 )
                 continue
             try:
@@ -236,7 +238,7 @@ class FileDataset(Dataset):
     def __getattr__(self, name: str) -> Any:
         if name not in ("values", "others") or "_source" not in self.__dict__:
             raise AttributeError(name)
-        whole = self.loaded()
+        whole = self.load()
         object.__setattr__(self, "values", whole.values)
         object.__setattr__(self, "others", whole.others)
         return getattr(whole, name)
@@ -258,7 +260,7 @@ class FileDataset(Dataset):
         source = self.source
         return len(self.values) if source is None else source.n
 
-    def loaded(self) -> Dataset:
+    def load(self) -> Dataset:
         """The same records in memory."""
         source = self._source
         frame = source.frame(0, source.n, [*source.columns, *source.others])
@@ -307,8 +309,8 @@ def source_of(
         _try([(str(filled), (), 0, HEAD)], problems)
     head = frames[filled].head(HEAD) if frames else pl.scan_parquet(filled, glob=False).head(HEAD).collect()
     answers = {
-        "leave_out": _listed(leave_out),
-        "numbers": _listed(numbers),
+        "leave_out": _as_list(leave_out),
+        "numbers": _as_list(numbers),
         "independent_rows": independent_rows,
         "transpose": transpose,
     }
@@ -316,14 +318,14 @@ def source_of(
     guessed = [data.id] if id is None and data.id is not None else []
     if not data.person:
         # What repeats in another file, or after the first records, repeats all the same.
-        known = {*_listed(leave_out), *data.confidential, *data.columns, id}
+        known = {*_as_list(leave_out), *data.confidential, *data.columns, id}
         named = list(dict.fromkeys([*guessed, *(c for c in like_persons(schemas[filled]) if c not in known)]))
         if parquet and named:
             _try([(str(file), named, 0, count) for file, count in zip(files, rows, strict=True)], problems)
         tables = [frames[file].lazy() if frames else pl.scan_parquet(file, glob=False) for file in files]
         names = pl.concat([table.select(named) for table in tables], how="vertical_relaxed").collect()
         if not independent_rows:
-            ask(name, shared(names, named))
+            ask(name, questions_of_repeats(names, named))
         elif guessed and names[guessed[0]].is_duplicated().any():
             guessed = []
     for column in data.columns:
@@ -375,7 +377,7 @@ def _check_schemas(schemas: Mapping[Path, Mapping[str, pl.DataType]], problems: 
                 )
 
 
-def _listed(names: str | Sequence[str]) -> list[str]:
+def _as_list(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
@@ -385,7 +387,7 @@ def _roles(
     answers: Mapping[str, Any],
 ) -> Dataset:  # fmt: skip
     """The first records, with their roles."""
-    carried, owner = _listed(confidential), _listed(person)
+    carried, owner = _as_list(confidential), _as_list(person)
     judged = columns_of(blocks, head.columns) if blocks else ()
     found = guess(head, layout=wide, id=id, person=owner, confidential=carried, judged=judged, **answers)
     ask(file.name, found.questions)

@@ -7,7 +7,7 @@ nothing is copied. In a folder every file appears complete or not at all, so any
     store.put_frame("carried-3", frame)  store.get_frame("carried-3", 10, 5)   rows 10 to 14 of a frame
     store.put_plain("job", struct)       store.get_plain("job", Job)      plain values: a msgspec structure
 
-A task carries `store.handle`, and the worker opens the store again with `opened`.
+A task carries `store.handle`, and the worker opens the store again with `open_store`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Memory(Store):
     --------
     >>> store = Memory()
     >>> store.put("x-0", np.arange(3))
-    >>> opened(store.handle).get("x-0")
+    >>> open_store(store.handle).get("x-0")
     array([0, 1, 2])
     >>> store.remove("x-")
     >>> len(store.kept)
@@ -148,7 +148,7 @@ class Folder(Store):
     >>> import tempfile
     >>> store = Folder(tempfile.mkdtemp())
     >>> store.put("x-0", np.arange(3))
-    >>> opened(store.handle).get("x-0", whole=True)
+    >>> open_store(store.handle).get("x-0", whole=True)
     array([0, 1, 2])
     """
 
@@ -219,7 +219,7 @@ def _plain(path: str, _: int, kind: Any) -> Any:
     return msgspec.msgpack.decode(Path(path).read_bytes(), type=kind)
 
 
-def opened(handle: Any) -> Store:
+def open_store(handle: Any) -> Store:
     """The store that a task speaks of."""
     return handle if isinstance(handle, Store) else Folder(handle)
 

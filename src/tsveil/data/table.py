@@ -172,7 +172,7 @@ class Table:
             f" (did you mean {close[0]!r}?)" if close else ""
         )
 
-    def check_filled(self, name: str) -> None:
+    def refuse_empty_cells(self, name: str) -> None:
         """A column that says what a row is about has no empty cell."""
         empty = np.flatnonzero(self.frame[name].is_null().to_numpy())
         examples = [f"row {self.rows[at]}, column {name!r}: the value is missing" for at in empty[:MOST]]

@@ -71,7 +71,7 @@ def times_as_numbers(labels: Sequence[object], *, counted: bool = False) -> Arra
     numbers = _numbers(labels)
     if numbers is not None:
         return numbers
-    return _counted(labels) if counted else None
+    return _counter_values(labels) if counted else None
 
 
 def seconds_of(labels: Sequence[object]) -> Array | None:
@@ -256,7 +256,7 @@ def _whole_months(moments: list[datetime]) -> Array | None:
     return months
 
 
-def _counted(labels: Sequence[object]) -> Array | None:
+def _counter_values(labels: Sequence[object]) -> Array | None:
     matches = [_COUNTED.fullmatch(str(label).strip()) for label in labels]
     if not matches or any(match is None for match in matches):
         return None

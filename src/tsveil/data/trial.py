@@ -82,17 +82,17 @@ class Trial:
 
     def problem(self, data: bytes) -> str | None:
         """What is wrong with a Parquet file, in words; None if it can be parsed."""
-        wrong = self._parsed(len(data), data)
+        wrong = self._ask_child(len(data), data)
         return wrong if wrong in (None, _ENDED) else f"it is not a complete Parquet file ({wrong})"
 
     def problems(self, pieces: Sequence[Piece]) -> list[str | None]:
         """What is wrong with each piece of a file; after a few that ended the parser the others are not tried."""
         found: list[str | None] = []
         for piece in pieces:
-            found.append(self._parsed(piece) if found.count(_ENDED) < MOST else None)
+            found.append(self._ask_child(piece) if found.count(_ENDED) < MOST else None)
         return found
 
-    def _parsed(self, asked: object, data: bytes = b"") -> str | None:
+    def _ask_child(self, asked: object, data: bytes = b"") -> str | None:
         """What the child says."""
         if not sys.executable:  # Python inside of another program: there is nothing to start
             return None
@@ -132,7 +132,7 @@ _trial, _owner, _turn = Trial(), os.getpid(), threading.Lock()
 
 
 @contextmanager
-def _shared(size: int) -> Iterator[Trial]:
+def _shared_trial(size: int) -> Iterator[Trial]:
     """The child of this process, for one caller at a time; `size` is what it is to parse, in bytes."""
     global _trial, _owner
     with _turn:
@@ -155,11 +155,11 @@ def _end() -> None:
 
 def parsing_problem(data: bytes) -> str | None:
     """What is wrong with a Parquet file, in words; None if it can be parsed."""
-    with _shared(len(data)) as trial:
+    with _shared_trial(len(data)) as trial:
         return trial.problem(data)
 
 
 def parsing_problems(pieces: Sequence[Piece]) -> list[str | None]:
     """What is wrong with each of some files, or with the part of it that is asked for; None where nothing is."""
-    with _shared(sum(os.path.getsize(path) for path, *_ in pieces if os.path.exists(path))) as trial:
+    with _shared_trial(sum(os.path.getsize(path) for path, *_ in pieces if os.path.exists(path))) as trial:
         return trial.problems(pieces)

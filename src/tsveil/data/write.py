@@ -29,7 +29,9 @@ def as_frame(data: Dataset) -> pl.DataFrame:
 
 
 def _wide(data: Dataset) -> pl.DataFrame:
-    frame = pl.DataFrame({name: _as_read(data, name, data.values[:, at]) for at, name in enumerate(data.columns)})
+    frame = pl.DataFrame(
+        {name: _restore_integers(data, name, data.values[:, at]) for at, name in enumerate(data.columns)}
+    )
     frame = pl.DataFrame([*data.others.get_columns(), *frame.get_columns()])
     order = [name for name in data.layout.order if name in frame.columns]
     return frame.select(
@@ -41,7 +43,7 @@ def _wide(data: Dataset) -> pl.DataFrame:
     )
 
 
-def _as_read(data: Dataset, name: str, values: AnyArray) -> AnyArray:
+def _restore_integers(data: Dataset, name: str, values: AnyArray) -> AnyArray:
     """Whole numbers of a column that was read as whole numbers are written as such; means are not whole and stay as they are."""
     return values.astype(np.int64) if name in data.integers and bool((values == np.rint(values)).all()) else values
 

@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tsveil.core.declared import Declared
+from tsveil.core.declaration import Declaration
 from tsveil.core.errors import Problems
 from tsveil.core.params import Check, one_of
 from tsveil.core.registry import DISTANCES
@@ -26,7 +26,7 @@ USUAL = next(iter(DISTANCES.own))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Distance(Declared, ABC):
+class Distance(Declaration, ABC):
     """How far two series of the same length are apart.
 
     Examples
@@ -98,7 +98,7 @@ class Distance(Declared, ABC):
         return [] if defined else ["it has to define embedding, or between if there is none"]
 
 
-def embedded() -> Check:
+def embedding_distance() -> Check:
     """The name of a distance by which groups can be formed."""
     return one_of(*(name for name, kind in DISTANCES.items() if kind.embeds()))
 

@@ -112,7 +112,7 @@ class Patience:
             )
 
 
-def done(work: Work, task: bytes) -> bytes:
+def perform_task(work: Work, task: bytes) -> bytes:
     """Unpack a task, do it, and pack its result; runs on the worker."""
     try:
         result: Result = {"result": work(msgspec.msgpack.decode(task))}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tsveil.core.errors import EngineError, InputError
 from tsveil.core.types import Indices
-from tsveil.engine.base import Engine, Patience, Work, check_version, done
+from tsveil.engine.base import Engine, Patience, Work, check_version, perform_task
 from tsveil.engine.local import cores
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class DaskEngine(Engine):
 
     def results(self, work: Work, tasks: Sequence[bytes], counter: Indices) -> Iterator[tuple[int, bytes]]:
         """As they are finished on the cluster."""
-        futures = self.client.map(partial(done, work), tasks, pure=False, retries=1)
+        futures = self.client.map(partial(perform_task, work), tasks, pure=False, retries=1)
         finished: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         for at, future in enumerate(futures):
             future.add_done_callback(lambda future, at=at: finished.put((at, future)))

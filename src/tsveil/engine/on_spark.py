@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tsveil.core.errors import EngineError, InputError
 from tsveil.core.types import Indices
-from tsveil.engine.base import Engine, Patience, Work, done
+from tsveil.engine.base import Engine, Patience, Work, perform_task
 from tsveil.engine.local import cores
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class SparkEngine(Engine):
         if session is None and master is None:
             session = Session.getActiveSession()  # it would be taken in any case, and it is not ours to stop
         self._owned = session is None
-        self.session = _started(Session, master) if session is None else session
+        self.session = _start_session(Session, master) if session is None else session
 
     def results(self, work: Work, tasks: Sequence[bytes], counter: Indices) -> Iterator[tuple[int, bytes]]:
         """All at the end; the counter follows the job."""
@@ -63,7 +63,7 @@ class SparkEngine(Engine):
 
             for batch in given:
                 numbers = batch.column(0).to_pylist()
-                answers = [done(work, todo[number]) for number in numbers]
+                answers = [perform_task(work, todo[number]) for number in numbers]
                 yield pyarrow.RecordBatch.from_pydict(
                     {"id": pyarrow.array(numbers, "int64"), "result": pyarrow.array(answers, "binary")}
                 )
@@ -129,7 +129,7 @@ class _Job(threading.Thread):
             self.session.sparkContext.cancelJobGroup(self.group)
 
 
-def _started(kind: Any, master: str | None) -> SparkSession:
+def _start_session(kind: Any, master: str | None) -> SparkSession:
     """A session of our own, at a running cluster or on this machine."""
     if master is not None:
         _check(master)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import ClassVar
 
 from tsveil.core.types import Indices
-from tsveil.engine.base import Engine, Work, done
+from tsveil.engine.base import Engine, Work, perform_task
 from tsveil.engine.local import cores
 
 
@@ -26,7 +26,7 @@ class LocalEngine(Engine):
         """In threads; the first failure stops what has not begun."""
         pool = ThreadPoolExecutor(max_workers=cores())
         try:
-            waiting = {pool.submit(done, work, task): at for at, task in enumerate(tasks)}
+            waiting = {pool.submit(perform_task, work, task): at for at, task in enumerate(tasks)}
             for future in as_completed(waiting):
                 counter[0] += 1
                 yield waiting[future], future.result()

@@ -61,7 +61,7 @@ class AboutEnvelopes(Counted):
             found[counts.tables[number].name] = (int(same.sum()), int(size[same].sum()))
         return found
 
-    def carried(self, counts: Counts) -> Iterator[str]:
+    def disclosures(self, counts: Counts) -> Iterator[str]:
         """What carried columns disclose although the promise holds."""
         classes = len(counts.classes(self.own - 1).size)
         for at, (name, (groups, records)) in enumerate(self.homogeneous(counts).items()):

@@ -17,7 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tsveil.core.declared import Declared
+from tsveil.core.declaration import Declaration
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.read import read
@@ -78,7 +78,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Verified:
+class Verification:
     """A verdict, and what else was found on the way."""
 
     verdict: Verdict
@@ -89,7 +89,7 @@ class Verified:
 
 
 @dataclass(frozen=True)
-class Promise(Declared, ABC):
+class Promise(Declaration, ABC):
     """What a method promises of its releases."""
 
     #: the option of `tsveil verify` that asks for it; its value has the headline parameters in order. The name of the promise unless set.
@@ -156,7 +156,7 @@ class Promise(Declared, ABC):
             return Verdict(Status.VIOLATED, self.words, "\n  ".join(witnesses))
         return Verdict(Status.HOLDS, self.words, details=tuple(details))
 
-    def verify_chunks(self, chunks: Chunks) -> Verified:
+    def verify_chunks(self, chunks: Chunks) -> Verification:
         """Check the promise on a table in chunks; here they are brought together, if they are not too many for that."""
         found: list[Chunk] = []
         width = len(chunks.schema.numbers) + len(chunks.schema.carried)
@@ -165,10 +165,10 @@ class Promise(Declared, ABC):
             if sum(one.n for one in found) * width > published_chunks.TOGETHER:
                 large = f"the table has more than {published_chunks.TOGETHER} cells"
                 why = f"this promise can only be checked on the whole table at once, and {large}"
-                return Verified(Verdict(Status.UNKNOWN, self.words, why))
+                return Verification(Verdict(Status.UNKNOWN, self.words, why))
         if problem := chunks.problem([one.n for one in found], [one.lost for one in found]):
-            return Verified(self.verdict([problem]))
-        return Verified(self.verify(chunks.whole(found)))
+            return Verification(self.verdict([problem]))
+        return Verification(self.verify(chunks.whole(found)))
 
 
 @dataclass(frozen=True)
@@ -197,17 +197,17 @@ class Counted(Promise):
 
     def verify(self, published: Any) -> Verdict:
         """Count how many records share each row of values, and judge the counts."""
-        return self._counted(Chunks.of(self.table(published))).verdict
+        return self._verify_by_counts(Chunks.of(self.table(published))).verdict
 
-    def verify_chunks(self, chunks: Chunks) -> Verified:
+    def verify_chunks(self, chunks: Chunks) -> Verification:
         """The same for a table in chunks; a class with a check of its own, which only knows whole tables, is checked on the whole table."""
-        return self._counted(chunks) if type(self).verify is Counted.verify else super().verify_chunks(chunks)
+        return self._verify_by_counts(chunks) if type(self).verify is Counted.verify else super().verify_chunks(chunks)
 
-    def _counted(self, chunks: Chunks) -> Verified:
+    def _verify_by_counts(self, chunks: Chunks) -> Verification:
         try:
             counts = Counts.of(chunks, self.tables(chunks.schema))
             if counts.problem:
-                return Verified(self.verdict([counts.problem]))
-            return Verified(self.judge(counts), self.homogeneous(counts), self.shared)
+                return Verification(self.verdict([counts.problem]))
+            return Verification(self.judge(counts), self.homogeneous(counts), self.shared)
         finally:
             chunks.store.remove("verify")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from tsveil.core.registry import loaded
+from tsveil.core.registry import object_at
 from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.intervals import HIGH, LEVEL, LOW, WORD, IntervalTable
@@ -62,7 +62,7 @@ def bounds(labels: Sequence[str]) -> tuple[str, ...]:
     return (*(LOW + label for label in labels), *(HIGH + label for label in labels))
 
 
-class Lost(NamedTuple):
+class MissingCells(NamedTuple):
     """Cells that are missing or infinite: how many, and where the first one is."""
 
     cells: int
@@ -83,7 +83,7 @@ class Chunk:
     #: the records as a table of values or of envelopes
     values: Array | None = None
     table: IntervalTable | None = None
-    lost: Lost | None = None
+    lost: MissingCells | None = None
     _codes: dict[str, Indices] = field(default_factory=dict)
 
     @classmethod
@@ -124,7 +124,7 @@ class Chunk:
             texts = [str(code) for code in codes[first].tolist()]
         else:
             texts = one_zero(self.cells[name]).gather(rows[first]).cast(pl.String).to_list()
-        found = b"".join(bytes(16) if text is None else marked(text.encode(), secret) for text in texts)
+        found = b"".join(bytes(16) if text is None else mark_of(text.encode(), secret) for text in texts)
         return np.frombuffer(found, dtype=np.uint64).reshape(-1, 2)[place.ravel()]
 
     @cached_property
@@ -139,7 +139,7 @@ class Chunk:
         return slice(run.start, run.stop) if places == list(run) else places
 
 
-def marked(content: bytes | memoryview, secret: bytes) -> bytes:
+def mark_of(content: bytes | memoryview, secret: bytes) -> bytes:
     """16 bytes that stand for some others: equal for equal ones, and for no others that will ever be met."""
     return hashlib.blake2b(content, digest_size=16, key=secret).digest()
 
@@ -149,7 +149,7 @@ def of_values(columns: Sequence[str], values: Array, others: pl.DataFrame) -> Ch
     lost = None
     if not (finite := np.isfinite(values)).all():
         row, at = np.argwhere(~finite)[0].tolist()
-        lost = Lost(int((~finite).sum()), row, columns[at])
+        lost = MissingCells(int((~finite).sum()), row, columns[at])
     cells = {column.name: column for column in others}
     return Chunk(len(values), tuple(columns), values.view(np.int64), cells, values=values, lost=lost)
 
@@ -175,7 +175,7 @@ def of_table(table: IntervalTable) -> Chunk:
 
 def opened_chunk(place: Any) -> Chunk:
     """The chunk that a task speaks of: itself in memory, or what the reader reads that the description of a file names."""
-    found: Chunk = place if isinstance(place, Chunk) else loaded(place["reader"])(place)
+    found: Chunk = place if isinstance(place, Chunk) else object_at(place["reader"])(place)
     return found
 
 
@@ -230,7 +230,7 @@ class Chunks:
         tasks = [{"store": self.store.handle, "at": at, "chunk": place, **more} for at, place in enumerate(self.places)]
         return self.engine.map(step, tasks, text)
 
-    def problem(self, sizes: Sequence[int], lost: Sequence[Lost | None]) -> str:
+    def problem(self, sizes: Sequence[int], lost: Sequence[MissingCells | None]) -> str:
         """Why no promise can hold, by the number of records of each chunk and the cells that it lacks; empty if nothing is wrong."""
         n = sum(sizes)
         if self.records is not None and n != self.records:

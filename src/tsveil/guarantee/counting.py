@@ -29,10 +29,10 @@ import polars as pl
 
 from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data.intervals import LEVEL, WORD, IntervalTable
-from tsveil.data.store import Store, opened
+from tsveil.data.store import Store, open_store
 from tsveil.engine.base import Result, Task
 from tsveil.guarantee import faults
-from tsveil.guarantee.chunks import Chunk, Chunks, Lost, bounds, cell_codes, marked, one_zero, opened_chunk
+from tsveil.guarantee.chunks import Chunk, Chunks, MissingCells, bounds, cell_codes, mark_of, one_zero, opened_chunk
 
 #: tables that one task merges
 SPAN = 16
@@ -69,7 +69,7 @@ class Classes(NamedTuple):
 # -- one chunk --------------------------------------------------------------------------------------------------------
 
 
-class Numbered(NamedTuple):
+class RowClasses(NamedTuple):
     """The class of each row, and for each class its first row and the number of its rows."""
 
     of_row: AnyArray
@@ -77,19 +77,19 @@ class Numbered(NamedTuple):
     size: Indices
 
 
-def numbered(rows: AnyArray) -> Numbered:
+def number_rows(rows: AnyArray) -> RowClasses:
     """Equal rows of numbers of 64 bits get equal numbers.
 
     Rows are sorted by a quick hash, and neighbours with equal hashes are compared; if any of them differ, all are sorted by their cells.
 
     Examples
     --------
-    >>> found = numbered(np.array([[7, 1], [7, 2], [7, 1]]))
+    >>> found = number_rows(np.array([[7, 1], [7, 2], [7, 1]]))
     >>> bool(found.of_row[0] == found.of_row[2] != found.of_row[1]), sorted(found.size.tolist())
     (True, [1, 2])
     """
     n, width = rows.shape
-    marks = rows[:, 0] if width == 1 else _mixed(rows)
+    marks = rows[:, 0] if width == 1 else _hash_rows(rows)
     order = marks.argsort()
     begins = _begins(marks[order])
     if width > 1:
@@ -103,7 +103,7 @@ def numbered(rows: AnyArray) -> Numbered:
     of_row = np.empty(n, dtype=np.int32)
     of_row[order] = begins.cumsum() - 1
     first = np.minimum.reduceat(order, starts) if n else order
-    return Numbered(of_row, first, np.concatenate((starts[1:], (n,)))[: len(starts)] - starts)
+    return RowClasses(of_row, first, np.concatenate((starts[1:], (n,)))[: len(starts)] - starts)
 
 
 def _begins(ordered: AnyArray) -> Mask:
@@ -113,7 +113,7 @@ def _begins(ordered: AnyArray) -> Mask:
     return begins
 
 
-def _mixed(rows: AnyArray) -> AnyArray:
+def _hash_rows(rows: AnyArray) -> AnyArray:
     """A hash of 64 bits for each row: a sum of its mixed cells times odd numbers, modulo 2^64."""
     n, width = rows.shape
     factors = _factors(width)
@@ -137,7 +137,7 @@ def _factors(width: int) -> AnyArray:
 
 def count_chunk(task: Task) -> Result:
     """Number the rows of one chunk for every table."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     chunk = opened_chunk(task["chunk"])
     found: Result = {"records": chunk.n, "lost": chunk.lost, "faults": None}
     if chunk.lost is not None:
@@ -152,7 +152,7 @@ def count_chunk(task: Task) -> Result:
         rows = chunk.codes(table.columns)
         if table.inside is not None:
             rows = np.column_stack([classes[table.inside], rows])
-        classes[number], first, size = numbered(rows)
+        classes[number], first, size = number_rows(rows)
         firsts.append(first)
         sizes.append(size)
         if plan.chunks > 1:
@@ -187,7 +187,7 @@ def _keys(
     if not len(words):
         return words[:, :2]
     raw, width = words.data.cast("B"), words.shape[1] * 8
-    digest = b"".join(marked(raw[at : at + width], plan.secret) for at in range(0, len(raw), width))
+    digest = b"".join(mark_of(raw[at : at + width], plan.secret) for at in range(0, len(raw), width))
     return np.frombuffer(digest, dtype=np.uint64).reshape(-1, 2)
 
 
@@ -196,7 +196,7 @@ def _keys(
 
 def merge_tables(task: Task) -> Result:
     """Merge the classes of some tables over all chunks, one table at a time."""
-    store, starts = opened(task["store"]), task["starts"]
+    store, starts = open_store(task["store"]), task["starts"]
     for table in range(int(task["first"]), int(task["last"])):
         sizes, firsts, keys = [], [], []
         for at, start in enumerate(starts):
@@ -206,7 +206,7 @@ def merge_tables(task: Task) -> Result:
             low, high = store.get(f"verify-{at}.keys.ends")[table : table + 2].tolist()
             keys.append(store.get(f"verify-{at}.keys")[low:high])
         every, first = np.concatenate(keys), np.concatenate(firsts)
-        number, earliest, _ = numbered(every.reshape(len(first), -1) if len(first) else every[:, None])
+        number, earliest, _ = number_rows(every.reshape(len(first), -1) if len(first) else every[:, None])
         # Whole numbers below 2^53 are added exactly.
         size = np.bincount(number, weights=np.concatenate(sizes)).astype(np.int64)
         store.put(f"verify-table-{table}.size", size)
@@ -256,7 +256,7 @@ class Counts:
         found = chunks.map(count_chunk, "Reading the release again")
         sizes = [int(one["records"]) for one in found]
         starts = tuple(np.cumsum([0, *sizes]).tolist())
-        problem = chunks.problem(sizes, [one["lost"] and Lost(*one["lost"]) for one in found])
+        problem = chunks.problem(sizes, [one["lost"] and MissingCells(*one["lost"]) for one in found])
         if problem:
             return cls(chunks, tables, starts, problem)
         if len(sizes) > 1:
@@ -362,7 +362,7 @@ def shares_of(of_row: Indices, persons: Indices) -> Shares:
 
 def classes_of_rows(rows: Array) -> Indices:
     """The class of each row, numbered from 0: rows with the same bits are of one class."""
-    return numbered(np.ascontiguousarray(rows, dtype=np.float64).view(np.int64)).of_row.astype(np.int64)
+    return number_rows(np.ascontiguousarray(rows, dtype=np.float64).view(np.int64)).of_row.astype(np.int64)
 
 
 def shared_by(rows: Array) -> Indices:
@@ -389,7 +389,7 @@ def clusters_of(table: Array) -> tuple[AnyArray, AnyArray]:
     ([[1, 1, 0], [0, 1, 2]], [[2, 2, 1], [1, 1, 1]])
     """
     bits = np.ascontiguousarray(table if table.ndim == 3 else table[:, :, None]).view(np.int64)
-    found = [numbered(bits[:, point]) for point in range(bits.shape[1])]
+    found = [number_rows(bits[:, point]) for point in range(bits.shape[1])]
     codes = np.stack([one.of_row for one in found])
     return codes, np.stack([one.size[one.of_row] for one in found]).astype(np.int32)
 
@@ -397,11 +397,11 @@ def clusters_of(table: Array) -> tuple[AnyArray, AnyArray]:
 def classes_of(table: IntervalTable) -> tuple[Indices, Indices]:
     """Which envelope each record has, and which combination of envelope and pattern; equal numbers for equal ones."""
     chunk = Chunk.of(table)
-    envelopes = numbered(chunk.codes(bounds(table.labels))).of_row.astype(np.int64)
+    envelopes = number_rows(chunk.codes(bounds(table.labels))).of_row.astype(np.int64)
     if table.words is None:
         return envelopes, envelopes
     patterns = np.column_stack([envelopes, chunk.codes((WORD, LEVEL))])
-    return envelopes, numbered(patterns).of_row.astype(np.int64)
+    return envelopes, number_rows(patterns).of_row.astype(np.int64)
 
 
 def homogeneous(classes: Indices, column: pl.Series) -> Mask:
@@ -412,6 +412,6 @@ def homogeneous(classes: Indices, column: pl.Series) -> Mask:
     >>> homogeneous(np.array([0, 0, 1, 1]), pl.Series(["yes", "no", "yes", "yes"])).tolist()
     [False, False, True, True]
     """
-    values = numbered(np.column_stack([classes, cell_codes(one_zero(column))]))
+    values = number_rows(np.column_stack([classes, cell_codes(one_zero(column))]))
     same: Mask = (np.bincount(classes[values.first]) == 1)[classes]
     return same

@@ -77,5 +77,5 @@ class EnvelopeAnonymity(AboutEnvelopes):
     def judge(self, counts: Counts) -> Verdict:
         """Every envelope needs k records."""
         smallest = counts.classes(0).size.min(initial=counts.n)
-        details = [f"the smallest envelope is shared by {smallest} records", *self.carried(counts)]
+        details = [f"the smallest envelope is shared by {smallest} records", *self.disclosures(counts)]
         return self.verdict(list(self.few_envelopes(counts, self.k)), details)

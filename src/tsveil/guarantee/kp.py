@@ -120,7 +120,7 @@ class KPAnonymity(AboutEnvelopes):
         details = [
             f"the smallest envelope is shared by {shared.min(initial=counts.n)} records",
             f"the rarest pattern inside an envelope occurs {occurs.min(initial=counts.n)} times",
-            *self.carried(counts),
+            *self.disclosures(counts),
         ]
         return self.verdict(witnesses, details)
 

@@ -50,12 +50,12 @@ from tsveil.core.errors import InputError, ParameterError, some
 from tsveil.core.params import at_least, one_of, param
 from tsveil.core.types import AnyArray, Array, ArrayLike, Indices, Mask
 from tsveil.data.dataset import Block, Dataset
-from tsveil.data.store import opened
+from tsveil.data.store import open_store
 from tsveil.engine.base import Result, Task
 from tsveil.guarantee import chunks
 from tsveil.guarantee.base import Counted, Status, Verdict
 from tsveil.guarantee.chunks import Schema
-from tsveil.guarantee.counting import ROWS, Counts, Table, class_of_rows, classes_in, clusters_of, numbered, row_list
+from tsveil.guarantee.counting import ROWS, Counts, Table, class_of_rows, classes_in, clusters_of, number_rows, row_list
 
 #: nodes of the search trees, all series together, after which the verdict is "unknown"
 NODE_LIMIT = 2_000_000
@@ -258,7 +258,7 @@ class NLKAnonymity(Counted):
         for part in parts:
             check_nlk(self._label(), self.n, self.l, self.k, records=counts.n, points=len(part.points))
         for part in parts:
-            finding, what = self._searched(counts, part), f"{part.name}: " if part.name else ""
+            finding, what = self._search_part(counts, part), f"{part.name}: " if part.name else ""
             if isinstance(finding, str):
                 unknown = unknown or f"{what}{finding}"
                 continue
@@ -277,7 +277,7 @@ class NLKAnonymity(Counted):
             return Verdict(Status.UNKNOWN, self.words, unknown)
         return self.verdict([], details)
 
-    def _searched(self, counts: Counts, part: Part) -> Finding | str:
+    def _search_part(self, counts: Counts, part: Part) -> Finding | str:
         """What the search finds in one part, or why there is none; series are numbered by their rows."""
         given = {"first": part.tables.start, "last": part.tables.stop, "k": self.k, "least": self.l - self.n}
         found = counts.chunks.map(small_cells, "Counting small clusters", **given)
@@ -292,7 +292,7 @@ class NLKAnonymity(Counted):
                     f"{suspects} of {counts.n} series have {self.l - self.n} or more values in small clusters: too many to be searched "
                     "in a table of this size"
                 )
-            rows = _needed(counts, part)
+            rows = _rows_to_search(counts, part)
             if len(rows) * len(part.points) > chunks.TOGETHER:
                 return (
                     f"{suspects} of {counts.n} series have {self.l - self.n} or more values in small clusters, and {len(rows)} series would "
@@ -333,7 +333,7 @@ def _table(Y: ArrayLike) -> AnyArray:
 
 def small_cells(task: Task) -> Result:
     """Find the series of one chunk that have too many values in small clusters."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     cells: AnyArray = np.zeros(0, dtype=np.int64)
     for number, table in enumerate(range(int(task["first"]), int(task["last"]))):
         small = classes_in(store, table).size < int(task["k"])
@@ -346,7 +346,7 @@ def small_cells(task: Task) -> Result:
 
 def needed_rivals(task: Task) -> Result:
     """Find the series of one chunk that cannot be left out when the suspects of all chunks are searched."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     tables = range(int(task["first"]), int(task["last"]))
     codes = np.stack([class_of_rows(store, at, table) for table in tables], axis=1)
     others = np.ones(len(codes), dtype=np.bool_)
@@ -362,11 +362,11 @@ def needed_rivals(task: Task) -> Result:
 
 def _hardest_of(differs: Mask) -> Indices:
     """As `hardest`; equal rows, of which there are many, are first reduced to the first of them."""
-    first = np.sort(numbered(_bits(differs)).first)
+    first = np.sort(number_rows(_bits(differs)).first)
     return first[hardest(differs[first])]
 
 
-def _needed(counts: Counts, part: Part) -> Indices:
+def _rows_to_search(counts: Counts, part: Part) -> Indices:
     """The rows of the suspects, and for each of them of the other series that an attack can hardly exclude.
 
     Each chunk hands over its own; what is hardest among these is hardest among all.
@@ -446,7 +446,7 @@ def search_attack(codes: AnyArray, sizes: AnyArray, n: int, l: int, k: int, *, n
                 outcome, used, known = _search(codes, sizes, f, n, m, k, safe, min(limit, node_limit - nodes))
                 nodes += used
                 if outcome is Status.VIOLATED:
-                    attack = _completed(codes, sizes, f, known, n, m, k)
+                    attack = _complete_attack(codes, sizes, f, known, n, m, k)
                     assert attack is not None, "the search found an attack that is none"
                     return Finding(Status.VIOLATED, attack, counted, 0, (), nodes)
                 if outcome is Status.HOLDS:
@@ -468,23 +468,25 @@ def _greedy_attack(codes: AnyArray, sizes: AnyArray, f: int, n: int, m: int, k: 
     known = np.empty(n, dtype=np.int64)
     left = np.empty(codes.shape[1], dtype=np.int64)
     chosen, _ = narrow_down(codes, sizes, f, n, k, known, left)
-    return _completed(codes, sizes, f, known[:chosen].tolist(), n, m, k)
+    return _complete_attack(codes, sizes, f, known[:chosen].tolist(), n, m, k)
 
 
-def _completed(codes: AnyArray, sizes: AnyArray, f: int, known: list[int], n: int, m: int, k: int) -> Attack | None:
+def _complete_attack(
+    codes: AnyArray, sizes: AnyArray, f: int, known: list[int], n: int, m: int, k: int
+) -> Attack | None:
     """The attack with these known points, and others up to n, if it infers m points: computed by the definition."""
     candidates = (codes[known] == codes[known, f][:, None]).all(axis=0)
-    inferred = _inferred(codes, sizes, candidates, known, k)
+    inferred = _inferable_points(codes, sizes, candidates, known, k)
     if len(inferred) < m:
         return None
     # Further knowledge only helps; it is taken from points that need not be inferred.
     spared = {*known, *inferred[:m]}
     known = sorted(known + [t for t in range(codes.shape[0]) if t not in spared][: n - len(known)])
     candidates = (codes[known] == codes[known, f][:, None]).all(axis=0)
-    return Attack(f, tuple(known), tuple(_inferred(codes, sizes, candidates, known, k)))
+    return Attack(f, tuple(known), tuple(_inferable_points(codes, sizes, candidates, known, k)))
 
 
-def _inferred(codes: AnyArray, sizes: AnyArray, candidates: Mask, known: list[int], k: int) -> list[int]:
+def _inferable_points(codes: AnyArray, sizes: AnyArray, candidates: Mask, known: list[int], k: int) -> list[int]:
     """The points where the candidates' clusters have fewer than k members together, by the definition."""
     code, size = codes[:, candidates], sizes[:, candidates]
     order = np.argsort(code, axis=1)
@@ -524,7 +526,7 @@ def _search(
     hard = differs[np.ix_(points, must)].T  # series by points, as the next one
     hard = hard[hardest(hard)]
     soft = differs[np.ix_(points, stay)].T
-    kept = _not_dominated(np.concatenate([hard, soft]).T, free[points])
+    kept = _irreplaceable_points(np.concatenate([hard, soft]).T, free[points])
     hard, soft, points = hard[:, kept], soft[:, kept], points[kept]
     if not hard.any(axis=1).all():
         return Status.HOLDS, 0, []  # a series that must be excluded cannot be
@@ -574,7 +576,7 @@ def hardest(rows: Mask) -> Indices:
     return left
 
 
-def _not_dominated(excluded: Mask, free: Mask) -> Indices:
+def _irreplaceable_points(excluded: Mask, free: Mask) -> Indices:
     """The points that are not replaceable by a free point which excludes the same series or more."""
     kept: Mask = np.asarray(excluded.any(axis=1))
     for p in np.flatnonzero(free & kept):

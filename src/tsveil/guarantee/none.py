@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tsveil.core.params import param, text
-from tsveil.guarantee.base import Promise, Status, Verdict, Verified
+from tsveil.guarantee.base import Promise, Status, Verdict, Verification
 from tsveil.guarantee.chunks import Chunks
 
 
@@ -44,6 +44,6 @@ class NoGuarantee(Promise):
         """Nothing was claimed, so there is nothing to check."""
         return Verdict(Status.NONE_CLAIMED, self.words)
 
-    def verify_chunks(self, chunks: Chunks) -> Verified:
+    def verify_chunks(self, chunks: Chunks) -> Verification:
         """Nothing is read either."""
-        return Verified(self.verify(None))
+        return Verification(self.verify(None))

@@ -23,7 +23,7 @@ class Option(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-def _offered() -> dict[str, type[Promise]]:
+def _promises_by_option() -> dict[str, type[Promise]]:
     """The promises that can be checked, by their options."""
     return {kind.option or kind.name: kind for kind in PROMISES.values() if kind.claims}
 
@@ -47,7 +47,7 @@ def options() -> list[Option]:
     """
     found: dict[str, Option] = {}
     others: dict[str, Option] = {}
-    for option, kind in _offered().items():
+    for option, kind in _promises_by_option().items():
         headline, example = _headline(kind), _example(kind)
         like = f", for example {example}" if example else ""
         found[option] = Option(option, ",".join(headline).upper(), f"Check that {kind.summary}{like}.")
@@ -67,7 +67,7 @@ def asks(typed: Mapping[str, Any]) -> list[str]:
     >>> asks({"k": "3", "scope": "record", "nlk": None})
     ['k']
     """
-    return [name for name in _offered() if typed.get(name)]
+    return [name for name in _promises_by_option() if typed.get(name)]
 
 
 def promise_of(typed: Mapping[str, Any]) -> Promise:
@@ -81,7 +81,7 @@ def promise_of(typed: Mapping[str, Any]) -> Promise:
     Traceback (most recent call last):
     tsveil.core.errors.InputError: --nlk must look like 7,10,10. Got '7,10'.
     """
-    offered, asked = _offered(), asks(typed)
+    offered, asked = _promises_by_option(), asks(typed)
     if len(asked) != 1:
         ways = (f"--{name} {_example(kind)}".rstrip() + f" ({kind.summary})" for name, kind in offered.items())
         raise InputError("say what to check: " + "\n  or ".join(ways))

@@ -139,12 +139,12 @@ class AttributeLoss(Measure):
     def figures(self, sums: Result, schema: Schema) -> dict[str, float]:
         """IL1 to IL5, their mean, and PIL."""
         found = Sums.of(sums)
-        losses = {"IL1": float(sums["IL1"]), **statistics_lost(found.before, found.after)}
+        losses = {"IL1": float(sums["IL1"]), **losses_of_statistics(found.before, found.after)}
         moved = [loss for loss in found.probabilistic_losses().values() if not math.isnan(loss)]
         return {**losses, "IL": math.fsum(losses.values()) / 5, "PIL": float(np.mean(moved))}
 
 
-def statistics_lost(moments: Moments, moments2: Moments) -> dict[str, float]:
+def losses_of_statistics(moments: Moments, moments2: Moments) -> dict[str, float]:
     """IL2 to IL5 in percent, from the moments of the two files."""
     pairs = np.triu_indices(len(moments.mean))
     spread = np.outer(moments.sd, moments.sd)
@@ -190,7 +190,7 @@ class Moments:
         return found
 
 
-def _moved(difference: Array, error: Array) -> float:
+def _chance_of_smaller_move(difference: Array, error: Array) -> float:
     """The mean chance, in percent, that sampling moves a statistic less; where it never moves, any difference is all."""
     if not len(difference):
         return math.nan
@@ -290,8 +290,8 @@ class Sums:
         old, new = np.where(np.isnan(old), 0.0, old), np.where(np.isnan(old), 0.0, np.nan_to_num(new))
         errors = np.sqrt(np.maximum(spread, 0.0) / n)
         return {
-            "means": _moved(moved, np.sqrt(np.diag(v) / n)),
-            "variances": _moved((v - v2)[diagonal], errors[diagonal]),
-            "covariances": _moved((v - v2)[apart], errors[apart]),
-            "correlations": _moved(old - new, (1 - np.square(old)) / math.sqrt(n)),
+            "means": _chance_of_smaller_move(moved, np.sqrt(np.diag(v) / n)),
+            "variances": _chance_of_smaller_move((v - v2)[diagonal], errors[diagonal]),
+            "covariances": _chance_of_smaller_move((v - v2)[apart], errors[apart]),
+            "correlations": _chance_of_smaller_move(old - new, (1 - np.square(old)) / math.sqrt(n)),
         }

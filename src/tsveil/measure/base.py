@@ -24,7 +24,7 @@ import numpy as np
 
 from tsveil.attack.kp import Piece
 from tsveil.attack.pieces import Columns, Pieces
-from tsveil.core.declared import Declared
+from tsveil.core.declaration import Declaration
 from tsveil.core.registry import MEASURES
 from tsveil.core.types import Array, Indices
 from tsveil.data.store import Store
@@ -131,7 +131,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measure(Declared, ABC):
+class Measure(Declaration, ABC):
     """Base of all measures; see the top of this file."""
 
     #: figure -> what it means, in the order in which figures are shown

@@ -62,7 +62,7 @@ class EnvelopeQueries(Measure):
     def of_chunk(self, chunk: Chunk, known: Result) -> Result:
         """First the values of the records that queries name, then the answers."""
         piece, n = chunk.piece, chunk.schema.n
-        queries = asked(n, piece.x.shape[1], seed=self.seed)
+        queries = draw_queries(n, piece.x.shape[1], seed=self.seed)
         if not known:
             rows = np.flatnonzero(np.isin(piece.records, queries.records))
             return {"published": piece.n, "named": piece.records[rows], "x": piece.x[rows]}
@@ -105,7 +105,7 @@ class EnvelopeQueries(Measure):
 
 
 @dataclass(frozen=True)
-class Asked:
+class RandomQueries:
     """Random queries by numbers of records and time points, so that they can be asked of data in many files as well."""
 
     #: (queries, named) the time points that a range query names
@@ -122,7 +122,7 @@ class Asked:
 
 
 @lru_cache(maxsize=4)
-def asked(n: int, T: int, *, seed: int = 0) -> Asked:
+def draw_queries(n: int, T: int, *, seed: int = 0) -> RandomQueries:
     """The queries that are asked of n series of T points.
 
     A range query names two random time points and at each the interval between the values of two random records. A
@@ -133,10 +133,10 @@ def asked(n: int, T: int, *, seed: int = 0) -> Asked:
         (rng.choice(T, min(POINTS, T), replace=False), rng.integers(n, size=(2, min(POINTS, T)))) for _ in range(RANGES)
     ]
     curves = rng.choice(n, min(CURVES, n), replace=False)
-    return Asked(np.array([at for at, _ in drawn]), np.array([ends for _, ends in drawn]), curves)
+    return RandomQueries(np.array([at for at, _ in drawn]), np.array([ends for _, ends in drawn]), curves)
 
 
-def _range_answers(piece: Piece, queries: Asked, values: Array) -> Indices:
+def _range_answers(piece: Piece, queries: RandomQueries, values: Array) -> Indices:
     """For each range query: the true count, the certain bounds, and the estimate as two whole numbers (`exact_sums`)."""
     ends = values[np.searchsorted(queries.records, queries.ends), queries.points[:, None, :]]
     low, high = ends.min(axis=1), ends.max(axis=1)

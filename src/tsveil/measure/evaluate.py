@@ -106,7 +106,7 @@ def scorecard(
     left_out = [block.name for block in original.blocks if not block.is_series] if original.series else []
     if (other := options.get("other_period")) is not None:
         options["other_period"] = OtherPeriod.of(original.ids.to_list(), other)
-    card = measured(store, schema, Here(), method=method, left_out=left_out, **options)
+    card = measure_pieces(store, schema, Here(), method=method, left_out=left_out, **options)
     return with_ids(card, original.ids)
 
 
@@ -127,7 +127,7 @@ def envelope_card(
     for name in table.others.columns:
         same = homogeneous(classes, table.others[name])
         shared[name] = (len(np.unique(classes[same])), int(same.sum()))
-    return with_ids(measured(store, schema, Here(), homogeneous=shared, **options), ids)
+    return with_ids(measure_pieces(store, schema, Here(), homogeneous=shared, **options), ids)
 
 
 def with_ids(card: Scorecard, ids: pl.Series) -> Scorecard:
@@ -135,7 +135,7 @@ def with_ids(card: Scorecard, ids: pl.Series) -> Scorecard:
     return replace(card, per_record=card.per_record.insert_column(0, ids.alias("original")))
 
 
-def measured(
+def measure_pieces(
     store: Store,
     schema: Schema,
     engine: Engine,
@@ -150,7 +150,7 @@ def measured(
     The options are those of `evaluate`; `left_out` are the names of blocks that are not measured, `homogeneous` says which carried values
     classes of envelopes have in common.
     """
-    measures, risk = chosen(schema, options)
+    measures, risk = choose_measures(schema, options)
     found = run(store, schema, engine, measures)
     others = [block.name for block in schema.files.blocks if schema.files.series and not block.is_series]
     risks = risk.attack(Release(store, schema, engine, method, left_out or others), found.figures)
@@ -163,7 +163,7 @@ def measured(
         found.per_series,
         pl.concat(frames),
         {**risks.options, **found.notes, **risks.notes},
-        _shown(map(type, measures), risks.meanings),
+        _meanings_in_order(map(type, measures), risks.meanings),
         risks.by_known,
         tuple(risks.by_known or (f"breach_{name}_mean" for name in risks.links)),
         risk.short_names,
@@ -176,7 +176,7 @@ def measured(
     )
 
 
-def chosen(schema: Schema, options: Mapping[str, Any]) -> tuple[list[Measure], Risk]:
+def choose_measures(schema: Schema, options: Mapping[str, Any]) -> tuple[list[Measure], Risk]:
     """The measures that fit a release and how it is attacked, with the options of `evaluate` that each of them knows."""
     given = {name: value for name, value in options.items() if value is not None}
     more: dict[str, dict[str, Any]] = {name: dict(own) for name, own in given.pop("measures", {}).items()}
@@ -197,7 +197,7 @@ def chosen(schema: Schema, options: Mapping[str, Any]) -> tuple[list[Measure], R
     return measures, attacks(**{option: value for option, value in given.items() if option not in known})
 
 
-def _shown(measures: Iterable[type[Measure]], of_risk: Mapping[str, Meaning]) -> dict[str, Meaning]:
+def _meanings_in_order(measures: Iterable[type[Measure]], of_risk: Mapping[str, Meaning]) -> dict[str, Meaning]:
     """What the figures of a card mean, in the order in which to show them: losses, then risks."""
     losses = {
         figure: Meaning(*meaning)
@@ -216,7 +216,7 @@ def meanings_of(kind: Kind) -> dict[str, Meaning]:
     >>> meanings_of("attributes")["PIL"].title
     'probabilistic loss'
     """
-    return _shown((measure for measure in MEASURES.values() if kind in measure.kinds), RISKS[kind].meanings)
+    return _meanings_in_order((measure for measure in MEASURES.values() if kind in measure.kinds), RISKS[kind].meanings)
 
 
 def _files(store: Store, original: Dataset, protected: Dataset, truth: Truth) -> Pieces:

@@ -88,7 +88,7 @@ class Model(Parameters):
         return per_record(self._forecaster(T), table)
 
 
-def _weighted(weights: Array) -> Callable[[Array], Array]:
+def _weighted_forecaster(weights: Array) -> Callable[[Array], Array]:
     from tsveil._kernels.forecast import weighted
 
     return lambda rows: weighted(rows, weights)
@@ -113,7 +113,7 @@ class _Smoothing(Model):
         alpha, beta = self._rates()
         if isinstance(alpha, str) or isinstance(beta, str):
             return lambda rows: self._fit(rows)[:, 2:]
-        return _weighted(_smoothing_weights(T, alpha, beta, self.trended))
+        return _weighted_forecaster(_smoothing_weights(T, alpha, beta, self.trended))
 
     def _fit(self, rows: Array) -> Array:
         """Alpha, beta and the three forecasts of each record; each optimised parameter is searched for in 0..1."""
@@ -198,7 +198,7 @@ class Trend(Model):
         return 2 if self.on == "time" else 3
 
     def _forecaster(self, T: int) -> Callable[[Array], Array]:
-        return _weighted(_polynomial_weights(T, 1)) if self.on == "time" else _autoregressed(1)
+        return _weighted_forecaster(_polynomial_weights(T, 1)) if self.on == "time" else _autoregressive_forecaster(1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +214,7 @@ class TwoLags(Model):
     shortest = 5  # three equations for three coefficients
 
     def _forecaster(self, T: int) -> Callable[[Array], Array]:
-        return _autoregressed(2)
+        return _autoregressive_forecaster(2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,10 +230,10 @@ class Quadratic(Model):
     shortest = 3
 
     def _forecaster(self, T: int) -> Callable[[Array], Array]:
-        return _weighted(_polynomial_weights(T, 2))
+        return _weighted_forecaster(_polynomial_weights(T, 2))
 
 
-def _autoregressed(lags: int) -> Callable[[Array], Array]:
+def _autoregressive_forecaster(lags: int) -> Callable[[Array], Array]:
     from tsveil._kernels.forecast import autoregressed
 
     return lambda rows: autoregressed(rows, lags)

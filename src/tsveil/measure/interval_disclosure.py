@@ -99,10 +99,10 @@ class IntervalDisclosure(Measure):
 def disclosed_values(X: Array, X2: Array, widths: Sequence[float]) -> Array:
     """How many values of each record lie within the widths of the published ones, a column for each width."""
 
-    def disclosed(original: Array, published: Array) -> Array:
+    def disclosed_counts(original: Array, published: Array) -> Array:
         size = np.abs(published)
         difference = np.abs(original - published)
         difference -= SLACK * np.maximum(np.abs(original), size)
         return np.stack([(difference <= width * size).sum(axis=1) for width in widths], axis=1).astype(np.float64)
 
-    return per_record(disclosed, X, X2) if len(X) else np.zeros((0, len(widths)))
+    return per_record(disclosed_counts, X, X2) if len(X) else np.zeros((0, len(widths)))

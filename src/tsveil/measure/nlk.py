@@ -40,9 +40,9 @@ from itertools import pairwise
 import numpy as np
 
 from tsveil.core.errors import InputError, ParameterError
-from tsveil.core.randomness import mixed
+from tsveil.core.randomness import mix
 from tsveil.core.types import AnyArray, Array, ArrayLike, Indices, Mask
-from tsveil.data.store import Memory, Store, opened
+from tsveil.data.store import Memory, Store, open_store
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.engine.here import Here
 from tsveil.guarantee.counting import clusters_of
@@ -300,22 +300,22 @@ def alone_after(agree: Mask, n: int) -> bool:
 
 def _marks(task: Task) -> AnyArray:
     """A number of 64 bits for each time point and series of a piece, equal for equal values of one point."""
-    values = opened(task["store"]).get(f"released-{task['at']}")
-    found = mixed(np.arange(len(task["points"]), dtype=np.uint64))[:, None]
+    values = open_store(task["store"]).get(f"released-{task['at']}")
+    found = mix(np.arange(len(task["points"]), dtype=np.uint64))[:, None]
     for columns in zip(*task["points"], strict=True):
-        found = mixed(found ^ np.ascontiguousarray(values[list(columns)]).view(np.uint64))
+        found = mix(found ^ np.ascontiguousarray(values[list(columns)]).view(np.uint64))
     return found
 
 
 def mark(task: Task) -> Result:
     """Keep the marks of the targets of one piece."""
-    opened(task["store"]).put(f"known-{task['at']}", _marks(task)[:, task["rows"]])
+    open_store(task["store"]).put(f"known-{task['at']}", _marks(task)[:, task["rows"]])
     return {}
 
 
 def count(task: Task) -> Result:
     """Keep how many series of one piece share the drawn values with each target (2: more than one), and each single value."""
-    store = opened(task["store"])
+    store = open_store(task["store"])
     marks, mine, drawn = _marks(task), store.get("known", whole=True), store.get("known.drawn")
     rows = np.array(task["rows"], dtype=np.int64)
     found = np.empty((len(drawn), mine.shape[1]), dtype=np.int8)
@@ -324,7 +324,7 @@ def count(task: Task) -> Result:
         some = slice(start, start + together)
         sums = marks[drawn[some]].sum(axis=1)
         if len(rows) == mine.shape[1] and marks.shape[1] <= 4 * len(rows):  # all targets are here, and most series are
-            found[some] = _repeated(sums)[:, rows]
+            found[some] = _occurrences_up_to_two(sums)[:, rows]
         else:
             own = mine[drawn[some]].sum(axis=1)
             found[some] = [_agreeing(*both).clip(max=2) for both in zip(sums, own, strict=True)]
@@ -333,7 +333,7 @@ def count(task: Task) -> Result:
     return {}
 
 
-def _repeated(marks: AnyArray) -> AnyArray:
+def _occurrences_up_to_two(marks: AnyArray) -> AnyArray:
     """In each row 1 for every mark that occurs once, and 2 for the others."""
     order = np.argsort(marks, axis=1)
     ordered = np.take_along_axis(marks, order, axis=1)
@@ -356,7 +356,7 @@ def _agreeing(marks: AnyArray, mine: AnyArray) -> Indices:
 
 def suspect(task: Task) -> Result:
     """Keep at which points the series of one piece agree with a target whose first value they share, for some targets."""
-    store = opened(task["store"])
+    store = open_store(task["store"])
     marks, mine = _marks(task), store.get("known", whole=True)
     found, ends = [np.zeros((0, len(marks)), dtype=np.bool_)], [0]
     for target, first in zip(task["who"], task["first"], strict=True):

@@ -15,9 +15,9 @@ import numpy as np
 
 from tsveil.attack.pieces import Columns, Pieces
 from tsveil.core.errors import InputError, ParameterError
-from tsveil.core.registry import loaded
+from tsveil.core.registry import object_at
 from tsveil.core.types import Array, ArrayLike
-from tsveil.data.store import Memory, Store, opened
+from tsveil.data.store import Memory, Store, open_store
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.engine.here import Here
 from tsveil.measure.base import RECORDS, Chunk, Measure, Schema
@@ -27,7 +27,7 @@ ARRAY = "array "
 
 
 @dataclass
-class Passed:
+class Measurements:
     """What all measures found."""
 
     figures: dict[str, float] = field(default_factory=dict)
@@ -40,12 +40,12 @@ class Passed:
     sums: list[Result] = field(default_factory=list)
 
 
-def run(store: Store, schema: Schema, engine: Engine, measures: Sequence[Measure]) -> Passed:
+def run(store: Store, schema: Schema, engine: Engine, measures: Sequence[Measure]) -> Measurements:
     """Run measures over all pieces, in as many passes as they ask for."""
     store.put_plain("schema", schema)
     known: dict[int, Result] = {number: {} for number in range(len(measures))}
     sums: dict[int, Result] = {}
-    carried = [_carried(measure, engine) for measure in measures]
+    carried = [_pack_measure(measure, engine) for measure in measures]
     columns: list[list[str]] = [[] for _ in measures]
     turn = 0
     while known:
@@ -60,7 +60,7 @@ def run(store: Store, schema: Schema, engine: Engine, measures: Sequence[Measure
             if (more := measures[number].next_pass(sums[number])) is not None:
                 further[number] = more
         known, turn = further, turn + 1
-    found = Passed(columns=[column for own in columns for column in own])
+    found = Measurements(columns=[column for own in columns for column in own])
     for number, measure in enumerate(measures):
         found.sums.append(sums[number])
         found.figures |= measure.figures(sums[number], schema)
@@ -71,7 +71,9 @@ def run(store: Store, schema: Schema, engine: Engine, measures: Sequence[Measure
     return found
 
 
-def of_arrays(measure: Measure, X: ArrayLike, X2: ArrayLike, *, times: bool = True) -> tuple[Passed, dict[str, Array]]:
+def of_arrays(
+    measure: Measure, X: ArrayLike, X2: ArrayLike, *, times: bool = True
+) -> tuple[Measurements, dict[str, Array]]:
     """What a measure finds of two tables in memory, row by row the same records, and what it keeps of each of them.
 
     `times` says whether the columns are points of a series.
@@ -95,11 +97,11 @@ def of_arrays(measure: Measure, X: ArrayLike, X2: ArrayLike, *, times: bool = Tr
 
 def measure_piece(task: Task) -> Result:
     """What some measures find in one piece; what they keep of each record is NaN for those that were not released."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     chunk = Chunk.load(store, store.get_plain("schema", Schema), at)
     answers, columns = [], []
     for number, carried, known in task["measures"]:
-        measure = carried if isinstance(carried, Measure) else loaded(carried[0]).from_settings(carried[1])
+        measure = carried if isinstance(carried, Measure) else object_at(carried[0]).from_settings(carried[1])
         found = dict(measure.of_chunk(chunk, _get(store, known)))
         records = found.pop(RECORDS, {})
         for column, values in records.items():
@@ -116,7 +118,7 @@ def kept_of_records(store: Store, columns: Sequence[str], at: int) -> dict[str, 
     return {column: store.get(f"record-{column}-{at}", whole=True) for column in columns}
 
 
-def _carried(measure: Measure, engine: Engine) -> Any:
+def _pack_measure(measure: Measure, engine: Engine) -> Any:
     """A measure as a task carries it."""
     if engine.name == Here.name:
         return measure

@@ -35,10 +35,10 @@ from tsveil.core.errors import InputError
 from tsveil.core.params import Check, Parameters, one_of, param
 from tsveil.core.registry import ATTACKS
 from tsveil.core.types import AnyArray, Array
-from tsveil.data.store import Store, opened
+from tsveil.data.store import Store, open_store
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.measure.base import Kind, Meaning, Schema
-from tsveil.measure.score import LINKAGES, MEANINGS, Score, combined, counted
+from tsveil.measure.score import LINKAGES, MEANINGS, Score, combine_rates, risk_and_score
 from tsveil.transform.exact import parts, total
 from tsveil.transform.normalise import How, Scaling
 
@@ -198,13 +198,13 @@ class SeriesRisk(ValueRisk):
         how = Settings(self.ties, self.scaling, self.normalise, checked_targets(self.targets), self.other_period)
         found = attacked(release.store, files, release.engine, attacks, known, how)
         risks = found.risks
-        linked = counted([risks[figure] for figure in self.counted if figure in risks], self.dr1)
+        linked = combine_rates([risks[figure] for figure in self.counted if figure in risks], self.dr1)
         meanings = {attack.figure: _meaning(attack) for attack in attacks} | dict(self.meanings)
         if self.dr1 == "mean":
             mean = "The re-identification risk that counts: here the mean of the two linkages."
             meanings["DR1"] = meanings["DR1"]._replace(sentence=mean)
         return Risks(
-            {**risks, **combined(figures["IL"], linked, figures["ID"])},
+            {**risks, **risk_and_score(figures["IL"], linked, figures["ID"])},
             meanings,
             {name: getattr(self, name) for name in ("ties", "dr1", "normalise", "scaling")},
             {**_notes(release, found), "other period": periods_in_words(files, self.other_period)},
@@ -269,7 +269,7 @@ class AttributeRisk(ValueRisk):
             )
         risks = found.risks
         strongest = max(risks, key=risks.__getitem__)
-        linked = counted([risks[figure] for figure in wanted], "mean") if wanted else risks[strongest]
+        linked = combine_rates([risks[figure] for figure in wanted], "mean") if wanted else risks[strongest]
         both = files.n if files.aligned else int((release.store.get("own") >= 0).sum())
         disclosed = 100 * sum(found.disclosed.values()) / (both * len(columns) * len(PERCENTS))
 
@@ -280,7 +280,7 @@ class AttributeRisk(ValueRisk):
             return _chances(release, found, at) | {"values_disclosed": share}
 
         return Risks(
-            {**risks, **combined(figures["IL"], linked, disclosed)},
+            {**risks, **risk_and_score(figures["IL"], linked, disclosed)},
             dict(self.meanings),
             {
                 "score": self.score,
@@ -358,7 +358,7 @@ class EnvelopeRisk(Risk):
         """By values, by pattern, by both and by bounds; there is nothing to attack where nothing is published."""
         store, n = release.store, release.schema.n
         targets = targets_of(n, checked_targets(self.targets))
-        links = _linked(release, targets) if release.schema.files.m else {}
+        links = _link_targets(release, targets) if release.schema.files.m else {}
         found: dict[str, float] = {}
         for name, link in links.items():
             found[f"breach_{name}"] = 100 * float(link.probability.max())
@@ -384,7 +384,7 @@ class EnvelopeRisk(Risk):
         )
 
 
-def _linked(release: Release, targets: AnyArray) -> dict[str, Links]:
+def _link_targets(release: Release, targets: AnyArray) -> dict[str, Links]:
     """What the attacks on envelopes conclude for each target, in the order of the original."""
     store, schema = release.store, release.schema
     store.put("targets", targets)
@@ -407,7 +407,7 @@ def _linked(release: Release, targets: AnyArray) -> dict[str, Links]:
 
 def link_piece(task: Task) -> Result:
     """Keep how many published records of one piece fit each target."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     piece = Piece.load(store, at, words=task["words"])
     fits = Fitting(piece)
     for other in range(int(task["pieces"])):

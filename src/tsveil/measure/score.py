@@ -52,17 +52,17 @@ MEANINGS: dict[str, Meaning] = {
 }
 
 
-def counted(rates: Collection[float], how: Literal["max", "mean"]) -> float:
+def combine_rates(rates: Collection[float], how: Literal["max", "mean"]) -> float:
     """DR1 of some linkages: the largest of their rates, or the mean."""
     return max(rates) if how == "max" else float(np.mean(list(rates)))
 
 
-def combined(loss: float, linked: float, disclosed: float) -> dict[str, float]:
+def risk_and_score(loss: float, linked: float, disclosed: float) -> dict[str, float]:
     """Disclosure risk and score, with what they are made of but the loss: `linked` is DR1, `disclosed` the interval disclosure.
 
     Examples
     --------
-    >>> combined(20.0, 30.0, 50.0)
+    >>> risk_and_score(20.0, 30.0, 50.0)
     {'DR1': 30.0, 'ID': 50.0, 'DR': 40.0, 'score': 30.0}
     """
     risk = (linked + disclosed) / 2

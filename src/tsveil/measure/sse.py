@@ -52,7 +52,7 @@ def sse(X: ArrayLike, X2: ArrayLike, form: Form = "standardised") -> float:
     if form == "printed":
         u, u2 = normalise(X, X2, "ranging", "own")
         return total(parts(np.square(u - u2).sum(axis=1)))
-    return _standardised(X, X2)
+    return _standardised_sse(X, X2)
 
 
 def sse_share(X: ArrayLike, X2: ArrayLike) -> float:
@@ -65,10 +65,10 @@ def sse_share(X: ArrayLike, X2: ArrayLike) -> float:
     """
     X, X2 = _tables(X, X2)
     squares = len(X) * int((X.max(axis=0) > X.min(axis=0)).sum())
-    return 100 * _standardised(X, X2) / squares if squares else 0.0
+    return 100 * _standardised_sse(X, X2) / squares if squares else 0.0
 
 
-def _standardised(X: Array, X2: Array) -> float:
+def _standardised_sse(X: Array, X2: Array) -> float:
     """The squared errors in units of the original's variance with the divisor n."""
     z, z2 = normalise(X, X2, "component", "original")
     errors, squares = (column_totals([column_parts(np.square(table))]) for table in (z - z2, z))

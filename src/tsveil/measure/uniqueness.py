@@ -50,7 +50,7 @@ def singled_out(
     >>> exact[3] > 90 > rough[3]
     True
     """
-    values = rounded(data.values, coarse) if coarse else data.values + 0.0
+    values = round_to_steps(data.values, coarse) if coarse else data.values + 0.0
     columns = values.shape[1]
     rng = np.random.default_rng(seed)
     draws = max(3, min(DRAWS, WORK // data.n))
@@ -73,7 +73,7 @@ def _alone(data: Dataset, values: Array) -> Mask:
     return np.asarray(found.share[found.of_row] == 1)
 
 
-def rounded(values: Array, coarse: float) -> Array:
+def round_to_steps(values: Array, coarse: float) -> Array:
     """Columns in units of `coarse` standard deviations, rounded; a constant column is 0."""
     sd = values.std(axis=0)
     steps = (values - values.mean(axis=0)) / np.where(sd > 0, coarse * sd, 1.0)

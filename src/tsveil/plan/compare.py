@@ -14,9 +14,9 @@ from tsveil.assess.summary import kind_of, summed_up
 from tsveil.core.errors import InputError
 from tsveil.data.dataset import Dataset
 from tsveil.plan.plan import Plan
-from tsveil.release.publish import judged
+from tsveil.release.publish import judge_unwritten_release
 from tsveil.release.release import Release
-from tsveil.release.reopen import release_facts, reopened
+from tsveil.release.reopen import release_facts, reopen_release
 from tsveil.report.comparison import Comparison, Side
 from tsveil.study.sweep import fingerprint
 
@@ -34,7 +34,7 @@ def compare(
     A release is one made by a method's `protect`, or the folder of a written one, with its private side. The `original` data of a
     folder are read again as its plan says when they are left out. `evaluate` has options of `tsveil.evaluate`.
     """
-    releases = [_opened(one, original) for one in (a, b)]
+    releases = [_open_release(one, original) for one in (a, b)]
     first, second = (release.original for release in releases)
     if fingerprint(first) != fingerprint(second):
         raise InputError(
@@ -48,7 +48,9 @@ def compare(
 
 def _side(name: str, release: Release, options: Mapping[str, Any]) -> Side:
     verdict = release.verify()
-    return Side(name, release, verdict, summed_up(release, *judged(release, verdict, options), options))
+    return Side(
+        name, release, verdict, summed_up(release, *judge_unwritten_release(release, verdict, options), options)
+    )
 
 
 def original_of(folder: str | Path) -> Dataset:
@@ -73,9 +75,9 @@ def original_of(folder: str | Path) -> Dataset:
     return plan.input.read(base)
 
 
-def _opened(one: Release | str | Path, original: Dataset | None) -> Release:
+def _open_release(one: Release | str | Path, original: Dataset | None) -> Release:
     if isinstance(one, (str, Path)):
-        return reopened(one, original_of(one) if original is None else original)
+        return reopen_release(one, original_of(one) if original is None else original)
     return one
 
 

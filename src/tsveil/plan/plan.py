@@ -18,7 +18,7 @@ from tsveil.assess.limits import Intruder, Limits
 from tsveil.core.errors import ParameterError, PlanError, Problems
 from tsveil.core.toml import toml_text
 from tsveil.data.dataset import Dataset
-from tsveil.data.grouping import grouped
+from tsveil.data.grouping import group_attributes
 from tsveil.data.published import read_other_period
 from tsveil.data.read import MEMORY, bytes_of, read
 from tsveil.measure.score import Score
@@ -61,7 +61,7 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
         options = msgspec.to_builtins(self)
         size, how = options.pop("block_size", None), options.pop("blocks_by", self.blocks_by)
         data = read(base / options.pop("path"), memory=memory, chunks=chunks and size is None, **options)
-        return data if size is None else grouped(data, size, how)
+        return data if size is None else group_attributes(data, size, how)
 
     def read_other_period(self, path: Path) -> Dataset:
         """A file of another period, read with the same options but for those that speak of columns."""

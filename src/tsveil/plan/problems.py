@@ -58,10 +58,10 @@ def look_through(plan: type[msgspec.Struct], tables: Mapping[str, Any], problems
             look_through(field.type, tables[name], problems, f"{section}.{name}" if section else name)
         elif not _fits(tables[name], field.type):
             place = f"[{section}]: {name}" if section else name
-            problems.add(f"{place} must be {expected(field.type)}.{_got(name, tables[name])}")
+            problems.add(f"{place} must be {kind_in_words(field.type)}.{_value_in_words(name, tables[name])}")
         elif name in PATHS and "\0" in tables[name]:
             problems.add(
-                f"[{section}]: {name} must be a path, in which there is no NUL character.{_got(name, tables[name])}"
+                f"[{section}]: {name} must be a path, in which there is no NUL character.{_value_in_words(name, tables[name])}"
             )
 
 
@@ -73,7 +73,7 @@ def _unknown(name: str, known: list[str], section: str, table: bool) -> str:
     return f"there is no {shown}" + (f"; is [{close[0]}] meant?" if close else "")
 
 
-def _got(name: str, value: Any) -> str:
+def _value_in_words(name: str, value: Any) -> str:
     if name in SECRET:
         return ""
     return f" Got {reprlib.repr(value) if isinstance(value, (str, list, dict)) else value}."
@@ -87,19 +87,19 @@ def _fits(value: Any, kind: Any) -> bool:
     return True
 
 
-def expected(kind: Any) -> str:
+def kind_in_words(kind: Any) -> str:
     """What a value of a kind looks like in a plan.
 
     Examples
     --------
-    >>> expected(int | None), expected(Literal["csv", "parquet"] | None)
+    >>> kind_in_words(int | None), kind_in_words(Literal["csv", "parquet"] | None)
     ('a whole number', "one of 'csv', 'parquet'")
-    >>> print(expected(str | list[str]))
+    >>> print(kind_in_words(str | list[str]))
     a text in quotes, such as "a", or a list of texts, such as ["a", "b"]
     """
     origin, inside = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return ", or ".join(expected(one) for one in inside if one is not type(None))
+        return ", or ".join(kind_in_words(one) for one in inside if one is not type(None))
     if origin is Literal:
         return f"one of {', '.join(map(repr, inside))}"
     if origin is list:

@@ -88,7 +88,7 @@ def run(
     seed = release_seed(plan.seed, drawn)
     with (
         complete_folder(folder, overwrite=overwrite, marker=MARKER) as partial,
-        _protected(chosen, data, seed, partial / "spool", plan.run.chunk, where) as release,
+        _make_release(chosen, data, seed, partial / "spool", plan.run.chunk, where) as release,
     ):
         outcome = fill(
             release,
@@ -230,19 +230,19 @@ def _in_chunks(data: Dataset, chunk: int | None, where: Mapping[str, Any]) -> bo
 
 
 @contextmanager
-def _protected(
+def _make_release(
     chosen: Method, data: Dataset, seed: int, spool: Path, chunk: int | None, where: Mapping[str, Any]
 ) -> Iterator[Release]:
     """The release, in memory or in chunks."""
     if not _in_chunks(data, chunk, where):
         store, done = protect_in_memory(chosen, data, seed)
-        yield chosen.released(data, store, seed, done, Here())
+        yield chosen.make_release(data, store, seed, done, Here())
         return
     spool.mkdir(mode=0o700)  # it holds all original values
     folder = Folder(spool)
     with chosen_engine(**{**where, "engine": where["engine"] or "local"}) as running:
         done = protect_in_chunks(chosen, data, seed, folder, running, chunk)
-        release = chosen.released(data, folder, seed, done, running)
+        release = chosen.make_release(data, folder, seed, done, running)
         yield release
     rmtree(spool)
 

@@ -36,7 +36,7 @@ from tsveil.data.write import write_text
 from tsveil.plan.plan import Evaluation, Input, Output, Plan, TomlPlan
 from tsveil.protect.intervals import IntervalMethod
 from tsveil.study.choice import Recommendation
-from tsveil.study.store import locked
+from tsveil.study.store import hold_lock
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
 
@@ -115,14 +115,14 @@ def run_sweep(plan: SweepPlan, *, base: str | Path = ".") -> Study:
         secret=fresh_secret() if plan.secret is None else plan.secret,
     )
     own = SweepPlan(
-        input=_moved(plan.input, base, folder),
+        input=_move_input(plan.input, base, folder),
         output=StudyFolder(folder=".", title=plan.output.title),
         sweep=plan.sweep,
         evaluate=plan.evaluate,
         intruder=plan.intruder,
     )
     page = study.report(title=plan.output.title)
-    with locked(folder):
+    with hold_lock(folder):
         write_text(folder / PLAN, own.to_toml() + "\n")
         write_text(folder / PAGE, page)
     return study
@@ -149,7 +149,7 @@ def winners_plan(folder: str | Path, found: Recommendation, out: str | Path) -> 
         Study.load(folder).against(found.best["intruder"]),
         found.best,
         found.max_risk,
-        input=_moved(swept.input, folder, out.parent),
+        input=_move_input(swept.input, folder, out.parent),
         output=Output(folder=f"{out.name.split('.')[0]}-release"),
         evaluate=swept.evaluate,
     )
@@ -194,7 +194,7 @@ def plan_of(
     )
 
 
-def _moved(place: Input, before: Path, after: Path) -> Input:
+def _move_input(place: Input, before: Path, after: Path) -> Input:
     """The same input for a plan that stands in another folder."""
     path = Path(place.path)
     moved = str(path) if path.is_absolute() else os.path.relpath(before / path, after)

@@ -39,7 +39,7 @@ READ: dict[str, dict[str, Any]] = {
 }
 
 
-class Warmed(NamedTuple):
+class WarmUp(NamedTuple):
     """What there is after warming."""
 
     #: how many kernels there are
@@ -48,7 +48,7 @@ class Warmed(NamedTuple):
     folders: list[str]
 
 
-def warm() -> Warmed:
+def warm() -> WarmUp:
     """Compile everything a run needs into the cache; what is there already is loaded."""
     from tsveil import _kernels
     from tsveil._kernels.compiling import KERNELS, writable_folders
@@ -60,7 +60,7 @@ def warm() -> Warmed:
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run_small_plans(Path(folder))
-    return Warmed(len(KERNELS), folders)
+    return WarmUp(len(KERNELS), folders)
 
 
 def run_small_plans(folder: Path) -> None:

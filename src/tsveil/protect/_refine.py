@@ -81,7 +81,7 @@ def refined_groups(
     if how == "none" or many < 2:
         return groups
     Z = in_range(np.ascontiguousarray(Z, dtype=np.float64))
-    state = opened(Z, groups, k)
+    state = make_state(Z, groups, k)
     total, latest = np.inf, at_rest(state, k)
     while latest < total * (1 - ENOUGH):
         total, latest = latest, at_rest(state, k)
@@ -96,17 +96,17 @@ def refined_groups(
         if not latest < total * (1 - ENOUGH):
             break
     if how == "search":
-        searched(state, k, rng, budget or Budget())
+        search(state, k, rng, budget or Budget())
     found = np.unique(state.labels, return_inverse=True)[1].astype(np.int64)
     return found if sse_of(Z, found) <= sse_of(Z, groups) else groups
 
 
-def saved(Z: Array, plain: Indices, refined: Indices) -> dict[str, Any]:
+def sse_saving(Z: Array, plain: Indices, refined: Indices) -> dict[str, Any]:
     """The fact for the report: by how much the SSE fell, where there was any.
 
     Examples
     --------
-    >>> saved(np.array([[0.0], [2.0], [1.0], [3.0]]), np.array([0, 1, 1, 0]), np.array([0, 1, 0, 1]))
+    >>> sse_saving(np.array([[0.0], [2.0], [1.0], [3.0]]), np.array([0, 1, 1, 0]), np.array([0, 1, 0, 1]))
     {'SSE below plain MDAV': '80.0 %'}
     """
     Z = in_range(Z)
@@ -114,7 +114,7 @@ def saved(Z: Array, plain: Indices, refined: Indices) -> dict[str, Any]:
     return {"SSE below plain MDAV": f"{100 * (1 - sse_of(Z, refined) / before):.1f} %"} if before > 0 else {}
 
 
-def opened(Z: Array, groups: Indices, k: int) -> State:
+def make_state(Z: Array, groups: Indices, k: int) -> State:
     """The state that the kernels work on."""
     from tsveil._kernels import refine
 
@@ -217,8 +217,8 @@ def near_rows(C: Array, width: int) -> Indices:
     return name[:, :width].copy()
 
 
-def searched(state: State, k: int, rng: np.random.Generator, budget: Budget) -> None:
-    """SweepOptions at random places until the budget is used up."""
+def search(state: State, k: int, rng: np.random.Generator, budget: Budget) -> None:
+    """Make trials at random places until the budget is used up."""
     from tsveil._kernels import refine
 
     begun = time.monotonic()

@@ -24,11 +24,11 @@ import numpy as np
 import polars as pl
 
 from tsveil.attack.base import Shape, Traces
-from tsveil.core.declared import Declared
+from tsveil.core.declaration import Declaration
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.params import one_of, param
 from tsveil.core.randomness import fresh_seed
-from tsveil.core.technique import Technique, named
+from tsveil.core.technique import Technique, techniques_in_words
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.store import Folder, Store
@@ -37,7 +37,7 @@ from tsveil.engine.choose import chosen_engine
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.guarantee.base import Promise
-from tsveil.protect.partition import Tree, Unit, grown
+from tsveil.protect.partition import Tree, Unit, grow_tree
 from tsveil.protect.survey import Scale, Survey
 from tsveil.release.release import Release
 
@@ -73,7 +73,7 @@ class Described(Protocol):
         """The columns that say whose a record is."""
 
 
-class Done(NamedTuple):
+class ProtectionSummary(NamedTuple):
     """What is to be said of a protected data set, which lies in a store."""
 
     #: home of the units -> figures
@@ -125,7 +125,7 @@ class Rates:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method(Declared, ABC):
+class Method(Declaration, ABC):
     """Base of all protection methods."""
 
     #: what ISO/IEC 20889 calls it, the main technique first
@@ -149,15 +149,15 @@ class Method(Declared, ABC):
         return False
 
     @classmethod
-    def described(cls) -> dict[str, Any]:
+    def description(cls) -> dict[str, Any]:
         """A method also names its techniques, and says whether it counts persons."""
-        return {**super().described(), "techniques": list(cls.techniques), "counts_persons": cls.counts_persons}
+        return {**super().description(), "techniques": list(cls.techniques), "counts_persons": cls.counts_persons}
 
     @classmethod
     def origin(cls) -> str:
         """The standard's name, the reference, and whether a person may have several records."""
         persons = "; counts persons where these have several records" if cls.counts_persons else ""
-        return f"{named(cls.techniques)}; {cls.reference}{persons}"
+        return f"{techniques_in_words(cls.techniques)}; {cls.reference}{persons}"
 
     @classmethod
     def faults(cls) -> list[str]:
@@ -232,7 +232,7 @@ class Method(Declared, ABC):
     def tree(self, sample: Array, unit: Unit, survey: Survey) -> Tree:
         """The cuts of a unit of several parts, from a sample of its records."""
         assert unit.size is not None
-        return grown(self.space(sample, unit, survey), survey.n, unit.size)
+        return grow_tree(self.space(sample, unit, survey), survey.n, unit.size)
 
     def leaves(self, unit: Unit, survey: Survey, tree: Tree) -> int:
         """The number of leaves of a unit."""
@@ -291,20 +291,20 @@ class Method(Declared, ABC):
         seed = fresh_seed() if seed is None else seed
         if engine is None and scheduler is None and master is None and chunk is None and data.source is None:
             store, done = protect_in_memory(self, data, seed)
-            return self.released(data, store, seed, done, Here())
+            return self.make_release(data, store, seed, done, Here())
         folder = Folder(mkdtemp(prefix="tsveil-"))
         # It holds all original values: it is gone when the release is, and when the work fails.
         weakref.finalize(folder, rmtree, folder.path, ignore_errors=True)
         with chosen_engine(engine or "local", scheduler=scheduler, master=master) as running:
             done = protect_in_chunks(self, data, seed, folder, running, checked_chunk(chunk))
         # A cluster that was started here is gone; what is asked of the release later is done on this machine.
-        return self.released(data, folder, seed, done, LocalEngine())
+        return self.make_release(data, folder, seed, done, LocalEngine())
 
-    def released(self, data: Dataset, store: Store, seed: int, done: Done, engine: Engine) -> Release:
+    def make_release(self, data: Dataset, store: Store, seed: int, done: ProtectionSummary, engine: Engine) -> Release:
         """The release of what lies in a store."""
-        return self.concluded(Release(data, store, self, self.guarantee(data), seed, done.warnings, done.facts, engine))
+        return self.conclude(Release(data, store, self, self.guarantee(data), seed, done.warnings, done.facts, engine))
 
-    def concluded(self, release: Release) -> Release:
+    def conclude(self, release: Release) -> Release:
         """The release with what can be said only when all records are protected."""
         return release
 
@@ -373,12 +373,12 @@ def merged_facts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def rounded(values: Array, decimals: Sequence[int | None]) -> Array:
+def round_columns(values: Array, decimals: Sequence[int | None]) -> Array:
     """Each column rounded to a number of decimals; None leaves it as it is.
 
     Examples
     --------
-    >>> rounded(np.array([[1.26, 3.5]]), [1, 0])
+    >>> round_columns(np.array([[1.26, 3.5]]), [1, 0])
     array([[1.3, 4. ]])
     """
     out = values.copy()

@@ -49,7 +49,7 @@ from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.envelopes import EnvelopeAnonymity
 from tsveil.protect.base import EXACT_RECORDS, PART, SIZES, Described, Rates
-from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
+from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouping, IntervalMethod
 from tsveil.protect.partition import Unit
 from tsveil.protect.survey import Survey
 from tsveil.transform.sax import sax
@@ -99,16 +99,16 @@ class KAnonymousEnvelopes(IntervalMethod):
         """A part holds at least one group."""
         return self.k
 
-    def group(self, x: Array) -> Grouped:
+    def group(self, x: Array) -> Grouping:
         """Divide all records top-down by value loss."""
         from tsveil._kernels.kp import divide
 
         rows = np.arange(len(x))
         groups = divide(x, rows, self.k, REACH)
         if self.words == "none":
-            return Grouped(rows, groups)
+            return Grouping(rows, groups)
         words = tuple(sax(x, self.letters(x.shape[1]), LEVEL))
-        return Grouped(rows, groups, words, np.full(len(x), LEVEL))
+        return Grouping(rows, groups, words, np.full(len(x), LEVEL))
 
     def remarks(self, survey: Survey, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """Words single records out."""

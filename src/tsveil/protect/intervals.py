@@ -28,7 +28,7 @@ from tsveil.protect.microaggregation import LARGEST
 from tsveil.protect.survey import Survey
 from tsveil.release.release import Release
 from tsveil.transform.sax import as_symbols
-from tsveil.transform.scale import lifted
+from tsveil.transform.scale import lift
 
 #: the word length unless asked otherwise, for series that are long enough
 WORD_LENGTH = 8
@@ -39,7 +39,7 @@ MOST_DIGITS = 300
 
 
 @dataclass(frozen=True)
-class Grouped:
+class Grouping:
     """Which records are published, and how."""
 
     #: the published records, ascending
@@ -71,7 +71,7 @@ class IntervalMethod(Method):
         """What a release promises, of any data."""
 
     @abstractmethod
-    def group(self, x: Array) -> Grouped:
+    def group(self, x: Array) -> Grouping:
         """Groups and patterns of these series."""
 
     def check_all(self, survey: Survey) -> None:
@@ -113,7 +113,7 @@ class IntervalMethod(Method):
         out = np.zeros((len(x), self.width(points)))
         groups = np.full(len(x), -1, dtype=np.int64)
         with progress.step("Grouping series"):
-            made = self.group(lifted(x))
+            made = self.group(lift(x))
         if len(made.rows):
             lo, hi = envelopes(x[made.rows], made.groups)
             if self.round_to is not None:
@@ -126,11 +126,11 @@ class IntervalMethod(Method):
             groups[made.rows] = made.groups
         return Protected(out, groups, facts={**sizes_of(groups), **made.facts})
 
-    def concluded(self, release: Release) -> Release:
+    def conclude(self, release: Release) -> Release:
         """Warn of carried columns that all records of an envelope have in common; of many records that is found when they are verified."""
         if release.contents.files > 1:
             return release
-        return replace(release, warnings=(*release.warnings, *_disclosed(release.table)))
+        return replace(release, warnings=(*release.warnings, *_disclosure_warnings(release.table)))
 
 
 def envelopes(x: Array, groups: Indices) -> tuple[Array, Array]:
@@ -174,7 +174,7 @@ def rounded_outwards(lo: Array, hi: Array, step: float) -> tuple[Array, Array]:
     return outwards(lo, -1), outwards(hi, 1)
 
 
-def _disclosed(table: IntervalTable) -> list[str]:
+def _disclosure_warnings(table: IntervalTable) -> list[str]:
     """A warning for each carried column that some groups have in common."""
     if not table.n or not table.others.width:
         return []

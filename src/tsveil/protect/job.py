@@ -17,7 +17,7 @@ import polars as pl
 from tsveil.core.places import class_at
 from tsveil.core.types import AnyArray
 from tsveil.data.source import Source
-from tsveil.data.store import Store, opened
+from tsveil.data.store import Store, open_store
 from tsveil.engine.base import Task
 from tsveil.protect.base import Method
 from tsveil.protect.partition import Unit
@@ -109,7 +109,7 @@ class Job(msgspec.Struct, frozen=True):
         """The records of a chunk."""
         return (self.chunk_ends[at - 1] if at else 0), self.chunk_ends[at]
 
-    def chosen(self) -> Method:
+    def make_method(self) -> Method:
         """The method."""
         return _method(self)
 
@@ -156,7 +156,7 @@ def _survey(job: Job) -> Survey:
 
 def at_store(task: Task) -> tuple[Store, Job, int]:
     """The store, the job and the number of a task."""
-    store = opened(task["store"])
+    store = open_store(task["store"])
     return store, load(store), int(task["at"])
 
 

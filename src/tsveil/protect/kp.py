@@ -72,7 +72,7 @@ from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.kp import KPAnonymity
 from tsveil.protect.base import PART, Described, Rates
-from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouped, IntervalMethod
+from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouping, IntervalMethod
 from tsveil.protect.partition import Tree, Unit
 from tsveil.protect.survey import Survey
 from tsveil.transform.sax import MAX_LEVEL, as_words, levels_up_to, patterns, symbols
@@ -176,22 +176,22 @@ class KP(IntervalMethod):
         assert unit.size is not None
         return max(self.k, unit.size // 2)
 
-    def group(self, x: Array) -> Grouped:
+    def group(self, x: Array) -> Grouping:
         """Split by patterns, recycle, and form groups by value loss."""
         levels = levels_up_to(self.max_level, self.levels)
         means = patterns(x, self.letters(x.shape[1]))
         letters = [symbols(means, level) for level in levels]
-        codes = np.array([_numbered(word) for word in letters])
+        codes = np.array([_word_numbers(word) for word in letters])
         good, bad = split(codes, self.P)
         good, suppressed = recycle(codes, self.P, good, bad)
         if len(x) - len(suppressed) < self.k:
             none = np.zeros(0, dtype=np.int64)
-            return Grouped(none, none, (), none, {"suppressed": len(x)})
+            return Grouping(none, none, (), none, {"suppressed": len(x)})
 
         members, starts, level = _subgroups(x, good, self.P)
         subgroup = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(members)))
-        group = _merged(x[members], starts, self.k)[subgroup]
-        level = _raised(codes[:, members], starts, level)
+        group = _merge_subgroups(x[members], starts, self.k)[subgroup]
+        level = _raise_levels(codes[:, members], starts, level)
         order = np.argsort(members)
         rows, subgroup = members[order], subgroup[order]
         words = as_words(
@@ -204,7 +204,7 @@ class KP(IntervalMethod):
                 str(levels[at]): int((level[subgroup] == at).sum()) for at in np.unique(level).tolist()
             },
         }
-        return Grouped(
+        return Grouping(
             rows,
             group[order],
             tuple(words[number] for number in subgroup.tolist()),
@@ -246,7 +246,7 @@ def prefix_of(n: int, size: int, letters: int) -> tuple[int, int]:
 # -- the three phases -------------------------------------------------------------------------------------------------
 
 
-def _numbered(letters: AnyArray) -> Indices:
+def _word_numbers(letters: AnyArray) -> Indices:
     """Equal words get equal numbers."""
     letters = np.ascontiguousarray(letters)
     packed = letters.view(np.dtype((np.void, letters.shape[1]))).ravel()
@@ -339,7 +339,7 @@ def _spread(part: Indices, rows: Indices, n: int) -> Indices:
     return codes
 
 
-def _merged(x: Array, starts: Indices, k: int) -> Indices:
+def _merge_subgroups(x: Array, starts: Indices, k: int) -> Indices:
     """The group of each subgroup, whose members are the rows of x from start to start."""
     from tsveil._kernels.kp import merge
 
@@ -347,7 +347,7 @@ def _merged(x: Array, starts: Indices, k: int) -> Indices:
     return merge(np.minimum.reduceat(x, starts), np.maximum.reduceat(x, starts), sizes, k)
 
 
-def _raised(codes: Indices, starts: Indices, level: Indices) -> Indices:
+def _raise_levels(codes: Indices, starts: Indices, level: Indices) -> Indices:
     """The place of each subgroup's level, raised while all members agree on the next word."""
     for finer in range(1, len(codes)):
         agree = np.minimum.reduceat(codes[finer], starts) == np.maximum.reduceat(codes[finer], starts)

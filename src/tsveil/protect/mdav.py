@@ -85,7 +85,7 @@ from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.engine.local import cores
 from tsveil.protect._mdav_exact import exact_groups
-from tsveil.protect._refine import LARGE, Budget, Refine, refined_groups, saved
+from tsveil.protect._refine import LARGE, Budget, Refine, refined_groups, sse_saving
 from tsveil.protect.base import EXACT_RECORDS, EXACT_VALUES, PART, SIZES, Part
 from tsveil.protect.mdav_persons import Share, person_groups
 from tsveil.protect.microaggregation import Microaggregation
@@ -163,16 +163,16 @@ class MDAV(Microaggregation):
         return grids
 
     @classmethod
-    def completed(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+    def with_defaults(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Groups are refined unless the printed loop is asked for, which is there to reproduce published figures."""
-        found = super().completed(given)
+        found = super().with_defaults(given)
         return found if "refine" in given or found["variant"] != "paper" else found | {"refine": "none"}
 
     def most_records(self) -> int | None:
         """As many as were asked for."""
         return self.max_records
 
-    def counted(self) -> Literal["persons", "share"]:
+    def counting_unit(self) -> Literal["persons", "share"]:
         """With `share="told"` one person may have more than 1/k of a class, but k persons are in it all the same."""
         return "share" if self.share == "bounded" else "persons"
 
@@ -211,7 +211,7 @@ class MDAV(Microaggregation):
             share = budget.share(len(space), n, min(cores(), -(-n // size)))
             return refined_groups(space, plain, self.k, self.refine, part.rng, share, hurried=n > LARGE), mode
         groups = refined_groups(space, plain, self.k, self.refine, part.rng, budget)
-        return groups, mode | saved(space, plain, groups)
+        return groups, mode | sse_saving(space, plain, groups)
 
     def _person_groups(self, space: Array, part: Part, counter: Indices) -> Indices:
         """The same with at most one record of each person in a group."""

@@ -19,14 +19,14 @@ from tsveil.core.params import at_least, one_of, param
 from tsveil.core.registry import DISTANCES
 from tsveil.core.technique import Technique
 from tsveil.core.types import Array, Indices
-from tsveil.distance.base import USUAL, embedded
+from tsveil.distance.base import USUAL, embedding_distance
 from tsveil.guarantee.base import Promise
 from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, sizes_of, whole_records
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative, represent
 from tsveil.protect.survey import Scale, Survey
-from tsveil.transform.scale import lifted
+from tsveil.transform.scale import lift
 
 #: squares of larger values leave the range of float64
 LARGEST = 1e150
@@ -44,7 +44,7 @@ class Microaggregation(ValueMethod):
     k: int = param(5, at_least(2), "smallest group: every published row is shared by at least k records")
     distance: str = param(
         USUAL,
-        embedded,
+        embedding_distance,
         "what makes series similar: their values (euclidean) or their shape (sts)",
     )
     grouping: Literal["per-block", "joint"] = param(
@@ -68,7 +68,7 @@ class Microaggregation(ValueMethod):
     def group(self, space: Array, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
         """The group of each record, numbered from 0, and facts for the report; `counter` is raised to the records grouped."""
 
-    def counted(self) -> Literal["persons", "share"]:
+    def counting_unit(self) -> Literal["persons", "share"]:
         """What its groups have k of where persons are declared."""
         return "share"
 
@@ -77,7 +77,7 @@ class Microaggregation(ValueMethod):
         return KAnonymity(
             self.k,
             scope="record" if whole_records(self.grouping, data) else "block",
-            counts=self.counted() if data.person else "records",
+            counts=self.counting_unit() if data.person else "records",
             blocks=len(data.blocks),
         )
 
@@ -145,13 +145,13 @@ class Microaggregation(ValueMethod):
             own = values[:, at : at + len(block)]
             at += len(block)
             if block.name in scales:
-                own = survey.scaled(own, block.name, scales[block.name])
+                own = survey.scale(own, block.name, scales[block.name])
             spaces.append(distance.embedding(own, block.times))
         return np.ascontiguousarray(np.hstack(spaces) if len(spaces) > 1 else spaces[0])
 
     def protect_part(self, part: Part) -> Protected:
         """Group the records, and replace values by those of their group."""
-        space = np.ascontiguousarray(lifted(self.space(part.values, part.unit, part.survey)))
+        space = np.ascontiguousarray(lift(self.space(part.values, part.unit, part.survey)))
         with progress.step(f"Grouping {part.unit.name}", total=len(space)) as counter:
             groups, facts = self.group(space, part, counter)
         kept = np.flatnonzero(groups >= 0)

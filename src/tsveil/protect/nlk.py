@@ -72,7 +72,7 @@ from tsveil.core.technique import Technique
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.pieces import piece
-from tsveil.data.store import opened
+from tsveil.data.store import open_store
 from tsveil.engine.base import Result, Task
 from tsveil.guarantee.base import Status
 from tsveil.guarantee.nlk import NLKAnonymity, check_nlk, find_violation
@@ -83,7 +83,7 @@ from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative
 from tsveil.protect.survey import Scale, Survey
 from tsveil.release.release import Release
-from tsveil.transform.normalise import normalise, normalised
+from tsveil.transform.normalise import normalise, normalise_one
 
 if TYPE_CHECKING:
     from tsveil._kernels.nlk_protect import Columns
@@ -222,7 +222,7 @@ class NLK(ValueMethod):
             return values
         width = values.shape[1] // len(survey.blocks)
         own = [values[:, at * width : (at + 1) * width] for at in range(len(survey.blocks))]
-        return np.hstack([survey.scaled(x, b.name, "global") for x, b in zip(own, survey.blocks, strict=True)])
+        return np.hstack([survey.scale(x, b.name, "global") for x, b in zip(own, survey.blocks, strict=True)])
 
     def protect_part(self, part: Part) -> Protected:
         """Cluster a series, or all of them as points of several dimensions."""
@@ -237,7 +237,7 @@ class NLK(ValueMethod):
         if part.unit.size is None:
             chosen, remarks = self._best(points, what)
         else:
-            chosen, remarks = self._counted(points, part, dimensions), []
+            chosen, remarks = self._run_by_count(points, part, dimensions), []
         facts: dict[str, Any] = {
             "heuristic": chosen.heuristic,
             "loss": chosen.loss,
@@ -251,7 +251,7 @@ class NLK(ValueMethod):
         values = np.ascontiguousarray(chosen.published.transpose(0, 2, 1)).reshape(part.values.shape)
         return Protected(values, warnings=tuple(remarks), facts=facts)
 
-    def _counted(self, points: SortedPoints, part: Part, dimensions: int) -> Made:
+    def _run_by_count(self, points: SortedPoints, part: Part, dimensions: int) -> Candidate:
         """A piece of time, in which each series may have a share of its allowance of small cells.
 
         Pieces whose allowances add up to l-n-1 or less make an anonymous table together, by the count of small cells: no search for attacks
@@ -262,23 +262,23 @@ class NLK(ValueMethod):
         points_of_all = len(part.survey.blocks[0])
         allowance = min(self.l - self.n - 1, points_of_all // 2)
         if heuristic == PEEL:
-            return self._peeled(points, "points", shares(part.unit, allowance, part.rows))
+            return self._peel(points, "points", shares(part.unit, allowance, part.rows))
         even = int(shares(part.unit, allowance, np.zeros(1, dtype=np.int64))[0])
         even = min(even, len(part.unit.columns) // dimensions // 2)
         # What is known decides nothing here, and one point of it takes the least memory.
-        return replace(self, n=1, l=2 + even)._made(points, heuristic, "points", search=False)
+        return replace(self, n=1, l=2 + even)._run_heuristic(points, heuristic, "points", search=False)
 
-    def _best(self, points: SortedPoints, what: str) -> tuple[Made, list[str]]:
+    def _best(self, points: SortedPoints, what: str) -> tuple[Candidate, list[str]]:
         """The table of the least loss that can be verified, and what is to be said of it."""
         heuristics = (PEEL, "gpe", "mth") if self.heuristic == "auto" else (self.heuristic,)
         candidates = sorted(
-            (self._made(points, heuristic, what) for heuristic in heuristics), key=lambda made: made.loss
+            (self._run_heuristic(points, heuristic, what) for heuristic in heuristics), key=lambda made: made.loss
         )
         chosen = next((made for made in candidates if self._holds(made)), None)
         if chosen is not None:
             return chosen, []
         # Without cuts that need a search the table is anonymous by counting alone, and the verifier needs none either.
-        chosen = self._made(points, candidates[0].heuristic, what, search=False)
+        chosen = self._run_heuristic(points, candidates[0].heuristic, what, search=False)
         remark = (
             f"{what}: the table made by {chosen.heuristic} could not be verified within the search limit; it was made again without "
             "the cuts that need a search, and loses a little more for it"
@@ -319,12 +319,15 @@ class NLK(ValueMethod):
                 )
         return found
 
-    def concluded(self, release: Release) -> Release:
+    def conclude(self, release: Release) -> Release:
         """Measure how many series a few known values single out."""
         facts, warnings = {home: dict(own) for home, own in release.facts.items()}, list(release.warnings)
         kept, original = release.contents, release.original
         todo = [{"store": release.store.handle, "at": at} for at in range(kept.files)]
-        sizes = [int(one["records"]) for one in release.engine.map(keep_released, todo, "Looking at what is published")]
+        sizes = [
+            int(one["records"])
+            for one in release.engine.map(keep_published_values, todo, "Looking at what is published")
+        ]
         order = np.asarray(release.store.get("records"))
         for home, own in facts.items():
             names = [b.name for b in original.blocks] if home == TOGETHER else [home]
@@ -339,24 +342,24 @@ class NLK(ValueMethod):
             warnings.append(found.warning(what))
         return replace(release, facts=facts, warnings=tuple(warnings))
 
-    def _holds(self, made: Made) -> bool:
+    def _holds(self, made: Candidate) -> bool:
         return find_violation(made.published, self.n, self.l, self.k).status is Status.HOLDS
 
     # -- the heuristics ------------------------------------------------------------------------------------------------
 
-    def _made(self, points: SortedPoints, heuristic: str, what: str, *, search: bool = True) -> Made:
+    def _run_heuristic(self, points: SortedPoints, heuristic: str, what: str, *, search: bool = True) -> Candidate:
         """The table by one heuristic."""
         if heuristic == "stage1":
             return replace(self._stage1(points), heuristic=heuristic)
         if heuristic == PEEL:
-            return self._peeled(points, what)
+            return self._peel(points, what)
         return self._cut(points, heuristic, what, search=search)
 
-    def _stage1(self, points: SortedPoints) -> Made:
+    def _stage1(self, points: SortedPoints) -> Candidate:
         label, _ = first_clusters(points, self.k)
-        return self._published(points, np.take_along_axis(label, points.order, axis=1), "stage 1")
+        return self._make_candidate(points, np.take_along_axis(label, points.order, axis=1), "stage 1")
 
-    def _cut(self, points: SortedPoints, heuristic: str, what: str, *, search: bool) -> Made:
+    def _cut(self, points: SortedPoints, heuristic: str, what: str, *, search: bool) -> Candidate:
         """Stage 1, and then the cuts of stage 2 in the order of a heuristic."""
         from tsveil._kernels.nlk_protect import ACCEPTED, REFUSED, UNDECIDED, Table, make_cuts
 
@@ -383,12 +386,12 @@ class NLK(ValueMethod):
             rows=np.zeros((9, max(T, self.n + 1)), dtype=np.int64),
         )
         median = self.representative == "median"
-        cells = self._listed(points, label, heuristic)
+        cells = self._cuts_in_order(points, label, heuristic)
         outcomes = np.zeros(3, dtype=np.int64)
         if heuristic == "gpe" or len(cells):
             with progress.step(f"Cutting clusters of {what}", total=len(cells)) as counter:
                 make_cuts(table, cells, points.S, points.gaps, median, outcomes, counter)
-        made = self._published(points, np.take_along_axis(label, points.order, axis=1), heuristic)
+        made = self._make_candidate(points, np.take_along_axis(label, points.order, axis=1), heuristic)
         return replace(
             made,
             accepted=int(outcomes[ACCEPTED]),
@@ -396,7 +399,7 @@ class NLK(ValueMethod):
             undecided=int(outcomes[UNDECIDED]),
         )
 
-    def _listed(self, points: SortedPoints, label: Indices, heuristic: str) -> Indices:
+    def _cuts_in_order(self, points: SortedPoints, label: Indices, heuristic: str) -> Indices:
         """The cuts of stage 2 in the order in which they are tried: time * N + position. GPE finds its own order."""
         if heuristic == "gpe":
             return np.empty(0, dtype=np.int64)
@@ -411,7 +414,7 @@ class NLK(ValueMethod):
             height = (np.maximum.reduceat(flat, starts) - np.minimum.reduceat(flat, starts)).sum(axis=1)
             ranked = np.argsort(-height * sizes, kind="stable")
         else:
-            centre = represented(points.S, group, self.representative).reshape(T * N, -1)
+            centre = group_representatives(points.S, group, self.representative).reshape(T * N, -1)
             loss = np.add.reduceat(np.abs(flat - centre).sum(axis=1), starts)
             time = starts // N
             of_time = np.bincount(time, weights=loss, minlength=T)
@@ -423,7 +426,7 @@ class NLK(ValueMethod):
         listed: Indices = cells[np.lexsort((cells, -gap[cells], rank[cluster[cells]]))]
         return listed
 
-    def _peeled(self, points: SortedPoints, what: str, allowance: Indices | None = None) -> Made:
+    def _peel(self, points: SortedPoints, what: str, allowance: Indices | None = None) -> Candidate:
         """The allowance of every series, l-n-1 cells unless given, spent on small clusters, and the rest of each column grouped optimally."""
         from tsveil._kernels.nlk_protect import HUGE, Columns, group_columns, peel
 
@@ -462,17 +465,19 @@ class NLK(ValueMethod):
             peel(cols, np.argsort(points.order, axis=1), owner, ROUNDS, counter)
         group = np.zeros((T, N), dtype=np.int64)
         group_columns(cols, owner, group)
-        return replace(self._published(points, group, PEEL), peeled=int((~cols.left).sum()))
+        return replace(self._make_candidate(points, group, PEEL), peeled=int((~cols.left).sum()))
 
-    def _published(self, points: SortedPoints, group: Indices, heuristic: str) -> Made:
+    def _make_candidate(self, points: SortedPoints, group: Indices, heuristic: str) -> Candidate:
         """The table with these clusters."""
         N, T, dimensions = points.cube.shape
         place = points.order[:, :, None]
         raw = np.take_along_axis(points.cube.transpose(1, 0, 2), place, axis=1)
         out = np.empty((T, N, dimensions))
-        np.put_along_axis(out, np.broadcast_to(place, out.shape), represented(raw, group, self.representative), axis=1)
+        np.put_along_axis(
+            out, np.broadcast_to(place, out.shape), group_representatives(raw, group, self.representative), axis=1
+        )
         published = np.ascontiguousarray(out.transpose(1, 0, 2))
-        return Made(heuristic, published, points.loss(published))
+        return Candidate(heuristic, published, points.loss(published))
 
 
 def shares(unit: Unit, allowance: int, rows: Indices) -> Indices:
@@ -496,9 +501,9 @@ def shares(unit: Unit, allowance: int, rows: Indices) -> Indices:
     return found
 
 
-def keep_released(task: Task) -> Result:
+def keep_published_values(task: Task) -> Result:
     """Keep the published values of one piece, columns by records."""
-    store, at = opened(task["store"]), int(task["at"])
+    store, at = open_store(task["store"]), int(task["at"])
     made = piece(store, at).made
     store.put(f"released-{at}", np.ascontiguousarray(made.T))
     return {"records": len(made)}
@@ -533,7 +538,7 @@ def _peel_by_price(cols: Columns, owner: Indices) -> None:
 
 
 @dataclass(frozen=True)
-class Made:
+class Candidate:
     """A table as it would be published, and how it came about."""
 
     heuristic: str
@@ -588,7 +593,7 @@ def sorted_points(cube: Array, comparable: Array | None = None) -> SortedPoints:
         order = np.argsort(by_time[:, :, 0], axis=1, kind="stable")
     else:
         if comparable is None:
-            comparable = np.stack([normalised(cube[:, :, d], "global") for d in range(dimensions)], axis=2)
+            comparable = np.stack([normalise_one(cube[:, :, d], "global") for d in range(dimensions)], axis=2)
         by_time = comparable.transpose(1, 0, 2)
         # Equal sums: by the dimensions, the first one first, so that equal points are neighbours.
         keys = [by_time[:, :, d] for d in reversed(range(dimensions))]
@@ -617,13 +622,13 @@ def first_clusters(points: SortedPoints, k: int) -> tuple[Indices, Indices]:
     return label, stop
 
 
-def represented(values: Array, group: Indices, how: Representative) -> Array:
+def group_representatives(values: Array, group: Indices, how: Representative) -> Array:
     """Every value (time, position, dimension) replaced by the mean or median of its group at that time; members get the same bits.
 
     Examples
     --------
     >>> import numpy as np
-    >>> represented(np.array([[[1.0], [2.0], [6.0]]]), np.array([[0, 1, 0]]), "mean").ravel()
+    >>> group_representatives(np.array([[[1.0], [2.0], [6.0]]]), np.array([[0, 1, 0]]), "mean").ravel()
     array([3.5, 2. , 3.5])
     """
     T, N, dimensions = values.shape
@@ -680,7 +685,9 @@ def nlk_study(
                     check_nlk("nlk_study", n, l, k, records=data.n, points=len(block))
                     method = NLK(n=n, l=l, k=k, representative=representative)
                     first = method._stage1(points)
-                    made = [method._made(points, heuristic, f"series {block.name!r}") for heuristic in heuristics]
+                    made = [
+                        method._run_heuristic(points, heuristic, f"series {block.name!r}") for heuristic in heuristics
+                    ]
                     for table in [first, *made] if at == 0 else made:
                         staged = table is first
                         y = table.published[:, :, 0]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 import msgspec
 import numpy as np
 
-from tsveil.core.randomness import mixed
+from tsveil.core.randomness import mix
 from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.store import Store
 from tsveil.transform.scale import in_range
@@ -45,17 +45,17 @@ class Unit(msgspec.Struct, frozen=True):
     pieces: int = 1
 
 
-def sampled(start: int, stop: int, n: int, wanted: int) -> Mask:
+def sample_mask(start: int, stop: int, n: int, wanted: int) -> Mask:
     """Which of the records start..stop are in a sample of about `wanted` of n records.
 
     Examples
     --------
-    >>> sampled(0, 5, 5, 5).all(), sampled(0, 100_000, 100_000, 1000).sum()
+    >>> sample_mask(0, 5, 5, 5).all(), sample_mask(0, 100_000, 100_000, 1000).sum()
     (np.True_, np.int64(1036))
     """
     if wanted >= n:
         return np.ones(stop - start, dtype=np.bool_)
-    return mixed(np.arange(start, stop, dtype=np.uint64)) < np.uint64(int(2.0**64 * wanted / n))
+    return mix(np.arange(start, stop, dtype=np.uint64)) < np.uint64(int(2.0**64 * wanted / n))
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Tree:
 
         Examples
         --------
-        >>> tree = grown(np.array([[0.0], [1.0], [2.0], [9.0]]), 4, 2)
+        >>> tree = grow_tree(np.array([[0.0], [1.0], [2.0], [9.0]]), 4, 2)
         >>> tree.leaf(np.array([[5.0], [1.0], [-7.0]]))
         array([1, 0, 0])
         """
@@ -118,7 +118,7 @@ def along(Z: Array, direction: Array) -> Array:
     return found
 
 
-def grown(sample: Array, n: int, size: int) -> Tree:
+def grow_tree(sample: Array, n: int, size: int) -> Tree:
     """The tree for parts of about `size` of n records, of which `sample` is a sample."""
     directions: list[Array] = []
     border: list[float] = []
@@ -189,12 +189,12 @@ def principal_direction(sample: Array) -> Array:
     return direction * (1.0 if direction[int(np.argmax(np.abs(direction)))] >= 0 else -1.0)
 
 
-def joined(counts: Indices, least: int) -> list[tuple[int, int]]:
+def join_leaves(counts: Indices, least: int) -> list[tuple[int, int]]:
     """Runs of leaves first..last that are parts of at least `least` records each.
 
     Examples
     --------
-    >>> joined(np.array([5, 1, 0, 7, 2]), 3)
+    >>> join_leaves(np.array([5, 1, 0, 7, 2]), 3)
     [(0, 1), (1, 5)]
     """
     runs: list[tuple[int, int]] = []

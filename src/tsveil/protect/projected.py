@@ -66,7 +66,7 @@ from tsveil.protect.survey import Scale as BlockScale
 from tsveil.protect.survey import Survey
 from tsveil.transform.aggregation import QUANTIFIERS
 from tsveil.transform.normalise import Ruler
-from tsveil.transform.projection import Projection, Scale, loadings_of, projected
+from tsveil.transform.projection import Projection, Scale, loadings_of, project_comparable
 
 #: values of a block that are grouped as one part
 VALUES = 2**24
@@ -169,7 +169,7 @@ class Projected(ValueMethod):
             products = survey.products[unit.name]
             spread = np.ravel(ruler.deviation) if standardised else np.ones(len(products))
             loadings = loadings_of(products / np.outer(spread, spread))
-        return projected(z, self.projection, QUANTIFIERS[self.quantifier](self.alpha), loadings)[:, None]
+        return project_comparable(z, self.projection, QUANTIFIERS[self.quantifier](self.alpha), loadings)[:, None]
 
     def protect_part(self, part: Part) -> Protected:
         """Project, sort, cut, and replace values by those of their group."""

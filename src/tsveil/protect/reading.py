@@ -13,7 +13,7 @@ import polars as pl
 
 from tsveil.core.errors import Problems, some
 from tsveil.core.types import Array
-from tsveil.data.dataset import as_seen
+from tsveil.data.dataset import visible_text
 from tsveil.data.source import EXACT, MOST, SHARED, as_values, unreadable
 from tsveil.data.store import Store
 from tsveil.data.trial import parsing_problems
@@ -82,9 +82,9 @@ def _check_ids(store: Store, job: Job, problems: Problems) -> None:
         where = some([job.source.place(row) for row in rows])
         if names[0] == names[1]:
             problems.add(f"column {job.source.id!r}: the id {names[0]!r} occurs more than once ({where})")
-        elif isinstance(names[0], str) and as_seen(names[0]) == as_seen(names[1]):
+        elif isinstance(names[0], str) and visible_text(names[0]) == visible_text(names[1]):
             problems.add(
-                f"column {job.source.id!r}: two ids look the same ({as_seen(names[0])!r}) but are written differently ({where})"
+                f"column {job.source.id!r}: two ids look the same ({visible_text(names[0])!r}) but are written differently ({where})"
             )
 
 
@@ -103,7 +103,7 @@ def read(task: Task) -> Result:
             row = int(ids.is_null().arg_max() or 0)
             problems.append(f"{source.place(start + row)}, column {source.id!r}: the id is missing")
             count += ids.null_count()
-        store.put(f"ids-{at}", marks(_as_seen(ids)))
+        store.put(f"ids-{at}", marks(_visible_ids(ids)))
     if count:
         return {"problems": problems, "count": count}
     store.put(f"read-{at}", np.ascontiguousarray(values.T))
@@ -111,12 +111,12 @@ def read(task: Task) -> Result:
     return {"problems": [], "count": 0}
 
 
-def _as_seen(ids: pl.Series) -> pl.Series:
+def _visible_ids(ids: pl.Series) -> pl.Series:
     """Identifiers as a reader sees them: those that cannot be told apart are equal."""
     if ids.dtype != pl.String:
         return ids
     odd = ids.str.contains(r"[^\x21-\x7e]").fill_null(False)
-    return ids.zip_with(~odd, ids.map_elements(as_seen, return_dtype=pl.String)) if odd.any() else ids
+    return ids.zip_with(~odd, ids.map_elements(visible_text, return_dtype=pl.String)) if odd.any() else ids
 
 
 def _unfit(job: Job, values: Array, numbers: pl.DataFrame, start: int) -> tuple[list[str], int]:

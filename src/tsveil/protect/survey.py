@@ -73,7 +73,7 @@ class Survey:
             start += len(block)
         return range(start, start + len(block))
 
-    def scaled(self, values: Array, name: str, how: How) -> Array:
+    def scale(self, values: Array, name: str, how: How) -> Array:
         """Columns of a block on the scale of the whole block."""
         return self.rulers[name, how].measure(np.ascontiguousarray(values))
 

@@ -34,9 +34,18 @@ from tsveil.data.store import Memory, Store
 from tsveil.data.write import words_as_text
 from tsveil.engine.base import Engine, Result, Task
 from tsveil.engine.here import Here
-from tsveil.protect.base import Done, Method, Part, Protected, fitting_decimals, linking_warnings, merged_facts, rounded
+from tsveil.protect.base import (
+    Method,
+    Part,
+    Protected,
+    ProtectionSummary,
+    fitting_decimals,
+    linking_warnings,
+    merged_facts,
+    round_columns,
+)
 from tsveil.protect.job import Job, PlainSurvey, at_store, marks, tasks
-from tsveil.protect.partition import Tree, Unit, joined, sampled
+from tsveil.protect.partition import Tree, Unit, join_leaves, sample_mask
 from tsveil.protect.reading import read_chunks
 from tsveil.protect.survey import Survey, of_columns, of_squares, with_deviations, with_means
 
@@ -83,11 +92,11 @@ def units_of(method: Method, source: Source) -> tuple[Unit, ...]:
     return method.units(Survey(source.n, blocks, unknown, unknown, source.confidential))
 
 
-def protect(store: Store, job: Job, seed: int, engine: Engine) -> Done:
+def protect(store: Store, job: Job, seed: int, engine: Engine) -> ProtectionSummary:
     """Protect the records of all chunks, which are in the store."""
-    method = job.chosen()
+    method = job.make_method()
     looks = engine.map(look, tasks(store, job.chunks), "Looking through the records")
-    job = _surveyed(store, job, looks, engine)
+    job = _add_survey(store, job, looks, engine)
     survey = job.survey()
     with progress.step("Finding the parts"):
         leaves = _cut(store, job, method)
@@ -98,7 +107,7 @@ def protect(store: Store, job: Job, seed: int, engine: Engine) -> Done:
         store.put("rows", rows)
         store.put("names", secret_numbers(seed, job.n))
         left_out = _left_out(store, job, method, seed)
-    runs = _scattered(store, job, method, leaves, engine)
+    runs = _scatter_records(store, job, method, leaves, engine)
     todo = [
         {"store": store.handle, "unit": number, "at": at, "leaves": leaves[number], "first": first, "last": last, "seed": str(sub_seed(seed, number, at))}
         for number, parts in enumerate(runs)
@@ -123,7 +132,7 @@ def protect(store: Store, job: Job, seed: int, engine: Engine) -> Done:
     warnings = dict.fromkeys([*of_parts, *method.remarks(survey, facts), *linking_warnings(survey)])
     store.put_plain("contents", _contents(job, done, left_out))
     store.remove("read-")
-    return Done({home: own for home, own in facts.items() if own}, tuple(warnings))
+    return ProtectionSummary({home: own for home, own in facts.items() if own}, tuple(warnings))
 
 
 def _contents(job: Job, done: Sequence[Sequence[Result]], left_out: int) -> Contents:
@@ -160,7 +169,7 @@ def look(task: Task) -> Result:
     for number, name in enumerate(job.source.confidential):
         store.put(f"marks-{number}-{at}", marks(others[name]))
     if any(unit.size is not None for unit in job.units):
-        store.put(f"sample-{at}", np.ascontiguousarray(columns[:, sampled(start, stop, job.n, job.sample)].T))
+        store.put(f"sample-{at}", np.ascontiguousarray(columns[:, sample_mask(start, stop, job.n, job.sample)].T))
     rounding = job.settings.get("rounding") == "input"
     return {
         "low": np.asarray(columns).min(axis=1).tolist(),
@@ -174,10 +183,10 @@ def survey_of(data: Dataset) -> Survey:
     low, high = data.values.min(axis=0), data.values.max(axis=0)
     persons = int(data.persons.max()) + 1 if data.person else None
     survey = Survey(data.n, data.blocks, low, high, person=data.person, persons=persons)
-    return _with_carried(survey, {name: marks(data.others[name]) for name in data.confidential})
+    return _with_confidential_counts(survey, {name: marks(data.others[name]) for name in data.confidential})
 
 
-def _with_carried(survey: Survey, carried: Mapping[str, AnyArray]) -> Survey:
+def _with_confidential_counts(survey: Survey, carried: Mapping[str, AnyArray]) -> Survey:
     """The survey with what the marks of confidential columns say: different values, and records with a value of their own."""
     counts = {name: np.unique(every, return_counts=True)[1] for name, every in carried.items()}
     return replace(
@@ -192,15 +201,15 @@ def scale(task: Task) -> Result:
     """The sums of one chunk behind the scales, in the second or third pass."""
     store, job, at = at_store(task)
     survey = job.survey()
-    scales = job.chosen().scales(survey)
+    scales = job.make_method().scales(survey)
     sums = of_squares if task["squares"] else of_columns
     found = sums(scales, survey, np.asarray(store.get(f"read-{at}")).T)
     return {"sums": [[half.tolist() for half in pair] for pair in found]}
 
 
-def _surveyed(store: Store, job: Job, looks: Sequence[Result], engine: Engine) -> Job:
+def _add_survey(store: Store, job: Job, looks: Sequence[Result], engine: Engine) -> Job:
     """The job with the figures of the whole data set, which the method accepts."""
-    method = job.chosen()
+    method = job.make_method()
     carried = {
         name: np.concatenate([store.get(f"marks-{number}-{at}", whole=True) for at in range(job.chunks)])
         for number, name in enumerate(job.source.confidential)
@@ -215,7 +224,7 @@ def _surveyed(store: Store, job: Job, looks: Sequence[Result], engine: Engine) -
         person=job.source.person,
         persons=_persons(store, job),
     )
-    survey = _with_carried(survey, carried)
+    survey = _with_confidential_counts(survey, carried)
     method.check_persons(survey)
     method.check_all(survey)
     decimals = None
@@ -284,7 +293,7 @@ def _cut(store: Store, job: Job, method: Method) -> list[int]:
     return leaves
 
 
-def _scattered(
+def _scatter_records(
     store: Store, job: Job, method: Method, leaves: Sequence[int], engine: Engine
 ) -> list[list[tuple[int, int]]]:
     """For each unit the leaves of its parts."""
@@ -295,7 +304,7 @@ def _scattered(
         found = engine.map(scatter, todo, "Sorting the records into parts")
         for place, number in enumerate(cut):
             counts = np.sum([one["counts"][place] for one in found], axis=0)
-            runs[number] = joined(counts, method.least(job.units[number]))
+            runs[number] = join_leaves(counts, method.least(job.units[number]))
     return runs
 
 
@@ -303,7 +312,7 @@ def scatter(task: Task) -> Result:
     """Sort one chunk by part, for every unit that has several."""
     store, job, at = at_store(task)
     start, stop = job.chunk_range(at)
-    method, survey, columns = job.chosen(), job.survey(), store.get(f"read-{at}")
+    method, survey, columns = job.make_method(), job.survey(), store.get(f"read-{at}")
     counts = []
     for number, leaves in zip(task["units"], task["leaves"], strict=True):
         unit = job.units[number]
@@ -319,7 +328,7 @@ def scatter(task: Task) -> Result:
     return {"counts": counts}
 
 
-def _gathered(store: Store, job: Job, number: int, task: Task) -> tuple[Array, Indices]:
+def _gather(store: Store, job: Job, number: int, task: Task) -> tuple[Array, Indices]:
     """Values and record numbers of some leaves of a unit, in the order of the records."""
     first, last = int(task["first"]), int(task["last"])
     if task["leaves"] == 1:
@@ -343,18 +352,18 @@ def protect_part(task: Task) -> Result:
     """Protect one part of one unit."""
     store, job, at = at_store(task)
     number = int(task["unit"])
-    method, unit = job.chosen(), job.units[number]
-    values, records = _gathered(store, job, number, task)
+    method, unit = job.make_method(), job.units[number]
+    values, records = _gather(store, job, number, task)
     whole = task["leaves"] == 1
     rows = np.asarray(store.get("rows")) if whole else np.asarray(store.get("rows"))[records]
-    carried = _carried(store, job)[records] if method.looks_at_carried else pl.DataFrame()
+    carried = _confidential_columns(store, job)[records] if method.looks_at_carried else pl.DataFrame()
     persons = np.asarray(store.get("persons"))[records] if job.source.person else records
     part = Part(values, unit, job.survey(), records, rows, generator(int(task["seed"])), persons, carried)
     used = np.asarray(store.get("used"))[records] if method.most_records() and job.source.person else None
-    done = method.protect_part(part) if used is None else _of_used(method, part, used)
+    done = method.protect_part(part) if used is None else _protect_used_records(method, part, used)
     out = done.values
     if job.decimals is not None:
-        out = rounded(out, [job.decimals[place] for place in unit.columns])
+        out = round_columns(out, [job.decimals[place] for place in unit.columns])
     # Adding zero turns -0.0 into 0.0: the two are equal numbers, but would be published as different bits.
     out = out + 0.0
     order = np.asarray(store.get("records")) if whole else np.argsort(rows)
@@ -377,7 +386,7 @@ def protect_part(task: Task) -> Result:
     }
 
 
-def _of_used(method: Method, part: Part, used: Mask) -> Protected:
+def _protect_used_records(method: Method, part: Part, used: Mask) -> Protected:
     """Protect some records of a part; the others are suppressed."""
     rows = np.flatnonzero(used)
     some = replace(
@@ -393,7 +402,7 @@ def _of_used(method: Method, part: Part, used: Mask) -> Protected:
     return replace(done, values=values, groups=groups)
 
 
-def _carried(store: Store, job: Job) -> pl.DataFrame:
+def _confidential_columns(store: Store, job: Job) -> pl.DataFrame:
     """The confidential columns of all records."""
     names = list(job.source.confidential)
     return pl.concat([store.get_frame(f"others-{at}").select(names) for at in range(job.chunks)])
@@ -402,7 +411,7 @@ def _carried(store: Store, job: Job) -> pl.DataFrame:
 # -- in memory, and in chunks -----------------------------------------------------------------------------------------
 
 
-def protect_in_memory(method: Method, data: Dataset, seed: int) -> tuple[Memory, Done]:
+def protect_in_memory(method: Method, data: Dataset, seed: int) -> tuple[Memory, ProtectionSummary]:
     """One chunk, a store in memory, and tasks that are done here."""
     store = Memory()
     job = new_job(Source.of(data), method, [data.n])
@@ -414,7 +423,7 @@ def protect_in_memory(method: Method, data: Dataset, seed: int) -> tuple[Memory,
 
 def protect_in_chunks(
     method: Method, data: Dataset, seed: int, store: Store, engine: Engine, chunk: int | None = None
-) -> Done:
+) -> ProtectionSummary:
     """Work in chunks of `chunk` records, with a store that all workers reach and tasks on an engine."""
     if engine.name != "local":
         check_importable(method, engine.name)

@@ -47,13 +47,13 @@ from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.data.pieces import contents
 from tsveil.data.published import read_like, roles_of
 from tsveil.data.records import Records, in_published_order, published_layout
-from tsveil.data.store import Memory, opened
+from tsveil.data.store import Memory, open_store
 from tsveil.data.write import complete_folder, write_frame, write_table
 from tsveil.engine.base import Result, Task
-from tsveil.guarantee.base import Verdict, Verified
+from tsveil.guarantee.base import Verdict, Verification
 from tsveil.guarantee.chunks import Chunk, Chunks, schema_of
 from tsveil.measure.base import Schema
-from tsveil.measure.evaluate import measured
+from tsveil.measure.evaluate import measure_pieces
 from tsveil.measure.scorecard import Scorecard
 from tsveil.release import record
 from tsveil.report.context import Context
@@ -130,7 +130,7 @@ def fill(
         pieces = _write(release, place, format, formulas)
         _keep_ids(release, pieces, place / "private")
         persons = _owners(release, pieces, place / "private")
-        checked = _verified(release, pieces, persons)
+        checked = _verify_files(release, pieces, persons)
         verdict = checked.verdict
         allowed = {*allow, *(["promise"] if allow_unverified else [])}
         _check_names(allowed)
@@ -141,7 +141,7 @@ def fill(
     of_row = _classes(release, pieces, _protected_scope(pieces))
     disclosed = _disclosure(release, pieces, of_row)
     with progress.step("Judging the release"):
-        assessment = _assessed(release, pieces, verdict, card, of_row, persons, allowed, limits, intruder)
+        assessment = _assess(release, pieces, verdict, card, of_row, persons, allowed, limits, intruder)
         refuse(assessment.stopped_by(allowed, strict=strict), allowed, assessment)
     with progress.step("Writing the reports"):
         # Who has the originals can run the method again; then only the place inside the best class of a person is left to guess.
@@ -169,7 +169,7 @@ def fill(
     return Outcome(release, verdict, card, place, disclosed.counts, run, assessment)
 
 
-def judged(
+def judge_unwritten_release(
     release: ProtectedRecords,
     verdict: Verdict,
     measures: Mapping[str, Any] | None = None,
@@ -181,12 +181,12 @@ def judged(
     """
     given = {name: value for name, value in (measures or {}).items() if not release.envelopes or name in OF_ENVELOPES}
     pieces = _write(release, None, None, "keep")
-    card = _card(release, pieces, Verified(verdict), _options(release, given))
+    card = _card(release, pieces, Verification(verdict), _options(release, given))
     persons = None
     if release.contents.source.person:
         persons = person_numbers(_published_twins(release, pieces, "person").to_frame(), ["person"])
     of_row = _classes(release, pieces, _protected_scope(pieces))
-    return card, _assessed(release, pieces, verdict, card, of_row, persons, (), Limits(), intruder or Intruder())
+    return card, _assess(release, pieces, verdict, card, of_row, persons, (), Limits(), intruder or Intruder())
 
 
 def refuse(stopped_by: Sequence[Check], allowed: Collection[str], assessment: Assessment | None = None) -> None:
@@ -211,9 +211,9 @@ def _check_names(allowed: Collection[str]) -> None:
         raise ParameterError(f"there is no check {wrong[0]!r} that could be allowed\n  checks: {', '.join(CHECKS)}")
 
 
-def _assessed(
+def _assess(
     release: ProtectedRecords,
-    pieces: Written,
+    pieces: WrittenPieces,
     verdict: Verdict,
     card: Scorecard,
     of_row: Indices,
@@ -243,12 +243,12 @@ def _assessed(
     return judge(evidence, limits, intruder)
 
 
-def _classes(release: ProtectedRecords, pieces: Written, scope: int) -> Indices:
+def _classes(release: ProtectedRecords, pieces: WrittenPieces, scope: int) -> Indices:
     """The class of each published row over the columns of a scope."""
     return numbered(joined_marks(release.store, f"scope-{scope}", len(pieces.sizes)))[0]
 
 
-def _protected_scope(pieces: Written) -> int:
+def _protected_scope(pieces: WrittenPieces) -> int:
     """The number of the scope of all protected columns."""
     return [at for at, name in enumerate(pieces.scopes) if name not in (CARRIED, EVERYTHING)][-1]
 
@@ -276,7 +276,7 @@ def _options(release: ProtectedRecords, given: Mapping[str, Any]) -> dict[str, A
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenPieces:
     """The pieces of a release, as they were written."""
 
     #: for each piece the description of its file by which it is read again, and the number of its published records
@@ -300,7 +300,7 @@ class Written:
         return [0, *accumulate(self.sizes)][:-1]
 
 
-def _write(release: ProtectedRecords, place: Path | None, form: str | None, formulas: Formulas) -> Written:
+def _write(release: ProtectedRecords, place: Path | None, form: str | None, formulas: Formulas) -> WrittenPieces:
     """Write all pieces, or without a place only keep what is needed of them; a release in which everybody is suppressed is refused."""
     kept = release.contents
     form = form or kept.source.layout.format
@@ -327,12 +327,12 @@ def _write(release: ProtectedRecords, place: Path | None, form: str | None, form
             f"there is nothing to publish: all {kept.n} records were suppressed\n  options: a smaller k or P, a shorter word"
         )
     neutralised = any(one["neutralised"] for one in found)
-    return Written(places, sizes, found[0]["scopes"], "data/" if several else names[0], neutralised)
+    return WrittenPieces(places, sizes, found[0]["scopes"], "data/" if several else names[0], neutralised)
 
 
 def write_piece(task: Task) -> Result:
     """Write one published file, if it has a path, and keep what verifying, measuring and reporting need of its records."""
-    store, at, path = opened(task["store"]), int(task["at"]), Path(task["path"])
+    store, at, path = open_store(task["store"]), int(task["at"]), Path(task["path"])
     shown, kept = in_published_order(store, at), contents(store)
     table = shown.published
     harmless = task["formulas"] == "neutralise" and path.suffix == ".csv"
@@ -349,7 +349,7 @@ def write_piece(task: Task) -> Result:
         changed = made.layout != table.layout or made.columns != table.columns or not made.others.equals(table.others)
         if task["path"]:
             write_table(made, path.parent, path.stem, path.suffix[1:])
-        columns = [place for block in _measured(shown) for place in _places(shown, block.name)]
+        columns = [place for block in _measured_blocks(shown) for place in _places(shown, block.name)]
         store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, columns].T))
         store.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows][:, columns].T))
         names = {"released": table.ids if table.n == shown.original.n else _spread(table.ids, shown.own)}
@@ -380,7 +380,7 @@ def _persons(shown: Records) -> pl.Series:
     return pl.Series([json.dumps([str(value) for value in row]) for row in own.iter_rows()])
 
 
-def _measured(release: Records) -> Any:
+def _measured_blocks(release: Records) -> Any:
     """The blocks that are measured: the series if there are any."""
     return release.original.series or release.original.blocks
 
@@ -391,12 +391,12 @@ def _places(release: Records, name: str) -> range:
 
 def read_piece(place: Task) -> Chunk:
     """One published file as it stands on the disk, with the names that its columns had before formulas were made harmless."""
-    path, table = Path(place["path"]), published_layout(opened(place["store"]))
+    path, table = Path(place["path"]), published_layout(open_store(place["store"]))
     harmless = place["formulas"] == "neutralise" and path.suffix == ".csv"
     if isinstance(table, IntervalTable):
         if not path.exists():  # everybody in it is suppressed
             return Chunk.of(table)
-        layout = contents(opened(place["store"])).source.layout
+        layout = contents(open_store(place["store"])).source.layout
         found = read_intervals(path, separator=layout.separator, decimal=layout.decimal)
         names = dict(zip(found.others.columns, table.others.columns, strict=True))
         return Chunk.of(replace(found, others=found.others.rename(names)))
@@ -404,7 +404,7 @@ def read_piece(place: Task) -> Chunk:
     return Chunk.of(with_names_of(table, read_like(path, content, own=True)))
 
 
-def _verified(release: ProtectedRecords, pieces: Written, persons: Indices | None) -> Verified:
+def _verify_files(release: ProtectedRecords, pieces: WrittenPieces, persons: Indices | None) -> Verification:
     """The promise is about the files, so the files are what is checked; it speaks of columns by their own names."""
     schema = schema_of(published_layout(release.store))
     return release.guarantee.verify_chunks(
@@ -412,7 +412,7 @@ def _verified(release: ProtectedRecords, pieces: Written, persons: Indices | Non
     )
 
 
-def _owners(release: ProtectedRecords, pieces: Written, private: Path) -> Indices | None:
+def _owners(release: ProtectedRecords, pieces: WrittenPieces, private: Path) -> Indices | None:
     """The person of each published row, as the id map says that was written."""
     if not release.contents.source.person:
         return None
@@ -430,7 +430,7 @@ def read_id_map(private: Path) -> pl.DataFrame:
     return pl.concat(parts).select(pl.all().cast(pl.String))
 
 
-def _published_twins(release: ProtectedRecords, pieces: Written, column: str) -> pl.Series:
+def _published_twins(release: ProtectedRecords, pieces: WrittenPieces, column: str) -> pl.Series:
     """A column of the private twins of all published rows, in their order."""
     found = []
     for at in range(len(pieces.sizes)):
@@ -439,7 +439,7 @@ def _published_twins(release: ProtectedRecords, pieces: Written, column: str) ->
     return pl.concat(found)
 
 
-def _shared_values(checked: Verified, published: int) -> list[str]:
+def _shared_values(checked: Verification, published: int) -> list[str]:
     """A warning for each carried column that all records of some envelopes have in common."""
     return [
         disclosed_warning(name, checked.shared, records, published)
@@ -451,10 +451,12 @@ def _shared_values(checked: Verified, published: int) -> list[str]:
 # -- measuring --------------------------------------------------------------------------------------------------------
 
 
-def _card(release: ProtectedRecords, pieces: Written, checked: Verified, options: Mapping[str, Any]) -> Scorecard:
+def _card(
+    release: ProtectedRecords, pieces: WrittenPieces, checked: Verification, options: Mapping[str, Any]
+) -> Scorecard:
     """Loss and risk of all records, in the order of the published files."""
     kept, store = release.contents, release.store
-    blocks = tuple(Columns.of(block) for block in _measured(release))
+    blocks = tuple(Columns.of(block) for block in _measured_blocks(release))
     if kept.envelopes:
         words = "envelope and pattern" in pieces.scopes
         schema = Schema.of_envelopes(store, blocks[0], kept.files, words=words)
@@ -471,20 +473,22 @@ def _card(release: ProtectedRecords, pieces: Written, checked: Verified, options
         twins = pl.concat([store.get_frame(f"twin-{at}").select("record", "original") for at in range(kept.files)])
         names = twins.sort("record")["original"].to_list()
         options = {**options, "other_period": OtherPeriod.of(names, options["other_period"])}
-    return measured(
+    return measure_pieces(
         store, schema, release.engine, method=release.method,
         left_out=others, homogeneous=checked.homogeneous, **options,
     )  # fmt: skip
 
 
-def _disclosure(release: ProtectedRecords, pieces: Written, of_row: Indices) -> AttributeDisclosure:
+def _disclosure(release: ProtectedRecords, pieces: WrittenPieces, of_row: Indices) -> AttributeDisclosure:
     """The carried values that classes of equal published rows have in common."""
     return disclosure(
         release.store, release.engine, of_row, pieces.starts, list(release.contents.source.confidential)
     )  # fmt: skip
 
 
-def _counts(release: ProtectedRecords, pieces: Written, of_row: Indices, disclosed: AttributeDisclosure) -> Counts:
+def _counts(
+    release: ProtectedRecords, pieces: WrittenPieces, of_row: Indices, disclosed: AttributeDisclosure
+) -> Counts:
     """What the reports say of all records; `of_row` are the classes over all protected columns."""
     protected = _protected_scope(pieces)
     crowds = [
@@ -497,7 +501,7 @@ def _counts(release: ProtectedRecords, pieces: Written, of_row: Indices, disclos
 # -- the private side -------------------------------------------------------------------------------------------------
 
 
-def _keep_ids(release: ProtectedRecords, pieces: Written, private: Path) -> None:
+def _keep_ids(release: ProtectedRecords, pieces: WrittenPieces, private: Path) -> None:
     """Write who is who."""
     for at, before in enumerate(pieces.starts):
         twin = release.store.get_frame(f"twin-{at}").filter(pl.col("row") > 0)
@@ -506,7 +510,7 @@ def _keep_ids(release: ProtectedRecords, pieces: Written, private: Path) -> None
         _write_twin(pieces, private, "id_map", at, ordered.select(*names, published_row=pl.col("row") + before))
 
 
-def _write_twin(pieces: Written, private: Path, name: str, at: int, frame: pl.DataFrame) -> None:
+def _write_twin(pieces: WrittenPieces, private: Path, name: str, at: int, frame: pl.DataFrame) -> None:
     """Write a private file, or one of its parts."""
     if len(pieces.sizes) > 1:
         (private / name).mkdir(exist_ok=True)
@@ -517,7 +521,7 @@ def _write_twin(pieces: Written, private: Path, name: str, at: int, frame: pl.Da
 
 def _keep(
     release: ProtectedRecords,
-    pieces: Written,
+    pieces: WrittenPieces,
     private: Path,
     card: Scorecard,
     disclosed: AttributeDisclosure,
@@ -563,8 +567,8 @@ def _private(
 
 def _facts(
     release: ProtectedRecords,
-    pieces: Written,
-    checked: Verified,
+    pieces: WrittenPieces,
+    checked: Verification,
     card: Scorecard,
     disclosed: AttributeDisclosure,
     run: str,
@@ -604,9 +608,9 @@ def _facts(
 
 def _columns(place: Task) -> dict[str, Any]:
     """The options by which a published file is read."""
-    table = published_layout(opened(place["store"]))
+    table = published_layout(open_store(place["store"]))
     harmless = place["formulas"] == "neutralise" and Path(place["path"]).suffix == ".csv"
-    layout = contents(opened(place["store"])).source.layout
+    layout = contents(open_store(place["store"])).source.layout
     text = {"separator": layout.separator, "decimal": layout.decimal}
     if isinstance(table, IntervalTable):
         others = harmless_frame(table.others) if harmless else table.others
@@ -617,7 +621,7 @@ def _columns(place: Task) -> dict[str, Any]:
 # -- what users of the data should know ---------------------------------------------------------------------------------
 
 
-def readme(shown: ProtectedRecords, verdict: Verdict, pieces: Written) -> str:
+def readme(shown: ProtectedRecords, verdict: Verdict, pieces: WrittenPieces) -> str:
     """What the users of the data should know; nothing private."""
     method, guarantee = shown.method, shown.guarantee
     settings = ", ".join(f"{name} = {value}" for name, value in method.settings().items() if value is not None)

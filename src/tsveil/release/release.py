@@ -22,7 +22,7 @@ from tsveil.core.randomness import secret_numbers
 from tsveil.core.toml import toml_text
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
-from tsveil.data.pieces import stored
+from tsveil.data.pieces import make_store
 from tsveil.data.source import Source
 from tsveil.guarantee.base import Promise
 from tsveil.release.publish import publish
@@ -90,6 +90,6 @@ def release_of(
 ) -> Release:
     """A release from what a method made of data in memory, in the order of the data."""
     source = Source.of(original)
-    store = stored(source, original.values, made, original.others, order, whole=source.integers)
+    store = make_store(source, original.values, made, original.others, order, whole=source.integers)
     store.put("names", secret_numbers(seed, original.n))
     return Release(original, store, method, guarantee, seed, **more)

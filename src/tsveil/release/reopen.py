@@ -84,7 +84,7 @@ class Largest(msgspec.Struct):
     largest: float
 
 
-class Judged(msgspec.Struct):
+class StoredAssessment(msgspec.Struct):
     """What is read of `private/assessment.json`."""
 
     checks: list[Check]
@@ -98,7 +98,7 @@ class Judged(msgspec.Struct):
 WITH_ORIGINAL = ("accepted-risk", "earlier-releases")
 
 
-def reopened(folder: str | Path, original: Dataset) -> Release:
+def reopen_release(folder: str | Path, original: Dataset) -> Release:
     """The release in a folder, made from these original data.
 
     Examples
@@ -106,7 +106,7 @@ def reopened(folder: str | Path, original: Dataset) -> Release:
     >>> import tempfile, tsveil as tv
     >>> data = tv.example("food-prices")
     >>> made = tv.MDAV(k=2).protect(data)
-    >>> again = reopened(made.write(tempfile.mkdtemp() + "/release"), data)
+    >>> again = reopen_release(made.write(tempfile.mkdtemp() + "/release"), data)
     >>> bool((again.data.values == made.data.values).all()), str(again.method)
     (True, 'MDAV(k=2)')
     """
@@ -114,7 +114,7 @@ def reopened(folder: str | Path, original: Dataset) -> Release:
     facts = release_facts(folder)
     chosen = METHODS.make(facts["method"], facts["settings"])
     width = chosen.width(len(original.columns))
-    published, names = _published(folder, original, width)
+    published, names = _read_published_values(folder, original, width)
     ids = _id_map(folder, facts)
     rows, at = _rows(folder, ids, original), _places(folder, ids, names)
     if at.max(initial=0) >= len(published):
@@ -242,7 +242,7 @@ def _with_attacks(folder: Path, now: Assessment, intruder: Intruder, *, changed:
     if not path.is_file():  # an older release
         return now
     try:
-        then = msgspec.convert(json.loads(path.read_text(encoding="utf-8")), Judged)
+        then = msgspec.convert(json.loads(path.read_text(encoding="utf-8")), StoredAssessment)
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     found = {check.name: check for check in now.checks}
@@ -291,7 +291,7 @@ def published_files(folder: Path) -> list[Path]:
     return found
 
 
-def _published(folder: Path, original: Dataset, width: int) -> tuple[Array, list[str] | None]:
+def _read_published_values(folder: Path, original: Dataset, width: int) -> tuple[Array, list[str] | None]:
     """What is published for each row, in the columns that the method makes; and the identifiers of the rows, if they have any."""
     files = published_files(folder)
     if width != len(original.columns):

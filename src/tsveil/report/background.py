@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from tsveil.core.errors import some
 from tsveil.core.params import Parameters
-from tsveil.core.technique import named
+from tsveil.core.technique import techniques_in_words
 from tsveil.data.gaps import in_public
 from tsveil.report.counts import LISTED
 from tsveil.report.pages import section
@@ -68,7 +68,7 @@ def technique(subject: Subject) -> Markup:
     return section(
         "technique",
         public=subject.public,
-        technique=named(method.techniques),
+        technique=techniques_in_words(method.techniques),
         opinion=method.techniques[0].opinion,
         method=method,
         settings=[(name, value, docs.get(name, "")) for name, value in method.settings().items() if value is not None],

@@ -12,7 +12,7 @@ import polars as pl
 
 from tsveil.assess.limits import Intruder
 from tsveil.assess.protected import ProtectedRecords
-from tsveil.assess.summary import LOSS, Kind, Measured, risk_in_words
+from tsveil.assess.summary import LOSS, Kind, ReleaseFigures, risk_in_words
 from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 from tsveil.data.write import write_text
@@ -49,7 +49,7 @@ def better(a: float | None, b: float | None, figure: str = "") -> str:
     return "a" if (a < b) != (figure in LARGER) else "b"
 
 
-def compared_figures(a: Measured, b: Measured, kind: Kind) -> list[dict[str, Any]]:
+def compared_figures(a: ReleaseFigures, b: ReleaseFigures, kind: Kind) -> list[dict[str, Any]]:
     """All figures of the two with their titles; the one risk and the one loss of each come first."""
     rows: list[dict[str, Any]] = [
         {"part": name, "figure": name, "title": name, "unit": "%", "a": getattr(a, name), "b": getattr(b, name)}
@@ -72,7 +72,7 @@ class Side:
     name: str
     release: ProtectedRecords
     verdict: Verdict
-    figures: Measured
+    figures: ReleaseFigures
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -179,7 +179,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PublishedCurves:
     """What a release publishes of a series: rows of values, or the bounds of envelopes; NaN where nothing is published."""
 
     low: Array
@@ -196,12 +196,12 @@ class Drawn:
         return self.low[[row]] if same else np.vstack([self.low[row], self.high[row]])
 
 
-def _drawn(release: ProtectedRecords, name: str) -> Drawn:
+def _published_curves(release: ProtectedRecords, name: str) -> PublishedCurves:
     if not release.envelopes:
-        return Drawn(release.data.block(name), release.data.block(name))
+        return PublishedCurves(release.data.block(name), release.data.block(name))
     low, high = (np.full((release.original.n, release.lo.shape[1]), np.nan) for _ in range(2))
     low[release.rows], high[release.rows] = release.lo, release.hi
-    return Drawn(low, high)
+    return PublishedCurves(low, high)
 
 
 def _curves(both: Comparison) -> Iterator[tuple[str, list[figures.Figure]]]:
@@ -209,7 +209,7 @@ def _curves(both: Comparison) -> Iterator[tuple[str, list[figures.Figure]]]:
     original = both.a.release.original
     block = original.series[0]
     x = original.block(block.name)
-    drawn = [_drawn(side.release, block.name) for side in (both.a, both.b)]
+    drawn = [_published_curves(side.release, block.name) for side in (both.a, both.b)]
     away = [np.sqrt(((one.middle - x) ** 2).mean(axis=1)) for one in drawn]
     there = np.flatnonzero(~np.isnan(away[0]) & ~np.isnan(away[1]))
     if not len(there):

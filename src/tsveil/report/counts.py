@@ -102,7 +102,7 @@ class Counts:
         return cls(crowds, disclosed_columns(release.attribute_disclosure()))
 
     @property
-    def protected(self) -> Crowd:
+    def protected_crowd(self) -> Crowd:
         """The crowd of all protected columns."""
         return [crowd for crowd in self.crowds if crowd.where not in (CARRIED, EVERYTHING)][-1]
 

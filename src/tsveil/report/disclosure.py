@@ -31,7 +31,7 @@ from tsveil.guarantee.base import Verdict
 from tsveil.report import figures
 from tsveil.report.counts import LISTED
 from tsveil.report.linkage import Risk, guessing
-from tsveil.report.measuring import described
+from tsveil.report.measuring import describe_options
 from tsveil.report.pages import as_sentence, percent, section
 from tsveil.report.subject import Subject
 from tsveil.report.utility import SERIES_LISTED, card_part
@@ -46,7 +46,7 @@ def attacker(subject: Subject) -> Markup:
     model = [
         (
             "What is known",
-            f"{_known(subject)} The attacks take these values as exact, which is the most that anyone could know of them, and they take for granted "
+            f"{_knowledge(subject)} The attacks take these values as exact, which is the most that anyone could know of them, and they take for granted "
             "that the person is in the file.",
         ),
         (
@@ -68,7 +68,7 @@ def attacker(subject: Subject) -> Markup:
     return section("attacker", attacker=model if subject.public else [*model, *own])
 
 
-def _known(subject: Subject) -> str:
+def _knowledge(subject: Subject) -> str:
     data: Dataset = subject.release.original
     if subject.release.envelopes:
         return "The whole true curve of a person, and so its shape."
@@ -99,13 +99,13 @@ def linkability(subject: Subject) -> Markup:
         guess=guessing(subject.people),
         persons=bool(subject.card.persons),
         linkages=subject.linkages,
-        by_known=None if subject.release.envelopes else _by_known(subject.card),
+        by_known=None if subject.release.envelopes else _rates_by_knowledge(subject.card),
         risk_figure=_risk_figure(subject),
-        options=[*described(subject.card.options), *_sampled(subject)],
+        options=[*describe_options(subject.card.options), *_sample_note(subject)],
     )
 
 
-def _by_known(card: Any) -> dict[str, Any] | None:
+def _rates_by_knowledge(card: Any) -> dict[str, Any] | None:
     """The rates with one, two, ... series or attributes known, where the linkages have that in common."""
     counts = {len(rates) for rates in card.by_known.values()}
     if len(counts) != 1 or counts == {1} or max(counts) > SERIES_LISTED:
@@ -138,7 +138,7 @@ def _risk_figure(subject: Subject) -> figures.Figure | None:
     return figures.histogram(risk, ink="risk", title=title, caption=caption, axis=axis, public=subject.public)
 
 
-def _sampled(subject: Subject) -> list[str]:
+def _sample_note(subject: Subject) -> list[str]:
     """A sentence about pictures that show a sample only."""
     count = subject.release.n
     if count == subject.release.released:
@@ -152,16 +152,16 @@ def inference(subject: Subject) -> Markup:
     """What can be concluded about a person, and attribute disclosure."""
     return section(
         "inference",
-        answer=as_sentence(subject.inferred),
+        answer=as_sentence(subject.inference_in_words),
         part=None if subject.release.envelopes else card_part(subject.card, "inference"),
-        disclosed=subject.disclosed,
+        disclosed=subject.disclosed_columns,
         none_disclosed=bool(subject.release.original.confidential) and not subject.public,
     )
 
 
 def residual_risk(subject: Subject) -> Markup:
     """The residual risk in a sentence, with the figures that join risk and loss."""
-    sentence = residual(subject.verdict, subject.risk, subject.inferred, subject.limit, public=subject.public)
+    sentence = residual(subject.verdict, subject.risk, subject.inference_in_words, subject.limit, public=subject.public)
     part = None if subject.release.envelopes else card_part(subject.card, "both")
     return section("residual_risk", residual=sentence, part=part)
 
@@ -244,7 +244,7 @@ def _riskiest_envelopes(subject: Subject) -> Ranked:
     return "", columns, rows
 
 
-def untested(subject: Subject) -> Markup:
+def open_questions(subject: Subject) -> Markup:
     """What the attacks and measures of the report leave open."""
     data, envelopes = subject.release.original, subject.release.envelopes
     more = []

@@ -70,12 +70,12 @@ def _times(block: Block) -> tuple[Array, bool]:
     return np.asarray(1000 * (start + share * (last - first).total_seconds())), True
 
 
-def thinned(rows: Array, most: int = POINTS) -> Array:
+def thin_columns(rows: Array, most: int = POINTS) -> Array:
     """Rows with at most `most` columns, each the mean of neighbouring ones.
 
     Examples
     --------
-    >>> thinned(np.array([[1.0, 3.0, 5.0, 7.0, 9.0]]), most=3)
+    >>> thin_columns(np.array([[1.0, 3.0, 5.0, 7.0, 9.0]]), most=3)
     array([[2., 6., 9.]])
     """
     step = drawn_together(rows.shape[1], most)
@@ -94,7 +94,7 @@ def drawn_together(points: int, most: int = POINTS) -> int:
 def curve_chart(block: Block, lines: dict[str, Array]) -> str:
     """Rows of "original" and "published" values of a series as thin and thick lines."""
     times, temporal = _times(block)
-    at = thinned(times[None, :])[0].tolist()
+    at = thin_columns(times[None, :])[0].tolist()
     thin = 0.8 if len(at) > 100 else 1.3  # many thin lines stay apart, few may be seen
     # Universal time draws stamps as they are written; local time would move them by the zone of this computer.
     scale = {"type": "utc", "nice": False} if temporal else {"zero": False, "nice": False}
@@ -122,7 +122,7 @@ def curve_chart(block: Block, lines: dict[str, Array]) -> str:
         layers.append({"data": {"name": name}, "mark": mark, "encoding": encoding})
         datasets[name] = [
             {"t": t, "v": v, "curve": number}
-            for number, row in enumerate(thinned(rows).tolist())
+            for number, row in enumerate(thin_columns(rows).tolist())
             for t, v in zip(at, row, strict=True)
         ]
     return _svg({"layer": layers}, datasets)
@@ -290,11 +290,11 @@ def _svg(chart: Mapping[str, Any], datasets: Mapping[str, list[dict[str, Any]]])
     axis |= {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"}
     config: dict[str, Any] = {"font": "sans-serif", "view": {"stroke": None}, "axis": axis}
     size = {"width": WIDTH, "height": HEIGHT, "background": "transparent", "padding": 4}
-    return drawn(json.dumps({**chart, **size, "datasets": datasets, "config": config}))
+    return draw_svg(json.dumps({**chart, **size, "datasets": datasets, "config": config}))
 
 
 @lru_cache(maxsize=32)
-def drawn(spec: str) -> str:
+def draw_svg(spec: str) -> str:
     """A chart in Vega-Lite as SVG text; the public report and the private one share some pictures, which are drawn once."""
     import vl_convert
 

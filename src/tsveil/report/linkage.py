@@ -23,7 +23,7 @@ class Linkage:
     at_most: float | None = None
 
     @property
-    def all_known(self) -> float:
+    def rate_with_full_knowledge(self) -> float:
         """The rate when everything is known."""
         return self.rate if self.at_most is None else self.at_most
 

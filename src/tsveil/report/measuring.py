@@ -50,7 +50,7 @@ def notes(options: Mapping[str, str]) -> list[str]:
     return [f"{words}: {options[name]}" for name, words in NOTES.items() if name in options]
 
 
-def described(options: Mapping[str, str]) -> list[str]:
+def describe_options(options: Mapping[str, str]) -> list[str]:
     """How it was measured, a sentence each."""
     meanings = [OPTIONS[name][value] for name, value in options.items() if value in OPTIONS.get(name, {})]
     return [*meanings, *(f"{note}." for note in notes(options))]

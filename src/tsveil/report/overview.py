@@ -85,7 +85,7 @@ def _interval(one: Attempt) -> str:
     return "all attacked" if one.low == one.high else f"{percent(one.low)} to {percent(one.high)}"
 
 
-def _found(subject: Subject) -> list[str]:
+def _risk_sentences(subject: Subject) -> list[str]:
     """What the intruder finds whom the release must withstand, as a sentence; nothing where nothing was published."""
     risk = subject.risk
     if risk is None:
@@ -106,12 +106,12 @@ def _of_values(subject: Subject) -> list[str]:
     if series:
         return [
             protected,
-            *_found(subject),
+            *_risk_sentences(subject),
             f"Published values differ from the original ones by {percent(card['IL2'])} on average, forecasts made from them by {percent(card['IL3'])}.",
         ]
     return [
         protected,
-        *_found(subject),
+        *_risk_sentences(subject),
         f"Published values differ from the original ones by {percent(card['IL1'])} on average, their means by {percent(card['IL2'])}.",
     ]
 
@@ -121,7 +121,7 @@ def _of_envelopes(subject: Subject) -> list[str]:
     what = "an envelope" if release.words is None else "an envelope and a pattern"
     sentences = [
         f"{release.released:,} time series of {len(release.block):,} points were published, each as {what} that it has in common with others.",
-        *_found(subject),
+        *_risk_sentences(subject),
     ]
     ways = {way.title: way for way in subject.linkages}
     way = ways.get("linkage by values and pattern", ways.get("linkage by values"))
@@ -171,7 +171,7 @@ def _size(subject: Subject) -> str:
 
 def three_questions(subject: Subject) -> Markup:
     """The questions of WP216 in a sentence each, answered from the crowds of all protected values and of everything published, and the strongest attack."""
-    values, everything = subject.counts.protected, subject.counts.crowds[-1]
+    values, everything = subject.counts.protected_crowd, subject.counts.crowds[-1]
     if values.alone:
         single = f"{_alone(values)} have published values that no other record has."
     elif everything.alone:
@@ -188,7 +188,7 @@ def three_questions(subject: Subject) -> Markup:
     three = [
         ("Singling out", "Can a record be isolated?", single),
         ("Linkability", "Can a record be tied to a person?", link),
-        ("Inference", "Can something be concluded about a person?", as_sentence(subject.inferred)),
+        ("Inference", "Can something be concluded about a person?", as_sentence(subject.inference_in_words)),
     ]
     return section("three_questions", three=three)
 

@@ -55,7 +55,7 @@ SECTIONS: tuple[Callable[[Subject], Markup | None], ...] = (
     utility.losses,
     disclosure.residual_risk,
     disclosure.riskiest,
-    disclosure.untested,
+    disclosure.open_questions,
     background.about,
 )
 

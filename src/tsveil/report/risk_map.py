@@ -30,7 +30,7 @@ from tsveil.core.errors import OutputError
 from tsveil.data.write import write_bytes, write_text
 from tsveil.guarantee.base import PUBLISHABLE
 from tsveil.measure.base import Kind
-from tsveil.report.figures import NAME, NUMBER, drawn
+from tsveil.report.figures import NAME, NUMBER, draw_svg
 from tsveil.report.meanings import figure_order, meaning, place
 from tsveil.report.pages import page, percent
 
@@ -95,7 +95,7 @@ def marks(study: Study) -> dict[str, Mark]:
 
 def map_html(study: Study) -> str:
     """The map as a piece of HTML, without script and style; see `map_script` and `map_style`."""
-    return page("risk_map.html.j2", _shown(study))
+    return page("risk_map.html.j2", _template_values(study))
 
 
 def map_script() -> str:
@@ -117,9 +117,9 @@ def position(risk: float, loss: float) -> tuple[float, float]:
     )
 
 
-def _shown(study: Study) -> dict[str, Any]:
+def _template_values(study: Study) -> dict[str, Any]:
     look = marks(study)
-    rows = [described(row, study.about["kind"]) for row in study.table.to_dicts()]
+    rows = [describe_row(row, study.about["kind"]) for row in study.table.to_dicts()]
     points = [row for row in rows if row["problem"] is None]
     for row in points:
         row["mark"] = look[row["method"]]
@@ -152,7 +152,7 @@ def _stairs(front: list[tuple[float, float]]) -> str:
     return path
 
 
-def described(row: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
+def describe_row(row: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     """A row of a study's table with what people read: words for its promise, and its figures with their titles."""
     figures: dict[str, float] = json.loads(row["figures"])
     known = [
@@ -189,7 +189,7 @@ LIMITS = (50, 20, 10, 5, 2, 1)
 def study_page(study: Study, *, title: str = "", max_risk: float | None = None, max_loss: float | None = None) -> str:
     """The report of a study as one HTML page that needs nothing else."""
     kind = study.about["kind"]
-    rows = [described(row, kind) for row in study.table.to_dicts()]
+    rows = [describe_row(row, kind) for row in study.table.to_dicts()]
     asked = None if max_risk is None and max_loss is None else study.recommend(max_risk, max_loss)
     names = {name for row in rows for name, _, _ in row["figures"]}
     meanings = {name: meaning(name, kind) for name in figure_order()}
@@ -234,7 +234,7 @@ def write_map(study: Study, path: Path) -> None:
 
 def map_svg(study: Study) -> str:
     """The map as SVG for papers."""
-    return drawn(json.dumps(_chart(study)))
+    return draw_svg(json.dumps(_chart(study)))
 
 
 def map_png(study: Study) -> bytes:

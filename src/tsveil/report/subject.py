@@ -54,9 +54,9 @@ class Subject:
             return Risk(knows, percent(risk.rate), risk.attack, percent(risk.guess), risk.high)
         if not self.linkages:
             return None
-        best = max(self.linkages, key=lambda way: way.all_known)
+        best = max(self.linkages, key=lambda way: way.rate_with_full_knowledge)
         knows, guess = "the true values of a person in the file", guessing(self.people)
-        return Risk(knows, percent(best.all_known), best.title, guess, best.all_known)
+        return Risk(knows, percent(best.rate_with_full_knowledge), best.title, guess, best.rate_with_full_knowledge)
 
     @property
     def limit(self) -> float | None:
@@ -65,18 +65,18 @@ class Subject:
         return next((check.figures["limit"] for check in checks if "limit" in check.figures), None)
 
     @property
-    def disclosed(self) -> list[DisclosedColumn]:
+    def disclosed_columns(self) -> list[DisclosedColumn]:
         """The carried columns with attribute disclosure; which ones is for the owner only."""
         return [] if self.public else list(self.counts.disclosed)
 
     @property
-    def inferred(self) -> str:
+    def inference_in_words(self) -> str:
         """What can be inferred, with the carried column that is disclosed most, as half a sentence."""
         if self.release.envelopes:
             words = f"an envelope confines the values of a person to {percent(self.card['ncp'])} of the range of all values, on average"
         else:
             words = f"{percent(self.card['ID'])} of the true values lie so near to the published ones that publishing discloses them"
-        if not self.disclosed:
+        if not self.disclosed_columns:
             return words
-        worst = self.disclosed[0]
+        worst = self.disclosed_columns[0]
         return f"{words}, and {worst.records:,} records are in classes that disclose {worst.column}"

@@ -21,11 +21,11 @@ from tsveil.measure.sse import sse
 from tsveil.protect.mdav import MDAV
 from tsveil.protect.mic1d import Mic1D
 from tsveil.release.release import Release
-from tsveil.reproduce.experiment import Experiment, Rows, keyed
-from tsveil.reproduce.microdata import EIA_NINE, WATER_NINE, generic_figures, multivariate, reference, scored
+from tsveil.reproduce.experiment import Experiment, Rows, row_keys
+from tsveil.reproduce.microdata import EIA_NINE, WATER_NINE, add_scores, generic_figures, multivariate, reference
 from tsveil.reproduce.printed import Row, example_table
 from tsveil.reproduce.source import Source, attributes, in_blocks
-from tsveil.transform.normalise import normalised
+from tsveil.transform.normalise import normalise_one
 
 #: table 3.9: the attributes that the intruder knows, from one, two or three blocks
 KNOWN = {
@@ -45,7 +45,7 @@ KNOWN = {
 # -- section 3.1 ------------------------------------------------------------------------------------------------------
 
 
-def expected(source: Source) -> Rows:
+def anonymity_bounds(source: Source) -> Rows:
     """The bounds of the real anonymity of random data."""
     low, high = printed_anonymity(380, 25, 2)
     return {("n=380,k=25,r=2",): {"lower": low, "upper": high}}
@@ -61,7 +61,7 @@ def motivating(source: Source) -> Rows:
         for kind, blocks in (("correlated", [columns[j::r] for j in range(r)]), ("scattered", in_blocks(columns, r))):
             data = attributes(frame, blocks)
             release = MDAV(k=k, refine="none", grouping="per-block").protect(data, seed=1)
-            figures = scored(generic_figures(data, release, [r * known for known in range(1, r + 1)]))
+            figures = add_scores(generic_figures(data, release, [r * known for known in range(1, r + 1)]))
             rows[name, kind] = {**figures, "k'": real_anonymity(release)}
     return rows
 
@@ -97,7 +97,7 @@ def nine(source: Source, name: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
     return source.once("complete water", lambda: frame.drop_nulls()), WATER_NINE
 
 
-def protected(source: Source, name: str, row: Row) -> tuple[Dataset, Release]:
+def protect_nine(source: Source, name: str, row: Row) -> tuple[Dataset, Release]:
     """The nine attributes protected as a row of the tables says."""
     kind, method, k = row
 
@@ -114,19 +114,19 @@ def protected(source: Source, name: str, row: Row) -> tuple[Dataset, Release]:
 def scores(table: str, name: str, source: Source) -> Rows:
     """Loss, risk and score with two and three known blocks; for Mic1D, which has no blocks, with 1 to 9 attributes."""
 
-    def measured(row: Row) -> dict[str, float]:
-        data, release = protected(source, name, row)
+    def measure_row(row: Row) -> dict[str, float]:
+        data, release = protect_nine(source, name, row)
         counts = range(1, 10) if row[1] == "Mic1D" else (6, 9)
-        return scored(generic_figures(data, release, list(counts)))
+        return add_scores(generic_figures(data, release, list(counts)))
 
-    return {row: source.once(("score", name, row), partial(measured, row)) for row in keyed(table)}
+    return {row: source.once(("score", name, row), partial(measure_row, row)) for row in row_keys(table)}
 
 
 def anonymity(table: str, name: str, source: Source) -> Rows:
     """SSE as printed, and the real anonymity of the first one, two and three blocks."""
     rows = {}
-    for row in keyed(table):
-        data, release = protected(source, name, row)
+    for row in row_keys(table):
+        data, release = protect_nine(source, name, row)
         blocks = [block.name for block in data.blocks]
         found = {f"{known}G": real_anonymity(release, blocks[:known]) for known in (1, 2, 3)}
         rows[row] = {"SSE": sse(data.values, release.data.values, "printed"), **found}
@@ -136,8 +136,8 @@ def anonymity(table: str, name: str, source: Source) -> Rows:
 def mean_anonymity(table: str, name: str, source: Source) -> Rows:
     """SSE as printed, and the mean real anonymity over the sets of three known attributes of table 3.9."""
     rows = {}
-    for row in keyed(table):
-        data, release = protected(source, name, row)
+    for row in row_keys(table):
+        data, release = protect_nine(source, name, row)
         _, columns = nine(source, name)
         found = {
             case: float(
@@ -168,14 +168,14 @@ def blockwise_figures(source: Source, name: str, method: str, a: int, k: int) ->
 
     def make() -> dict[str, float]:
         data, release = blockwise(source, name, method, a, k)
-        return scored(generic_figures(data, release, [a * known for known in range(2, len(data.blocks) + 1)]))
+        return add_scores(generic_figures(data, release, [a * known for known in range(2, len(data.blocks) + 1)]))
 
     return source.once(("blockwise figures", name, method, a, k), make)
 
 
-def aggregated(source: Source) -> Rows:
+def blockwise_scores(source: Source) -> Rows:
     """Table 3.7."""
-    return {row: blockwise_figures(source, row[0], row[1], int(row[2]), int(row[3])) for row in keyed("004-3.7")}
+    return {row: blockwise_figures(source, row[0], row[1], int(row[2]), int(row[3])) for row in row_keys("004-3.7")}
 
 
 # -- section 3.3 ------------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def partitions(source: Source) -> Rows:
     ordered = np.sort(np.array(example_table("004-people")).ravel())
     rows: dict[Row, dict[str, float]] = {}
     for m in range(0, len(ordered), 8):
-        for n, unit in enumerate(normalised(ordered[m : m + 8, None], "ranging").ravel().tolist()):
+        for n, unit in enumerate(normalise_one(ordered[m : m + 8, None], "ranging").ravel().tolist()):
             rows[f"P{m // 8}", str(n)] = {"normalised": unit}
     return rows
 
@@ -196,13 +196,15 @@ _MADE = "MDAV (standard) on raw values, projections cut k from both ends"
 _WATER, _EIA = ("water_treatment.csv",), ("eia.csv",)
 
 EXPERIMENTS = (
-    Experiment("004-3.1.1", "the printed bounds with the exponent put right", expected),
+    Experiment("004-3.1.1", "the printed bounds with the exponent put right", anonymity_bounds),
     Experiment("004-3.1.3", "MDAV (standard), k = 2 and 4; own scaling, one to all blocks known", motivating),
     Experiment("004-3.3", f"{_MADE}; {_BLOCKS}", partial(scores, "004-3.3", "Water"), _WATER),
     Experiment("004-3.4", f"{_MADE}; {_BLOCKS}", partial(scores, "004-3.4", "EIA"), _EIA),
     Experiment("004-3.5", f"{_MADE}; SSE as printed", partial(anonymity, "004-3.5", "Water"), _WATER),
     Experiment("004-3.6", f"{_MADE}; SSE as printed", partial(anonymity, "004-3.6", "EIA"), _EIA),
-    Experiment("004-3.7", f"{_MADE}; own scaling, two to all blocks known", aggregated, ("census.csv", "eia.csv")),
+    Experiment(
+        "004-3.7", f"{_MADE}; own scaling, two to all blocks known", blockwise_scores, ("census.csv", "eia.csv")
+    ),
     Experiment("004-3.8", "example 3.4: sorted, cut, ranged", partitions),
     Experiment(
         "004-3.10", f"{_MADE}, Mic1D; the known sets of table 3.9", partial(mean_anonymity, "004-3.10", "EIA"), _EIA

@@ -19,7 +19,7 @@ from tsveil.attack.projected import WAYS
 from tsveil.attack.projected import projected as by_projections
 from tsveil.attack.rank_swap import rank_swap
 from tsveil.data.dataset import Dataset
-from tsveil.measure.score import combined, counted, score_of
+from tsveil.measure.score import combine_rates, risk_and_score, score_of
 from tsveil.measure.sse import sse
 from tsveil.protect.base import Method
 from tsveil.protect.mdav import MDAV
@@ -29,7 +29,7 @@ from tsveil.protect.rank_swap_distribution import RankSwapDistribution
 from tsveil.protect.univariate import OptimalUnivariate
 from tsveil.release.release import Release
 from tsveil.reproduce.chapter3 import blockwise, blockwise_figures
-from tsveil.reproduce.experiment import Experiment, Rows, keyed
+from tsveil.reproduce.experiment import Experiment, Rows, row_keys
 from tsveil.reproduce.microdata import loss, mean_rate, reference, rounds
 from tsveil.reproduce.printed import Row, example_table
 from tsveil.reproduce.source import Source, attributes
@@ -83,7 +83,7 @@ SWAPPING: dict[str, tuple[Callable[[float], Method], Callable[[Dataset, float], 
 }
 
 
-def swapped(source: Source, table: str, name: str, p: float, seed: int) -> Release:
+def swapped_release(source: Source, table: str, name: str, p: float, seed: int) -> Release:
     """Census or EIA swapped."""
     make, _ = SWAPPING[table]
     return source.once(("swapped", table, name, p, seed), lambda: make(p).protect(whole(source, name), seed=seed))
@@ -91,7 +91,7 @@ def swapped(source: Source, table: str, name: str, p: float, seed: int) -> Relea
 
 def swapping(table: str, source: Source) -> Rows:
     """Tables 4.3 to 4.5."""
-    return {row: _swapping(table, source, row) for row in keyed(table)}
+    return {row: _swapping(table, source, row) for row in row_keys(table)}
 
 
 def _swapping(table: str, source: Source, row: Row) -> dict[str, float]:
@@ -100,7 +100,7 @@ def _swapping(table: str, source: Source, row: Row) -> dict[str, float]:
     counts = range(1, HALF[name] + 1)
     each = []
     for seed in SEEDS:
-        release = swapped(source, table, name, p, seed)
+        release = swapped_release(source, table, name, p, seed)
         by_rank = rounds(rank_swap, data, release, counts, **SWAPPING[table][1](data, p))
         figures = {
             "IL": loss(data, release),
@@ -119,11 +119,11 @@ def _swapping(table: str, source: Source, row: Row) -> dict[str, float]:
 def curves(source: Source) -> Rows:
     """What the text says about figures 4.3 to 4.5: links by ranks with half, all, or the best number of attributes."""
     rows: dict[Row, dict[str, float]] = {}
-    for row in keyed("004-4.figures"):
+    for row in row_keys("004-4.figures"):
         figure, name, p, known = row
         table = {"4.3": "004-4.3", "4.4": "004-4.4", "4.5": "004-4.5"}[figure]
         data = whole(source, name)
-        release = swapped(source, table, name, float(p), 0)
+        release = swapped_release(source, table, name, float(p), 0)
         counts = {"half": [HALF[name]], "all": [len(data.columns)], "best": None}[known]
         more = SWAPPING[table][1](data, float(p))
         found = rounds(rank_swap, data, release, counts, **more)
@@ -134,13 +134,13 @@ def curves(source: Source) -> Rows:
 def unions(source: Source) -> Rows:
     """Table 4.6: right links on p-distribution by distance and by the annotated union of two widths."""
     rows = {}
-    for row in keyed("004-4.6"):
+    for row in row_keys("004-4.6"):
         name, p = row[0], float(row[1])
         data = whole(source, name)
         known = data.columns[: HALF[name]]
         found: dict[str, list[float]] = {"DB-RL": [], "half": [], "whole": []}
         for seed in SEEDS:
-            release = swapped(source, "004-4.4", name, p, seed)
+            release = swapped_release(source, "004-4.4", name, p, seed)
             found["DB-RL"].append(distance(data, release, known=known).correct)
             for width, share in (("half", p / 2), ("whole", p)):
                 found[width].append(rank_swap(data, release, known=known, p=share, rule="union").correct)
@@ -154,7 +154,7 @@ def unions(source: Source) -> Rows:
 def univariate(source: Source) -> Rows:
     """Table 4.7."""
     rows = {}
-    for row in keyed("004-4.7"):
+    for row in row_keys("004-4.7"):
         name, k = row[0], int(row[1])
         frame = reference(source, name)
         data = attributes(frame, [[column] for column in frame.columns])
@@ -169,7 +169,7 @@ def univariate(source: Source) -> Rows:
     return rows
 
 
-def aligned(source: Source) -> Rows:
+def alignment_links(source: Source) -> Rows:
     """The numbers that the text gives with figures 4.8 and 4.9: right links with 2 and with 5 known attributes."""
     rows: dict[Row, dict[str, float]] = {}
     for name in ("Census", "EIA"):
@@ -191,13 +191,13 @@ def aligned(source: Source) -> Rows:
 
 def traditional(table: str, name: str, source: Source) -> Rows:
     """Tables 4.8 and 4.9."""
-    return {row: blockwise_figures(source, name, row[0], int(row[1]), int(row[2])) for row in keyed(table)}
+    return {row: blockwise_figures(source, name, row[0], int(row[1]), int(row[2])) for row in row_keys(table)}
 
 
-def projected(table: str, name: str, source: Source) -> Rows:
+def scores_with_projections(table: str, name: str, source: Source) -> Rows:
     """Tables 4.10 and 4.11: with the attack by projections, and the scores that count it."""
     rows = {}
-    for row in keyed(table):
+    for row in row_keys(table):
         key = (name, row[0], int(row[1]), int(row[2]))
         data, release = blockwise(source, *key)
         figures = blockwise_figures(source, *key)
@@ -212,8 +212,8 @@ def projected(table: str, name: str, source: Source) -> Rows:
             **figures,
             "ProjLD": links,
             "ScoreOld": figures["Score"],
-            "ScoreNew": combined(figures["IL"], counted(some, "mean"), figures["ID"])["score"],
-            "ScoreMax": combined(figures["IL"], counted(linkages, "max"), figures["ID"])["score"],
+            "ScoreNew": risk_and_score(figures["IL"], combine_rates(some, "mean"), figures["ID"])["score"],
+            "ScoreMax": risk_and_score(figures["IL"], combine_rates(linkages, "max"), figures["ID"])["score"],
         }
     return rows
 
@@ -230,14 +230,16 @@ EXPERIMENTS = (
     Experiment("004-4.figures", "what the text says about figures 4.3 to 4.5; one seed", curves, _BOTH),
     Experiment("004-4.6", f"mean of {len(SEEDS)} seeds, annotated union, half of the attributes known", unions, _BOTH),
     Experiment("004-4.7", "MDAV as printed; SSE as printed", univariate, _BOTH),
-    Experiment("004-4.links", "figures 4.8 and 4.9: optimal, k = 50; own scaling, the first of equals", aligned, _BOTH),
+    Experiment(
+        "004-4.links", "figures 4.8 and 4.9: optimal, k = 50; own scaling, the first of equals", alignment_links, _BOTH
+    ),
     Experiment("004-4.8", _MADE, partial(traditional, "004-4.8", "Census"), ("census.csv",)),
     Experiment("004-4.9", _MADE, partial(traditional, "004-4.9", "EIA"), ("eia.csv",)),
-    Experiment("004-4.10", _MADE, partial(projected, "004-4.10", "Census"), ("census.csv",)),
+    Experiment("004-4.10", _MADE, partial(scores_with_projections, "004-4.10", "Census"), ("census.csv",)),
     Experiment(
         "004-4.11",
         f"{_MADE}; ScoreNew with the mean of PLD and ProjLD, as it was computed",
-        partial(projected, "004-4.11", "EIA"),
+        partial(scores_with_projections, "004-4.11", "EIA"),
         ("eia.csv",),
     ),
 )

@@ -15,7 +15,7 @@ from tsveil.attack.fuzzy import Aggregation, Family, Linkage, Normalise, fuzzy, 
 from tsveil.attack.links import chance_of_links
 from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
-from tsveil.reproduce.experiment import Experiment, Rows, keyed
+from tsveil.reproduce.experiment import Experiment, Rows, row_keys
 from tsveil.reproduce.printed import Row, example_table, printed_tables
 from tsveil.reproduce.source import Source
 
@@ -61,11 +61,11 @@ def representative_values(source: Source) -> Rows:
     return {(f"r{i}",): dict(zip(columns, row, strict=True)) for i, row in enumerate(found.tolist(), 1)}
 
 
-def guessed(source: Source) -> Rows:
+def chances_of_guessing(source: Source) -> Rows:
     """Table 5.3: the chance of r right links among 100 records."""
     return {
         (r,): {"exactly": chance_of_links(int(r), 100, exactly=True), "at-least": chance_of_links(int(r), 100)}
-        for (r,) in keyed("004-5.3")
+        for (r,) in row_keys("004-5.3")
     }
 
 
@@ -75,7 +75,7 @@ def two_parts(source: Source, name: str) -> tuple[Array, Array]:
 
     def read() -> tuple[Array, Array]:
         if name == "WDBC":
-            frame = _numbered(source.frame(file, ["diagnosis"]))
+            frame = _with_short_names(source.frame(file, ["diagnosis"]))
         else:
             frame = source.frame(file, [*one.split(), *other.split()])
         first, second = (frame.select(part.split()).cast(pl.Float64).to_numpy() for part in (one, other))
@@ -84,7 +84,7 @@ def two_parts(source: Source, name: str) -> tuple[Array, Array]:
     return source.once(("parts", name), read)
 
 
-def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
+def _with_short_names(frame: pl.DataFrame) -> pl.DataFrame:
     numbers = [name for name in frame.columns if name != "diagnosis"]
     named = {"V2": frame["diagnosis"] == "M"} | {f"V{i}": frame[name] for i, name in enumerate(numbers, 3)}
     return pl.DataFrame(named)
@@ -119,7 +119,7 @@ def _file(part: str, table: Array) -> Dataset:
 def links_without_common_attributes(table: str, name: str, source: Source) -> Rows:
     """Tables 5.4 to 5.7; columns whose quantifiers are not known are left out."""
     rows = {}
-    for row in keyed(table):
+    for row in row_keys(table):
         known = [column for column in printed_tables()[table].columns if column[-1] in FAMILIES]
         rows[row] = {column: right_links(source, name, *row, *column.split("-")) for column in known}
     return rows
@@ -128,7 +128,7 @@ def links_without_common_attributes(table: str, name: str, source: Source) -> Ro
 def remarks(source: Source) -> Rows:
     """What the text says about the files without a table: the best of OWA and Sugeno with any quantifier and scale."""
     rows: dict[Row, dict[str, float]] = {}
-    for (name,) in keyed("004-5.text"):
+    for (name,) in row_keys("004-5.text"):
         rates = [
             right_links(source, name, norm, "DB-RL", aggregation, family)
             for norm in NORMALISED
@@ -143,7 +143,7 @@ _DRAWN = f"mean of {DRAWS} draws of {RECORDS} records; the drawn records normali
 
 EXPERIMENTS = (
     Experiment("004-5.2", "OWA with Q(x) = x^(i/5)", representative_values),
-    Experiment("004-5.3", "the formula of proposition 4", guessed),
+    Experiment("004-5.3", "the formula of proposition 4", chances_of_guessing),
     *(
         Experiment(table, _DRAWN, partial(links_without_common_attributes, table, name), (PARTS[name][0],))
         for table, name in (

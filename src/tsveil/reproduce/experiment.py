@@ -35,6 +35,6 @@ class Experiment:
         return {(row, column): value for row, cells in self.run(source).items() for column, value in cells.items()}
 
 
-def keyed(table: str) -> Iterator[Row]:
+def row_keys(table: str) -> Iterator[Row]:
     """The rows of a published table, which say what is to be computed."""
     yield from printed_tables()[table].rows

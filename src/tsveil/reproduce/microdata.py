@@ -19,7 +19,7 @@ from tsveil.attack.probabilistic import probabilistic
 from tsveil.data.dataset import Dataset
 from tsveil.measure.attribute_loss import AttributeLoss
 from tsveil.measure.passes import of_arrays
-from tsveil.measure.score import combined, counted
+from tsveil.measure.score import combine_rates, risk_and_score
 from tsveil.protect.base import Method
 from tsveil.protect.mdav import MDAV
 from tsveil.protect.projected import Projected
@@ -94,13 +94,13 @@ def generic_figures(data: Dataset, release: Release, counts: Sequence[int]) -> d
     return figures
 
 
-def scored(figures: Mapping[str, float]) -> dict[str, float]:
+def add_scores(figures: Mapping[str, float]) -> dict[str, float]:
     """With the classic disclosure risk and score.
 
     Examples
     --------
-    >>> scored({"IL": 10.0, "DLD": 8.0, "PLD": 4.0, "ID": 50.0})["Score"]
+    >>> add_scores({"IL": 10.0, "DLD": 8.0, "PLD": 4.0, "ID": 50.0})["Score"]
     19.0
     """
-    found = combined(figures["IL"], counted([figures["DLD"], figures["PLD"]], "mean"), figures["ID"])
+    found = risk_and_score(figures["IL"], combine_rates([figures["DLD"], figures["PLD"]], "mean"), figures["ID"])
     return {**figures, "DR": found["DR"], "Score": found["score"]}

@@ -37,12 +37,12 @@ CHOSEN = (
 )
 
 
-def shown(cell: Cell) -> str:
+def our_figure(cell: Cell) -> str:
     """Our figure with a digit more than the printed one, so that a reader sees how near it is.
 
     Examples
     --------
-    >>> shown(Cell(("5",), "MDAV", "11.10", 11.0968, "equal")), shown(Cell((), "", "9.1E-28", 9.1219e-28, "equal"))
+    >>> our_figure(Cell(("5",), "MDAV", "11.10", 11.0968, "equal")), our_figure(Cell((), "", "9.1E-28", 9.1219e-28, "equal"))
     ('11.097', '9.12e-28')
     """
     if cell.ours is None:
@@ -162,7 +162,7 @@ def _grid(result: Result) -> dict[str, object]:
             (
                 row,
                 [
-                    (cells[row, column], shown(cells[row, column]), notes.get(cells[row, column].why))
+                    (cells[row, column], our_figure(cells[row, column]), notes.get(cells[row, column].why))
                     for column in table.columns
                 ],
             )

@@ -49,7 +49,7 @@ def examples(source: Source) -> Rows:
     return {(name,): {"anonymous": float(verify_nlk(table, 2, 3, 6).holds)} for name, table in tables.items()}
 
 
-def _studied(source: Source) -> pl.DataFrame:
+def _study(source: Source) -> pl.DataFrame:
     pairs = [(10, l) for l in LS]
     return source.once("nlk", lambda: nlk_study(households(source), pairs=pairs, ks=KS, heuristics=("mth",)))
 
@@ -61,7 +61,7 @@ def _column(frame: pl.DataFrame, figure: str, **equal: object) -> list[float]:
 
 def divergence(source: Source) -> Rows:
     """Figure 7."""
-    study = _studied(source)
+    study = _study(source)
 
     def at(figure: str = "NormDiv", **equal: object) -> list[float]:
         return _column(study, figure, **equal)
@@ -77,7 +77,7 @@ def divergence(source: Source) -> Rows:
 
 def spread(source: Source) -> Rows:
     """Figure 9."""
-    study = _studied(source)
+    study = _study(source)
     by_k = _column(study, "std shift", l=15)
     return {
         ("largest",): {"figure": max(study["std shift"].to_list())},

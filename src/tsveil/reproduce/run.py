@@ -14,7 +14,7 @@ from tsveil.reproduce import chapter2, chapter3, chapter4, chapter5, pattern, se
 from tsveil.reproduce.experiment import Experiment
 from tsveil.reproduce.printed import printed_tables
 from tsveil.reproduce.source import Source
-from tsveil.reproduce.verdicts import VERDICTS, Cell, judged, unavailable
+from tsveil.reproduce.verdicts import VERDICTS, Cell, judge_table, unavailable
 
 
 def _all() -> dict[str, Experiment]:
@@ -63,14 +63,14 @@ class Result:
         }
 
 
-def chosen(names: Iterable[str]) -> list[Experiment]:
+def choose_experiments(names: Iterable[str]) -> list[Experiment]:
     """The experiments with these names; the beginning of a name stands for all that begin with it and go on with a dot.
 
     Examples
     --------
-    >>> [experiment.name for experiment in chosen(["004-2", "000-3"])][-3:]
+    >>> [experiment.name for experiment in choose_experiments(["004-2", "000-3"])][-3:]
     ['004-2.SSE', '004-2.6', '000-3']
-    >>> chosen(["004-9"])
+    >>> choose_experiments(["004-9"])
     Traceback (most recent call last):
     tsveil.core.errors.InputError: there is no experiment 004-9
       options: a paper (000, 001, 003, 004), a chapter (004-4) or a name of `tsveil reproduce --list`
@@ -102,7 +102,7 @@ def reproduce(names: Iterable[str] | None = None, *, data: str | Path | None = N
     14
     """
     source = Source(data)
-    wanted = list(EXPERIMENTS.values()) if names is None else chosen(names)
+    wanted = list(EXPERIMENTS.values()) if names is None else choose_experiments(names)
     results = []
     with progress.step("Reproducing", total=len(wanted)) as done:
         for experiment in wanted:
@@ -116,7 +116,7 @@ def _result(experiment: Experiment, source: Source) -> Result:
     lacking = source.lacks(experiment.needs)
     if lacking:
         return Result(experiment, unavailable(experiment.table, f"needs {', '.join(lacking)} (--data)"))
-    return Result(experiment, judged(experiment.table, experiment.figures(source)))
+    return Result(experiment, judge_table(experiment.table, experiment.figures(source)))
 
 
 def total(results: Sequence[Result]) -> Mapping[str, int]:

@@ -17,12 +17,12 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.examples import example
 from tsveil.data.resample import split
 from tsveil.measure.evaluate import evaluate
-from tsveil.measure.score import combined, counted
+from tsveil.measure.score import combine_rates, risk_and_score
 from tsveil.protect.mdav import MDAV
-from tsveil.reproduce.experiment import Experiment, Rows, keyed
+from tsveil.reproduce.experiment import Experiment, Rows, row_keys
 from tsveil.reproduce.printed import printed_tables
 from tsveil.reproduce.source import Source
-from tsveil.transform.normalise import How, normalised
+from tsveil.transform.normalise import How, normalise_one
 
 #: the time points of the paper's series of prices
 DAYS = 220
@@ -34,7 +34,7 @@ def normalised_prices(how: How, table: str, source: Source) -> Rows:
     """The food prices on another scale."""
     data = example("food-prices")
     years = printed_tables()[table].columns
-    scaled = normalised(data.values, how)
+    scaled = normalise_one(data.values, how)
     return {(name,): dict(zip(years, row, strict=True)) for name, row in zip(data.ids, scaled.tolist(), strict=True)}
 
 
@@ -74,13 +74,13 @@ def sizes(table: str, source: Source) -> Rows:
 def scores(table: str, read: str, dr1: str, source: Source) -> Rows:
     """Loss and risk of microaggregated series, for every number of series and every k of the table."""
     data = {"forecasters": forecasters, "football": football, "prices": prices}[read](source)
-    return {row: _score(source, read, data, row, dr1) for row in keyed(table)}
+    return {row: _score(source, read, data, row, dr1) for row in row_keys(table)}
 
 
 def _score(source: Source, read: str, data: Dataset, row: tuple[str, ...], dr1: str) -> dict[str, float]:
     distance, parts, k = row
 
-    def measured() -> dict[str, float]:
+    def measure_release() -> dict[str, float]:
         # The football data are several series from the start, the others are cut into several.
         cut = data if read == "football" or parts == "1" else split(data, int(parts))
         method = MDAV(k=int(k), distance=DISTANCES[distance], variant="paper", refine="none", grouping="per-block")
@@ -89,10 +89,10 @@ def _score(source: Source, read: str, data: Dataset, row: tuple[str, ...], dr1: 
         card = evaluate(cut, released, ties="first", variant="paper", models="fitting")
         return card.to_dict()
 
-    figures = dict(source.once(("series", read, row), measured))
+    figures = dict(source.once(("series", read, row), measure_release))
     if dr1 == "mean":
-        linked = counted([figures["EULD"], figures["STSLD"]], "mean")
-        figures |= combined(figures["IL"], linked, figures["ID"])
+        linked = combine_rates([figures["EULD"], figures["STSLD"]], "mean")
+        figures |= risk_and_score(figures["IL"], linked, figures["ID"])
     return {**figures, "Score": figures["score"]}
 
 
@@ -104,7 +104,7 @@ def clusters(table: str, distance: str, source: Source) -> Rows:
     groups = release.groups["price"]
     found = [{names[i] for i in np.flatnonzero(groups == g)} for g in np.unique(groups)]
     rows = {}
-    for row in keyed(table):
+    for row in row_keys(table):
         printed = set(row[1].split(","))
         assert printed <= set(names), printed - set(names)
         rows[row] = {"together": float(max(len(printed & group) for group in found))}

@@ -63,10 +63,10 @@ class Cell:
     why: str = ""
 
 
-def judged(table: Table, ours: Ours) -> list[Cell]:
+def judge_table(table: Table, ours: Ours) -> list[Cell]:
     """The verdict on each cell of a table; our figures by row and column."""
     lines = _lines(table, ours)
-    return [_judged(table, row, column, ours.get((row, column)), lines) for row, column in table]
+    return [_judge_cell(table, row, column, ours.get((row, column)), lines) for row, column in table]
 
 
 def unavailable(table: Table, why: str) -> list[Cell]:
@@ -74,7 +74,7 @@ def unavailable(table: Table, why: str) -> list[Cell]:
     return [Cell(row, column, table.cell(row, column).text, None, "data not available", why) for row, column in table]
 
 
-def _judged(table: Table, row: Row, column: str, ours: float | None, lines: Mapping[tuple[Row, str], Line]) -> Cell:
+def _judge_cell(table: Table, row: Row, column: str, ours: float | None, lines: Mapping[tuple[Row, str], Line]) -> Cell:
     figure, note = table.cell(row, column), table.note(row, column)
 
     def cell(verdict: Verdict, why: str = "") -> Cell:

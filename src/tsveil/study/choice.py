@@ -82,7 +82,7 @@ class Recommendation:
         return f"Recommendation: {self.best['label'] if self.best else 'nothing fits'}"
 
 
-def recommended(table: pl.DataFrame, max_risk: float | None, max_loss: float | None) -> Recommendation:
+def recommend(table: pl.DataFrame, max_risk: float | None, max_loss: float | None) -> Recommendation:
     """The best row within the limits; see `Study.recommend`."""
     limits = {"risk": max_risk, "loss": max_loss}
     given = {name: float(limit) for name, limit in limits.items() if limit is not None}

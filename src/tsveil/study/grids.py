@@ -62,7 +62,7 @@ class Configuration:
             ),
         )
 
-    def made(self) -> Method:
+    def make_method(self) -> Method:
         """The method, ready to protect."""
         made: Method = METHODS.make(self.method, self.settings)
         return made
@@ -108,7 +108,7 @@ def configurations(name: str, grid: Grid, problems: Problems | None = None) -> l
     parameters = {p.name: p for p in METHODS[name].parameters()}
     found: dict[str, Configuration] = {}
     for one in [grid] if isinstance(grid, Mapping) else grid:
-        choices = {p: _listed(values) for p, values in one.items()}
+        choices = {p: _as_list(values) for p, values in one.items()}
         for parameter, values in choices.items():
             if parameter not in parameters:
                 own.add(f"{name} has no parameter {parameter!r}; its parameters: {', '.join(parameters)}")
@@ -125,18 +125,18 @@ def configurations(name: str, grid: Grid, problems: Problems | None = None) -> l
                 p: float(v) if parameters[p].kind is float and v is not None else v
                 for p, v in zip(choices, combination, strict=True)
             }
-            made = Configuration(name, METHODS[name].completed(given))
+            made = Configuration(name, METHODS[name].with_defaults(given))
             found.setdefault(made.text, made)
     if problems is None:
         own.raise_if_any()
     return list(found.values())
 
 
-def _listed(values: Any) -> list[Any]:
+def _as_list(values: Any) -> list[Any]:
     return list(values) if isinstance(values, Iterable) and not isinstance(values, (str, bytes)) else [values]
 
 
-def chosen(
+def choose_configurations(
     data: Dataset, methods: str | Sequence[str] = "all", grid: Mapping[str, Grid] | None = None
 ) -> list[Configuration]:
     """The configurations of a sweep, in the order of the registry and of their parameters.
@@ -145,9 +145,9 @@ def chosen(
     --------
     >>> import tsveil as tv
     >>> data = tv.example("food-prices")
-    >>> [c.label for c in chosen(data, ["noise", "mdav"], {"noise": {"sd": [0.5]}})]
+    >>> [c.label for c in choose_configurations(data, ["noise", "mdav"], {"noise": {"sd": [0.5]}})]
     ['mdav k=3, refine=none', 'mdav k=3', 'mdav k=3, distance=sts', 'noise sd=0.5']
-    >>> chosen(data, ["mdva"], {"mdav": {"k": [1]}})
+    >>> choose_configurations(data, ["mdva"], {"mdav": {"k": [1]}})
     Traceback (most recent call last):
     tsveil.core.errors.ParameterError: the sweep cannot be run: 2 problems
       1. there is no method 'mdva'

@@ -48,7 +48,7 @@ SCHEMA: dict[str, Any] = {
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def hold_lock(folder: Path) -> Iterator[None]:
     """Keep the folder to this sweep; another one gets an error."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # for its owner only
@@ -57,7 +57,7 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}") from error
     with file:
-        if not _taken(file):
+        if not _take_lock(file):
             raise OutputError(f"another sweep is running in {folder}\n  options: wait until it ends, or another folder")
         for pattern in ("results/.*.partial", ".study.*.partial", ".sweep.*.partial"):
             for path in folder.glob(pattern):
@@ -65,7 +65,7 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _taken(file: IO[str]) -> bool:
+def _take_lock(file: IO[str]) -> bool:
     """Take the lock of an open file, if nobody has it; closing the file gives it back."""
     try:
         import fcntl
@@ -106,7 +106,7 @@ def keep(folder: Path, row: dict[str, Any]) -> None:
     write_text(folder / "results" / f"{row['key']}.json", json.dumps(row) + "\n")
 
 
-def finished(folder: Path) -> dict[str, dict[str, Any]]:
+def read_results(folder: Path) -> dict[str, dict[str, Any]]:
     """The finished configurations by key; a file that is damaged counts as not finished."""
     found = {}
     for path in sorted((folder / "results").glob("*.json")):

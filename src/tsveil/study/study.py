@@ -16,7 +16,7 @@ from tsveil.assess.summary import LOSS, risk_in_words
 from tsveil.core.errors import InputError
 from tsveil.core.randomness import derived_seed, release_seed
 from tsveil.study import store
-from tsveil.study.choice import Recommendation, recommended, with_front
+from tsveil.study.choice import Recommendation, recommend, with_front
 from tsveil.study.grids import Configuration
 
 
@@ -65,7 +65,7 @@ class Study:
             )
         path = folder / "study.parquet"
         if not path.is_file():
-            return cls.of(store.finished(folder).values(), about)
+            return cls.of(store.read_results(folder).values(), about)
         try:
             table = pl.read_parquet(path)
         except (OSError, pl.exceptions.PolarsError) as error:
@@ -105,7 +105,7 @@ class Study:
 
         With both limits: the least loss within both. The notes say what each intruder finds in it, and what would have been chosen against weaker ones.
         """
-        found = recommended(self.table, max_risk, max_loss)
+        found = recommend(self.table, max_risk, max_loss)
         if found.best is None or found.best["ladder"] is None or max_risk is None:
             return found
         return replace(
@@ -116,7 +116,7 @@ class Study:
         """What would have been chosen if the intruder knew less, and why it was not."""
         keys = {best["key"]}
         for knows in RUNGS[: RUNGS.index(self.intruder.knows)]:
-            other = recommended(self.against(knows).table, max_risk, max_loss).best
+            other = recommend(self.against(knows).table, max_risk, max_loss).best
             if other is None or other["key"] in keys:
                 continue
             keys.add(other["key"])

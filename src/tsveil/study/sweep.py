@@ -27,9 +27,9 @@ from tsveil.core.randomness import fresh_seed
 from tsveil.data.dataset import Dataset
 from tsveil.engine.local import cores, on_one_core
 from tsveil.measure.evaluate import evaluate as measure
-from tsveil.release.publish import judged
+from tsveil.release.publish import judge_unwritten_release
 from tsveil.study import store
-from tsveil.study.grids import Configuration, Grid, chosen
+from tsveil.study.grids import Configuration, Grid, choose_configurations
 from tsveil.study.study import Study
 
 #: called with the number of finished configurations, of all, the last one's label, and the seconds left (None: not known yet)
@@ -81,15 +81,15 @@ def sweep(
             "a sweep takes no file of another period yet: [intruder] other_period is for plans of releases\n"
             "  options: leave it out; a part of the published period stands in for one"
         )
-    configurations = chosen(data, methods, grid)
+    configurations = choose_configurations(data, methods, grid)
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ParameterError(f"The 'workers' parameter of sweep must be an integer of at least 1. Got {workers!r}.")
     place = None if folder is None else Path(folder)
-    with store.locked(place) if place is not None else nullcontext():
+    with store.hold_lock(place) if place is not None else nullcontext():
         about = _about(data, options, intruder, place, seed, secret)
         blank = Study.of([], about)
         keys = {_key(about, configuration): configuration for configuration in configurations}
-        rows = {} if place is None else store.finished(place)
+        rows = {} if place is None else store.read_results(place)
         about["asked"] = len({*rows, *keys})
         if place is not None:
             store.write_about(place, about)
@@ -105,7 +105,7 @@ def sweep(
 
         with progress.step(f"Trying {len(keys)} configurations", total=len(keys)) as counter:
             counter[0] = watch.done
-            with closing(_done(work, todo, workers or cores(), stopped)) as results:
+            with closing(_results(work, todo, workers or cores(), stopped)) as results:
                 for row in results:
                     rows[row["key"]] = row
                     watch.tell(row["label"])
@@ -131,11 +131,11 @@ def row_of(
     start = time.perf_counter()
     final = True
     try:
-        release = configuration.made().protect(data, seed=seed)
+        release = configuration.make_method().protect(data, seed=seed)
         promise, verdict = release.guarantee, release.verify()
         row |= {"guarantee": promise.short, "verdict": str(verdict.status)}
         row["bound"] = promise.bound if promise.intruder == "file" else None
-        card, assessment = judged(release, verdict, options, intruder)
+        card, assessment = judge_unwritten_release(release, verdict, options, intruder)
         found = summed_up(release, card, assessment, options)
         row |= {"loss": found.loss, "figures": json.dumps(found.figures)}
         row["ladder"] = json.dumps([asdict(attempt) for attempt in assessment.ladder])
@@ -149,7 +149,7 @@ def row_of(
     return row, final
 
 
-def _done(
+def _results(
     work: Callable[[str], dict[str, Any]], todo: Sequence[str], workers: int, stopped: Callable[[], bool] | None
 ) -> Generator[dict[str, Any], None, None]:
     """The results in the order in which they are ready.

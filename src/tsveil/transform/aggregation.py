@@ -276,7 +276,7 @@ def owa(x: ArrayLike, quantifier: Quantifier) -> Array:
     rank = count[:, None] - place
     with np.errstate(invalid="ignore"):
         weight = quantifier(np.maximum(rank, 0) / count[:, None]) - quantifier(np.maximum(rank - 1, 0) / count[:, None])
-    return _emptied((np.where(rank > 0, weight, 0.0) * f).sum(axis=1), count)
+    return _clear_empty_records((np.where(rank > 0, weight, 0.0) * f).sum(axis=1), count)
 
 
 def choquet(x: ArrayLike, measure: Measure) -> Array:
@@ -291,7 +291,7 @@ def choquet(x: ArrayLike, measure: Measure) -> Array:
     weight = _chain(measure, order, count)[:, :-1]
     steps = np.diff(f, axis=1, prepend=0.0)
     steps[np.arange(f.shape[1]) >= count[:, None]] = 0.0
-    return _emptied((steps * weight).sum(axis=1), count)
+    return _clear_empty_records((steps * weight).sum(axis=1), count)
 
 
 def sugeno(x: ArrayLike, measure: Measure) -> Array:
@@ -305,7 +305,7 @@ def sugeno(x: ArrayLike, measure: Measure) -> Array:
     f, count, order = _ascending(_records(x))
     lower = np.minimum(f, _chain(measure, order, count)[:, :-1])
     lower[np.arange(f.shape[1]) >= count[:, None]] = -np.inf
-    return _emptied(lower.max(axis=1), count)
+    return _clear_empty_records(lower.max(axis=1), count)
 
 
 def twofold(x: ArrayLike, fuzzy: Measure, probabilistic: Measure) -> Array:
@@ -322,7 +322,7 @@ def twofold(x: ArrayLike, fuzzy: Measure, probabilistic: Measure) -> Array:
     beyond = np.arange(f.shape[1]) >= count[:, None]
     height[beyond] = 0.0
     weight[beyond] = 0.0
-    return _emptied((height * weight).sum(axis=1), count)
+    return _clear_empty_records((height * weight).sum(axis=1), count)
 
 
 def _records(x: ArrayLike) -> Array:
@@ -359,7 +359,7 @@ def _chain(measure: Measure, order: Indices, count: Indices) -> Array:
         return measure(left / count[:, None])
 
 
-def _emptied(result: Array, count: Indices) -> Array:
+def _clear_empty_records(result: Array, count: Indices) -> Array:
     """NaN for records without any value."""
     result[count == 0] = np.nan
     return result

@@ -19,7 +19,7 @@ References
 Examples
 --------
 >>> import numpy as np
->>> normalised(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]), "per-record")
+>>> normalise_one(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]), "per-record")
 array([[-1.,  0.,  1.],
        [-1.,  0.,  1.]])
 """
@@ -65,13 +65,13 @@ def normalise(
     return ruler.measure(original), (ruler_of(released, how) if own else ruler).measure(released)
 
 
-def normalised(x: Array, how: How = "global") -> Array:
+def normalise_one(x: Array, how: How = "global") -> Array:
     """One file on its own scale.
 
     Examples
     --------
     >>> import numpy as np
-    >>> normalised(np.array([[2.0, 7.0], [4.0, 7.0], [6.0, 7.0]]), "component")
+    >>> normalise_one(np.array([[2.0, 7.0], [4.0, 7.0], [6.0, 7.0]]), "component")
     array([[-1.,  0.],
            [ 0.,  0.],
            [ 1.,  0.]])

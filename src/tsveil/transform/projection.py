@@ -73,10 +73,10 @@ def project(
     standardised = scale == "standardise" or (scale == "auto" and how in ("pcp", "zscores"))
     reference, z = normalise(x if like is None else like, x, "component" if standardised else "ranging")
     loadings = first_component(reference) if how == "pcp" else None
-    return projected(z, how, quantifier or exponent(1.0), loadings)
+    return project_comparable(z, how, quantifier or exponent(1.0), loadings)
 
 
-def projected(z: Array, how: Projection, quantifier: Quantifier, loadings: Array | None = None) -> Array:
+def project_comparable(z: Array, how: Projection, quantifier: Quantifier, loadings: Array | None = None) -> Array:
     """One number for each record of comparable attributes; `loadings` are those of the principal component."""
     match how:
         case "zscores":

@@ -17,15 +17,15 @@ Exponents = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 LEAST, MOST = 2.0**-200, 2.0**200
 
 
-def lifted(table: Array) -> Array:
+def lift(table: Array) -> Array:
     """The table times one power of two, where its largest magnitude is tiny.
 
     Examples
     --------
     >>> import numpy as np
-    >>> lifted(np.array([[3e-300, -1e-300]])).round(3)
+    >>> lift(np.array([[3e-300, -1e-300]])).round(3)
     array([[ 0.502, -0.167]])
-    >>> lifted(np.array([[3.0, -1e-300]]))
+    >>> lift(np.array([[3.0, -1e-300]]))
     array([[ 3.e+000, -1.e-300]])
     """
     # Only upwards: a large table brought down would lose its smallest values.

@@ -6,7 +6,7 @@ x inverse(R) are uncorrelated if S is the covariance of x. Column c of x inverse
 Examples
 --------
 >>> x = np.random.default_rng(0).normal(size=(1000, 2)) @ np.array([[3.0, 1.0], [0.0, 0.2]])
->>> z = combined(x, inverse(triangle(np.cov(x.T))))
+>>> z = multiply_rows(x, inverse(triangle(np.cov(x.T))))
 >>> bool(np.allclose(np.cov(z.T), np.eye(2)))
 True
 """
@@ -52,7 +52,7 @@ def inverse(factor: Array) -> Array:
     return found
 
 
-def combined(rows: Array, factor: Array) -> Array:
+def multiply_rows(rows: Array, factor: Array) -> Array:
     """The rows times a triangular factor, summed in the order of the columns: what becomes of a row does not depend on its neighbours, as in a matrix product."""
     from tsveil._kernels.triangle import rows_times
 

@@ -112,21 +112,21 @@ def rows_as(options: Mapping[str, Any]) -> str:
     return next((name for name, own in ROWS.items() if own.items() <= options.items()), "")
 
 
-def asked(questions: Sequence[Any]) -> list[dict[str, Any]]:
+def question_forms(questions: Sequence[Any]) -> list[dict[str, Any]]:
     """The questions of reading as a form shows them: what was seen, and for each subject the answers as options of reading.
 
     A question about several columns, each of which may have an answer of its own, has a subject for each of them.
 
     Examples
     --------
-    >>> from tsveil.data.questions import coded
-    >>> (found,) = asked([coded(["sex", "town"])])
+    >>> from tsveil.data.questions import code_question
+    >>> (found,) = question_forms([code_question(["sex", "town"])])
     >>> [subject["name"] for subject in found["subjects"]], found["subjects"][1]["answers"][0]
     (['sex', 'town'], ('Publish them unchanged?', {'confidential': ['town']}))
     """
     found = []
     for question in questions:
-        answers = [(meaning, _typed(options)) for meaning, options in question.answers]
+        answers = [(meaning, _parse_options(options)) for meaning, options in question.answers]
         columns = [[value for value in own.values() if isinstance(value, list)] for _, own in answers]
         each = columns[0][0] if all(one == columns[0] and len(one) == 1 for one in columns) else []
         if len(each) > 1:
@@ -155,7 +155,7 @@ TYPED: dict[str, tuple[str, Any]] = {
 }
 
 
-def _typed(text: str) -> dict[str, Any]:
+def _parse_options(text: str) -> dict[str, Any]:
     """What would be typed, as options of reading."""
     found: dict[str, Any] = {}
     words = shlex.split(text)
@@ -170,7 +170,7 @@ def _typed(text: str) -> dict[str, Any]:
     return found
 
 
-def answered(form: Form, look: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+def add_answers(form: Form, look: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     """The options of reading with the answers that were chosen; columns of several answers are put together."""
     found = dict(before)
     subjects = [subject for question in look["questions"] for subject in question["subjects"]]

@@ -91,10 +91,10 @@ class Gate:
         if scope["type"] != "http":
             return
         with_headers = _with_headers(send)
-        answer = self._checked(scope)
+        answer = self._check(scope)
         await (answer or self.app)(scope, receive, with_headers)
 
-    def _checked(self, scope: MutableMapping[str, Any]) -> Response | None:
+    def _check(self, scope: MutableMapping[str, Any]) -> Response | None:
         """An answer instead of the app's, or None when all is well; then the scope holds the session."""
         headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
         values = dict(headers)
@@ -111,7 +111,7 @@ class Gate:
         if scope["method"] not in ("GET", "HEAD") and origin is None:
             return self.refusal(403, "Not from here", "The request does not say which page it comes from.")
         if entering:
-            return self._entered(scope)
+            return self._enter(scope)
         session = self._session(values.get("cookie", ""))
         if session is None:
             return self.refusal(
@@ -122,7 +122,7 @@ class Gate:
         scope["session"] = session
         return None
 
-    def _entered(self, scope: MutableMapping[str, Any]) -> Response:
+    def _enter(self, scope: MutableMapping[str, Any]) -> Response:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if scope["method"] != "GET" or not _same(given, self._token):
             return self.refusal(

@@ -54,7 +54,7 @@ class Job:
         """Whether nothing more will happen."""
         return self.state in ("done", "failed", "stopped")
 
-    def shown(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """What pages are told."""
         return {
             "id": self.id,
@@ -143,7 +143,7 @@ class Jobs:
                 continue
             job.tell(state="running", text="starting")
             try:
-                await _done(job)
+                await _run_job(job)
             except Exception:
                 # The others wait; what happened is for the terminal.
                 traceback.print_exc()
@@ -157,7 +157,7 @@ class Jobs:
         self._queue.put_nowait(None)
 
 
-async def _done(job: Job) -> None:
+async def _run_job(job: Job) -> None:
     """Run one job in its process."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tsveil.web.work",
@@ -184,7 +184,7 @@ async def _done(job: Job) -> None:
     finally:
         if job.over:
             process.stdin.close()
-            await _ended(process)
+            await _end_process(process)
         else:
             code = await process.wait()
             job.tell(state="failed", problem=_why(code))
@@ -206,7 +206,7 @@ async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[dict[str, Any]]:
                 yield news
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _end_process(process: asyncio.subprocess.Process) -> None:
     """Wait for a process to end, and make it end."""
     try:
         await asyncio.wait_for(process.wait(), GRACE)

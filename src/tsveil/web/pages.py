@@ -118,7 +118,7 @@ def whole_percent(value: float | None) -> str:
     return "–" if value is None else percent(value).replace(".0\N{NO-BREAK SPACE}", "\N{NO-BREAK SPACE}")
 
 
-class Drained(Response):
+class DrainingResponse(Response):
     """An answer to an upload that is refused: sent at once; then what still comes is thrown away for a moment.
 
     A browser that is cut off in the middle of an upload shows an error of its own instead of the answer.
@@ -170,16 +170,16 @@ class App:
             Route("/", self.home, methods=get),
             Route("/static/{name}", self.asset, methods=get),
             Route("/upload", self.upload, methods=post),
-            Route("/demo", self.posted(self.start_demo), methods=post),
-            Route("/given", self.posted(self.start_given), methods=post),
+            Route("/demo", self.form_handler(self.start_demo), methods=post),
+            Route("/given", self.form_handler(self.start_given_file), methods=post),
             Route("/jobs/{id}/events", self.events, methods=get),
-            Route("/jobs/{id}/stop", self.posted(self.stop), methods=post),
+            Route("/jobs/{id}/stop", self.form_handler(self.stop), methods=post),
             *(Route(f"{at}/{step}", getattr(self, step), methods=get) for step in STEPS),
-            Route(f"{at}/look", self.posted(self.look_again), methods=post),
-            Route(f"{at}/confirm", self.posted(self.confirm), methods=post),
-            Route(f"{at}/sweep", self.posted(self.start_sweep), methods=post),
-            Route(f"{at}/pick", self.posted(self.pick), methods=post),
-            Route(f"{at}/delete", self.posted(self.delete), methods=post),
+            Route(f"{at}/look", self.form_handler(self.look_again), methods=post),
+            Route(f"{at}/confirm", self.form_handler(self.confirm), methods=post),
+            Route(f"{at}/sweep", self.form_handler(self.start_sweep), methods=post),
+            Route(f"{at}/pick", self.form_handler(self.pick), methods=post),
+            Route(f"{at}/delete", self.form_handler(self.delete), methods=post),
             Route(f"{at}/files/{{name}}", self.file, methods=get),
             Route(f"{at}/view/{{name}}", self.view, methods=get),
         ]
@@ -196,7 +196,7 @@ class App:
 
         handlers: dict[Any, Callable[[Request, Exception], Response]] = {
             HTTPException: self._not_here,
-            Exception: self._failed,
+            Exception: self._server_error,
         }
         return Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
 
@@ -222,21 +222,21 @@ class App:
         words = {404: "There is no such page.", 405: "This page does not take that."}.get(status, "This does not work.")
         return self.message(status, "Not found" if status == 404 else "Not possible", words, "/")
 
-    def _failed(self, request: Request, error: Exception) -> Response:
+    def _server_error(self, request: Request, error: Exception) -> Response:
         # What happened is printed in the terminal; a visitor learns nothing of the inside.
         return self.message(500, "Something went wrong", "See the terminal for details.", "/")
 
-    def posted(
+    def form_handler(
         self, handler: Callable[[Request, forms.Form], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
         """A handler for a form: the form is read up to a limit, its token checked, and its errors shown."""
 
-        async def handled(request: Request) -> Response:
+        async def handle(request: Request) -> Response:
             body = b""
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > FORM:
-                    return Drained(self.message(413, "Too much", "The form is too long.", "/"))
+                    return DrainingResponse(self.message(413, "Too much", "The form is too long.", "/"))
             try:
                 form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20_000)
             except ValueError:
@@ -250,7 +250,7 @@ class App:
             except TsveilError as error:
                 return self.message(400, "This cannot be used", str(error), _came_from(request))
 
-        return handled
+        return handle
 
     def _study(self, request: Request) -> Study:
         study = self.studies.get(request.path_params["id"])
@@ -299,7 +299,7 @@ class App:
     async def _progress(self, job: Job) -> AsyncIterator[str]:
         while not self.jobs.ending.is_set():
             changed = job.changed
-            yield f"data: {msgspec.json.encode(job.shown() | {'ahead': self.jobs.ahead(job)}).decode()}\n\n"
+            yield f"data: {msgspec.json.encode(job.describe() | {'ahead': self.jobs.ahead(job)}).decode()}\n\n"
             if job.over:
                 return
             waits = [asyncio.create_task(changed.wait()), asyncio.create_task(self.jobs.ending.wait())]
@@ -321,12 +321,12 @@ class App:
 
     async def home(self, request: Request) -> Response:
         """Step 1 without a file yet, and what was studied before."""
-        studies = [(study, self._reached(study)[-1]) for study in self.studies.all()]
+        studies = [(study, self._steps_so_far(study)[-1]) for study in self.studies.all()]
         return self._step(
             request, "home.html.j2", None, "load", studies=studies, given=self.given, largest=self.largest
         )
 
-    def _reached(self, study: Study) -> list[str]:
+    def _steps_so_far(self, study: Study) -> list[str]:
         """The steps that can be opened."""
         place = self.studies.place(study)
         steps = ["load"]
@@ -348,7 +348,7 @@ class App:
             csrf=request.scope["session"].csrf,
             study=study,
             step=step,
-            reached=self._reached(study) if study else ["load"],
+            reached=self._steps_so_far(study) if study else ["load"],
             job=job,
             busy=job is not None and not job.over,
             ahead=self.jobs.ahead(job) if job else 0,
@@ -360,20 +360,20 @@ class App:
         """Take a file."""
         target = self.studies.upload_place()
         try:
-            name = await uploads.received(request, target, self.largest)
+            name = await uploads.receive_file(request, target, self.largest)
         except uploads.TooLargeError as error:
-            return Drained(self.message(413, "The file is too large", str(error), "/"))
+            return DrainingResponse(self.message(413, "The file is too large", str(error), "/"))
         except uploads.ForgedError as error:
-            return Drained(self.message(403, "Out of date", str(error), "/"))
+            return DrainingResponse(self.message(403, "Out of date", str(error), "/"))
         except TsveilError as error:
-            return Drained(self.message(400, "The file did not arrive", str(error), "/"))
+            return DrainingResponse(self.message(400, "The file did not arrive", str(error), "/"))
         return _see(f"/s/{self._new(name, 'upload', target, name).id}/load")
 
     async def start_demo(self, request: Request, form: forms.Form) -> Response:
         """Take the bundled example."""
         return _see(f"/s/{self._new_demo().id}/load")
 
-    async def start_given(self, request: Request, form: forms.Form) -> Response:
+    async def start_given_file(self, request: Request, form: forms.Form) -> Response:
         """Take the file that was named at the start, once more."""
         if self.given is None:
             raise HTTPException(404)
@@ -382,7 +382,7 @@ class App:
     async def load(self, request: Request) -> Response:
         """Step 1: what is in the file."""
         study = self._study(request)
-        look = self.studies.found(study, "look.json")
+        look = self.studies.read_result(study, "look.json")
         shown: dict[str, Any] = {"look": look, "rows": [], "options": {}, "carriable": []}
         if look is not None:
             options = dict.fromkeys(ROLES) | look["options"]
@@ -402,13 +402,13 @@ class App:
     async def look_again(self, request: Request, form: forms.Form) -> Response:
         """Step 1: other roles, or answers to questions."""
         study = self._study(request)
-        look = self.studies.found(study, "look.json")
+        look = self.studies.read_result(study, "look.json")
         if look is None:
             raise HTTPException(404)
         if "layout" in form:
             wanted = forms.roles(form, look["columns"])
         else:
-            wanted = forms.answered(form, look, study.input)
+            wanted = forms.add_answers(form, look, study.input)
         self._add("look", study, input=wanted)
         study.input, study.confirmed, study.methods, study.picked = wanted, False, {}, ""
         self._forget(study, "risk.json", "result.json", "sweep.toml", "sweep", "releases")
@@ -424,7 +424,7 @@ class App:
     async def confirm(self, request: Request, form: forms.Form) -> Response:
         """Step 1: the roles are right."""
         study = self._study(request)
-        look = self.studies.found(study, "look.json")
+        look = self.studies.read_result(study, "look.json")
         if look is None or not look["ready"]:
             raise TsveilError("the file cannot be used as it is\n  say what to do about its problems first")
         if not study.confirmed:
@@ -437,13 +437,13 @@ class App:
     async def risk(self, request: Request) -> Response:
         """Step 2: the data as they are."""
         study = self._study(request)
-        found = self.studies.found(study, "risk.json")
+        found = self.studies.read_result(study, "risk.json")
         return self._step(request, "risk.html.j2", study, "risk", self.jobs.latest(study.id, "risk"), risk=found)
 
     async def methods(self, request: Request) -> Response:
         """Step 3: what to try."""
         study = self._study(request)
-        look = self.studies.found(study, "look.json")
+        look = self.studies.read_result(study, "look.json")
         if look is None or not study.confirmed:
             return _see(f"/s/{study.id}/load")
         fitting = [method for method in look["methods"] if not method["problem"]]
@@ -454,7 +454,7 @@ class App:
     async def start_sweep(self, request: Request, form: forms.Form) -> Response:
         """Step 3: try it."""
         study = self._study(request)
-        look = self.studies.found(study, "look.json")
+        look = self.studies.read_result(study, "look.json")
         if look is None or not study.confirmed:
             raise HTTPException(404)
         chosen, limits = forms.methods(form, look["methods"]), forms.limits(form)
@@ -471,13 +471,13 @@ class App:
         """Step 4: how far it is."""
         study = self._study(request)
         job = self.jobs.latest(study.id, "sweep")
-        result = self.studies.found(study, "result.json")
+        result = self.studies.read_result(study, "result.json")
         return self._step(request, "run.html.j2", study, "run", job, result=result)
 
     async def compare(self, request: Request) -> Response:
         """Step 5: what was found."""
         study = self._study(request)
-        result = self.studies.found(study, "result.json")
+        result = self.studies.read_result(study, "result.json")
         if result is None:
             return _see(f"/s/{study.id}/run")
         if not study.picked and result["best"]:
@@ -494,7 +494,7 @@ class App:
     async def pick(self, request: Request, form: forms.Form) -> Response:
         """Step 5: this one."""
         study = self._study(request)
-        result = self.studies.found(study, "result.json")
+        result = self.studies.read_result(study, "result.json")
         key = forms.first(form, "key")
         rows = {row["key"]: row for row in result["rows"] if row["problem"] is None} if result else {}
         if key not in rows:
@@ -513,7 +513,7 @@ class App:
         return self.studies.place(study) / "releases" / key / "outcome.json"
 
     def _outcome(self, study: Study) -> Any:
-        return self.studies.found(study, f"releases/{study.picked}/outcome.json") if study.picked else None
+        return self.studies.read_result(study, f"releases/{study.picked}/outcome.json") if study.picked else None
 
     async def download(self, request: Request) -> Response:
         """Step 6: take it."""

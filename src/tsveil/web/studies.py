@@ -27,7 +27,7 @@ import msgspec
 
 from tsveil.core.errors import OutputError
 from tsveil.core.randomness import fresh_seed
-from tsveil.data.disk import claimed, remove, remove_abandoned, unlock
+from tsveil.data.disk import make_and_lock, remove, remove_unless_in_use, unlock
 from tsveil.data.write import write_text
 
 Source = Literal["upload", "demo", "file"]
@@ -76,11 +76,11 @@ class Studies:
         except OSError as error:
             raise OutputError(f"{folder} cannot be used for studies: {error.strerror or error}") from error
         self.folder = folder.resolve()
-        self._data, self._lock = claimed(lambda: Path(tempfile.mkdtemp(prefix=UPLOADS)))
+        self._data, self._lock = make_and_lock(lambda: Path(tempfile.mkdtemp(prefix=UPLOADS)))
         for left in self._data.parent.glob(f"{UPLOADS}*"):
             with contextlib.suppress(OSError):  # another server removed its own meanwhile
                 if left.is_dir() and not left.is_symlink() and left.stat().st_uid == self._data.stat().st_uid:
-                    remove_abandoned(left)
+                    remove_unless_in_use(left)
         self._known: dict[str, Study] = {}
         for place in sorted(self.folder.iterdir()):
             found = place / "study.json"
@@ -138,7 +138,7 @@ class Studies:
         """Keep what was decided."""
         write_text(self.place(study) / "study.json", msgspec.json.encode(study).decode())
 
-    def found(self, study: Study, name: str) -> Any:
+    def read_result(self, study: Study, name: str) -> Any:
         """What a job wrote: the content of one of its JSON files, or None."""
         path = self.place(study) / name
         return msgspec.json.decode(path.read_bytes()) if path.is_file() else None

@@ -100,7 +100,7 @@ class _Parts:
         return MultipartParser(boundary, {f"on_{name}": getattr(self, f"on_{name}") for name in names})  # type: ignore[arg-type]
 
 
-async def received(request: Request, target: Path, largest: int = LARGEST) -> str:
+async def receive_file(request: Request, target: Path, largest: int = LARGEST) -> str:
     """Write the uploaded file to `target` and give the name that the client has for it; nothing is left behind on an error."""
     if int(request.headers.get("content-length") or 0) > largest + SMALL:
         raise too_large(largest)

@@ -43,7 +43,7 @@ from tsveil.study.choice import SAME
 from tsveil.study.grids import default_grid
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
-from tsveil.web.forms import asked
+from tsveil.web.forms import question_forms
 
 #: rows, and columns from the left and from the right, of the preview
 ROWS, LEFT, RIGHT = 6, 7, 2
@@ -100,7 +100,7 @@ def look(task: dict[str, Any], place: Path, telling: Telling) -> None:
         roles = _input(task, options)
         given = {name: value for name, value in options.items() if name not in ("block_size", "blocks_by")}
         seen = look_at(source, **given)
-    found = _seen(seen, options)
+    found = _describe_look(seen, options)
     try:
         if not found["questions"]:
             with progress.step("Reading all values"):
@@ -120,7 +120,7 @@ def _input(task: dict[str, Any], options: dict[str, Any]) -> Input:
         raise InputError(f"the roles cannot be used: {error}") from error
 
 
-def _seen(seen: Look, options: dict[str, Any]) -> dict[str, Any]:
+def _describe_look(seen: Look, options: dict[str, Any]) -> dict[str, Any]:
     columns = list(seen.columns)
     shown = columns if len(columns) <= LEFT + RIGHT + 1 else [*columns[:LEFT], *columns[-RIGHT:]]
     first = seen.source.frame.head(ROWS)
@@ -133,7 +133,7 @@ def _seen(seen: Look, options: dict[str, Any]) -> dict[str, Any]:
         "layout": seen.guess.layout,
         "options": {**options, **seen.options()},
         "reasons": list(seen.guess.reasons),
-        "questions": asked(seen.guess.questions),
+        "questions": question_forms(seen.guess.questions),
         "problems": [],
         "hints": [],
         "ready": False,
@@ -254,13 +254,13 @@ def try_methods(task: dict[str, Any], place: Path, telling: Telling) -> None:
         seed=int(task["seed"]),
     )
     write_text(place / "sweep.toml", compared.to_toml() + "\n")
-    _keep(place / "result.json", shown(study, task["limits"]))
+    _keep(place / "result.json", describe_study(study, task["limits"]))
     best = study.recommend(**_limits(task["limits"])).best
     if best is not None:
-        _released(task, place, study, best["key"])
+        _make_release(task, place, study, best["key"])
 
 
-def shown(study: Study, limits: dict[str, Any]) -> dict[str, Any]:
+def describe_study(study: Study, limits: dict[str, Any]) -> dict[str, Any]:
     """A study as the page shows it."""
     advice, most = study.recommend(**_limits(limits)), limits["max_risk"]
     return {
@@ -280,12 +280,12 @@ def _limits(limits: dict[str, Any]) -> dict[str, Any]:
     return given or {"max_risk": 100.0}
 
 
-def released(task: dict[str, Any], place: Path, telling: Telling) -> None:
+def make_release(task: dict[str, Any], place: Path, telling: Telling) -> None:
     """Make the release of one configuration."""
-    _released(task, place, Study.load(place / "sweep"), task["key"])
+    _make_release(task, place, Study.load(place / "sweep"), task["key"])
 
 
-def _released(task: dict[str, Any], place: Path, study: Study, key: str) -> None:
+def _make_release(task: dict[str, Any], place: Path, study: Study, key: str) -> None:
     """A release with its reports, its curves and its plan, all or nothing."""
     row = next(row for row in study.table.to_dicts() if row["key"] == key)
     final = place / "releases" / key
@@ -306,7 +306,7 @@ def _released(task: dict[str, Any], place: Path, study: Study, key: str) -> None
     outcome = run(plan, base=partial, source=Path(task["data"]), allow=task.get("allow", ()))
     with progress.step("Drawing curves"):
         _keep(partial / "outcome.json", _outcome(outcome, row))
-    _packed(outcome.folder / "published", partial / "release.zip")
+    _pack_files(outcome.folder / "published", partial / "release.zip")
     write_text(partial / "plan.toml", plan.to_toml(_remarks(task)) + "\n")
     partial.rename(final)
 
@@ -353,7 +353,7 @@ def _remarks(task: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _packed(folder: Path, target: Path) -> None:
+def _pack_files(folder: Path, target: Path) -> None:
     """The published files in one archive, without dates that tell when."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.iterdir()):
@@ -377,7 +377,7 @@ KINDS: dict[str, Callable[[dict[str, Any], Path, Telling], None]] = {
     "look": look,
     "risk": risk,
     "sweep": try_methods,
-    "release": released,
+    "release": make_release,
 }
 
 

@@ -9,7 +9,7 @@ from tsveil.core.params import Parameters
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declared(Parameters):
+class Declaration(Parameters):
     """A frozen dataclass whose fields are parameters, with a name, a summary and a reference.
 
     The command line, plans, reports, studies, the web app, the docs and the contract tests read these and nothing else.
@@ -30,7 +30,7 @@ class Declared(Parameters):
         return cls.plain or cls.name
 
     @classmethod
-    def described(cls) -> dict[str, Any]:
+    def description(cls) -> dict[str, Any]:
         """What listings print as JSON."""
         accepted = {p.name: {"default": p.default, "accepts": p.words, "meaning": p.doc} for p in cls.parameters()}
         return {"name": cls.name, "summary": cls.summary, "reference": cls.reference, "parameters": accepted}
