@@ -100,4 +100,4 @@ def test_options_that_no_attack_by_another_period_knows_are_told(files: tuple[Pa
     first, second = files
     result = CliRunner().invoke(main, ["attack", str(first), str(first), "--id", "household", "--other-period", str(second), *option])  # fmt: skip
     assert result.exit_code == 2
-    assert "and a file of another period; leave something out" in result.output
+    assert "and a file of another period: leave one of them out" in result.output

@@ -75,7 +75,7 @@ from tsveil.transform.normalise import normalise
 
 #: gives the table of all distances between two files
 Distances = Callable[[Array, Array], Array]
-Way = Literal["distance", "likelihood", "runs"]
+Way = Literal["distance", "likeliest", "runs"]
 #: how series may be normalised so that the scale of known values is one factor of all distances
 ANY_SCALE = ("global", "per-record", "none")
 #: records that are all assigned, pairs of a person and a record in one table, and the fewest persons that are worth assigning
@@ -157,7 +157,7 @@ class Assignment(Joint):
         one_factor = len(files.series) == 1 and settings.scaling == "original" and settings.normalise in ANY_SCALE
         alike = {
             "distance": self.correlated or one_factor,
-            "likelihood": True,
+            "likeliest": True,
             "runs": self.runs in ("columns", "pooled"),  # a line depends on who is known
         }
         shared: dict[str, Any] = {"normalise": settings.normalise}
@@ -172,7 +172,7 @@ class Assignment(Joint):
         situation.store.remove(f"{self.figure}.")  # of an evaluation before this one
         ways: list[Way] = ["distance"]
         if self.deviations is not None:
-            ways.insert(0, "likelihood")
+            ways.insert(0, "likeliest")
         if self.runs is not None:
             ways.append("runs")
         return [
@@ -204,7 +204,7 @@ class Assignment(Joint):
 
     def _made(self, targets: Targets, task: Task) -> Costs:
         """The costs for some persons, from the values of both files."""
-        if task["way"] == "likelihood" and self.correlated:
+        if task["way"] == "likeliest" and self.correlated:
             return self._likely(self._costs(targets, {**task, "way": "distance"}), targets, task)
         return Costs.of(*self._placed(targets, task))
 
@@ -227,7 +227,7 @@ class Assignment(Joint):
         if task["way"] == "runs":
             return known, shown, self._by_runs(known, shown, task["places"])
         files, power = targets.files, 1
-        if task["way"] == "likelihood":
+        if task["way"] == "likeliest":
             noisy = Noisy.of(targets.store, task, deviations=self.deviations, correlated=False)
             a, b = noisy.placed(known), noisy.placed(shown)
             rare = noisy.rare(task["density"], shown, b, [b.shape[1]])
