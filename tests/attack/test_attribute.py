@@ -77,14 +77,14 @@ def test_bad_requests() -> None:
 
 def test_the_list_names_the_records() -> None:
     data = released([1, 1, 2, 2], word=["a", "a", "a", "b"], number=[5.0, 90.0, 40.0, 40.1])
-    found = attribute(data, share=0.1).listed(pl.Series(["anna", "bert", "cora", "dirk"]))
+    found = attribute(data, share=0.1).rows_for_owner(pl.Series(["anna", "bert", "cora", "dirk"]))
     assert found.rows() == [
         ("anna", "word", 2, "a", "a", True),
         ("bert", "word", 2, "a", "a", True),
         ("cora", "number", 2, "40.0", "40.1", False),
         ("dirk", "number", 2, "40.0", "40.1", False),
     ]
-    none = attribute(released([1, 1], word=["a", "b"])).listed(pl.Series(["anna", "bert"]))
+    none = attribute(released([1, 1], word=["a", "b"])).rows_for_owner(pl.Series(["anna", "bert"]))
     assert none.columns == found.columns
     assert len(none) == 0
 
@@ -201,10 +201,10 @@ def test_pieces_change_nothing(ends: list[int], options: Any, tmp_path: Path, mo
         assert_frame_equal(found.groups, whole.groups, check_exact=True)
         bounds = [0, *ends, n]
         listed = [
-            AttributeDisclosure.load(store, carried.columns).listed(ids[start:stop], start)
+            AttributeDisclosure.load(store, carried.columns).rows_for_owner(ids[start:stop], start)
             for start, stop in pairwise(bounds)
         ]
-        assert_frame_equal(pl.concat(listed), whole.listed(ids), check_exact=True)
+        assert_frame_equal(pl.concat(listed), whole.rows_for_owner(ids), check_exact=True)
 
 
 def test_what_is_seen_is_what_the_definition_says() -> None:

@@ -16,12 +16,12 @@ import naive_sides
 import tsveil as tv
 from plugin.equal_values import EqualValues
 from tsveil.attack.agreement import fellegi_sunter
-from tsveil.attack.base import Attack, Knowledge, OnRequest, Rung, Settings, ValuesTraded
+from tsveil.attack.base import Attack, Knowledge, OnRequest, Rung, Settings, TradesOfValues
 from tsveil.attack.conditional import conditional_model
 from tsveil.attack.files import on_one_scale, relative
 from tsveil.attack.moves import in_words
 from tsveil.attack.pieces import Columns, Pieces
-from tsveil.attack.run import Attacked, attacked, chances_of, links_in_memory
+from tsveil.attack.run import AttackResults, chances_of, links_in_memory, run_attacks
 from tsveil.core.errors import ParameterError
 from tsveil.core.registry import ATTACKS
 from tsveil.core.types import Array, Indices
@@ -71,7 +71,7 @@ def tables(attack: type[Attack], n: int = N) -> tuple[Array, Array]:
     """Whole numbers, full of ties, in two blocks of two columns; protected in pairs, or values traded in pairs, column by column."""
     rng = np.random.default_rng(7)
     a = rng.integers(0, 9, (n, WIDTH if attack.rung is Rung.OTHER_PERIOD else 4)).astype(float)
-    if attack.trace is ValuesTraded:
+    if attack.trace is TradesOfValues:
         return a, naive_attacks.traded(a, 6, rng)
     return a, naive_attacks.grouped(a, 2, rng)
 
@@ -85,7 +85,9 @@ def dataset(values: Array, attack: type[Attack]) -> Dataset:
     return naive_attacks.dataset(values, blocks=[2, 2])
 
 
-def in_pieces(store: Store, attack: Attack, cuts: list[int], order: Indices, engine: Engine) -> tuple[Attacked, Array]:
+def in_pieces(
+    store: Store, attack: Attack, cuts: list[int], order: Indices, engine: Engine
+) -> tuple[AttackResults, Array]:
     """What the driver finds, and the chance of each record in the order of the input."""
     a, b = tables(type(attack))
     for at, part in enumerate(np.split(order, cuts)):
@@ -97,7 +99,7 @@ def in_pieces(store: Store, attack: Attack, cuts: list[int], order: Indices, eng
     files = Pieces(blocks, sizes, sizes, numbered=True)
     width = a.shape[1]
     known = Knowledge(range(width), range(1, width + 1), [range(width // 2), range(width // 2, width)], [1, 2])
-    found = attacked(store, files, engine, [attack], known, Settings(normalise="none"))
+    found = run_attacks(store, files, engine, [attack], known, Settings(normalise="none"))
     if attack.rung not in (Rung.PART, Rung.PERSON):
         return found, 100 * found.ladder[-1].scores
     chance = np.empty(N)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive_attacks as naive
 import tsveil as tv
-from tsveil.attack.fuzzy import ALPHAS, fuzzy, normalised, representatives
+from tsveil.attack.fuzzy import ALPHAS, fuzzy, normalise_columns, representatives
 from tsveil.core.errors import InputError, ParameterError
 
 #: ten records of four attributes, and the same in other columns (Nin 2008, Table 5.1)
@@ -70,8 +70,10 @@ def test_a_missing_value_is_left_out() -> None:
 
 def test_normalisation() -> None:
     x = np.array([[1.0, 5.0, 3.0], [2.0, 5.0, np.nan], [6.0, 5.0, 5.0]])
-    assert np.array_equal(normalised(x, "ranging"), np.array([[0, 0, 0], [0.2, 0, np.nan], [1, 0, 1]]), equal_nan=True)
-    z = normalised(x, "standardise")
+    assert np.array_equal(
+        normalise_columns(x, "ranging"), np.array([[0, 0, 0], [0.2, 0, np.nan], [1, 0, 1]]), equal_nan=True
+    )
+    z = normalise_columns(x, "standardise")
     assert np.allclose(z[:, 0], (x[:, 0] - 3) / np.std(x[:, 0], ddof=1))
     assert z[0, 2] == -z[2, 2]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import naive_attacks as naive
 import tsveil as tv
-from tsveil.attack.base import BlockCovariance, DrawnAtRandom, Shape, ValuesMoved
+from tsveil.attack.base import BlockCovariance, DrawnAtRandom, NoiseOnValues, Shape
 from tsveil.attack.likelihood import Likelihood, likelihood
 from tsveil.attack.links import Links
 from tsveil.attack.noisy import densities
@@ -106,7 +106,7 @@ def test_more_is_found_in_series_than_by_the_usual_distance(correlated: bool, us
 
 def test_it_fits_where_noise_of_a_known_size_was_added() -> None:
     shape = Shape(30, [])
-    moved = ValuesMoved(0.3), DrawnAtRandom()
+    moved = NoiseOnValues(0.3), DrawnAtRandom()
     assert Likelihood.fit(shape, None) is None
     assert Likelihood.fit(shape, (DrawnAtRandom(),)) is None
     assert Likelihood.fit(shape, moved) == Likelihood(deviations=0.3)

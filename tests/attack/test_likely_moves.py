@@ -18,7 +18,7 @@ import tsveil as tv
 from tsveil._kernels.moves import SCALE
 from tsveil.attack import moves as of_moves
 from tsveil.attack.base import DrawsTrades
-from tsveil.attack.moves import in_words, moves_of, spread
+from tsveil.attack.moves import even_places, in_words, moves_of
 from tsveil.core.types import Array
 from tsveil.protect.swapping import RankSwapping
 
@@ -99,15 +99,15 @@ def test_ratios_are_the_same_on_files_of_any_size() -> None:
 
 
 def test_few_columns_stand_for_many() -> None:
-    assert spread(48).tolist() == list(range(48))
-    assert spread(49).tolist() == list(range(0, 49, 2))
+    assert even_places(48).tolist() == list(range(48))
+    assert even_places(49).tolist() == list(range(0, 49, 2))
     rng = np.random.default_rng(3)
     x = rng.normal(size=(40, 130))
     method = tv.RankSwap(p=40)
     data = naive_attacks.dataset(x)
     release = method.protect(data, seed=1)
     every = tv.attack.likely_moves(data, release, method=method)
-    names = [data.columns[at] for at in spread(130)]
+    names = [data.columns[at] for at in even_places(130)]
     some = tv.attack.likely_moves(data, release, method=method, known=names)
     assert np.array_equal(every.link, some.link)
     assert every.correct > 30

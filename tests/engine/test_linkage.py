@@ -167,7 +167,7 @@ def test_carried_values_that_groups_disclose(tmp_path: Path) -> None:
     assert outcome.disclosed == found.counts
     assert min(outcome.disclosed.values()) > 0
     columns = ["column", "original"]
-    theirs = found.listed(release.original.ids).sort(columns)
+    theirs = found.rows_for_owner(release.original.ids).sort(columns)
     mine = private(outcome.folder, "attribute_disclosure").sort(columns)
     assert_frame_equal(mine, theirs, check_dtypes=False)
     told = json.loads((outcome.folder / "private" / "release.json").read_text())

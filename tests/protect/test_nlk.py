@@ -254,7 +254,7 @@ def sorted_cells(draw: st.DrawFn) -> tuple[Array, int, np.random.Generator]:
 @given(sorted_cells(), st.sampled_from(["mean", "median"]), st.integers(1, 2))
 def test_gains_are_those_of_grouping_again(cells: Any, how: str, together: int) -> None:
     """Cells leave and come back in random order; losses and gains must be those of the column as it is then."""
-    from tsveil._kernels.nlk_protect import refresh, returned
+    from tsveil._kernels.nlk_protect import cost_of_return, refresh
 
     S, k, rng = cells
     cols = one_column(S, k, how, together)
@@ -274,7 +274,7 @@ def test_gains_are_those_of_grouping_again(cells: Any, how: str, together: int) 
         if together == 1:
             for p in gone:
                 more = least_loss(S[np.sort(np.append(left, p))], k, how) - now
-                assert returned(cols, 0, int(p)) == pytest.approx(more, rel=1e-9, abs=1e-9)
+                assert cost_of_return(cols, 0, int(p)) == pytest.approx(more, rel=1e-9, abs=1e-9)
         if len(gone) and together == 1 and rng.random() < 0.4:
             changed = int(rng.choice(gone))
             cols.left[0, changed] = True

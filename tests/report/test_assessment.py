@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tsveil as tv
-from tsveil.attack.candidates import numbered
+from tsveil.attack.candidates import number_marks
 from tsveil.core.errors import PlanError
 from tsveil.core.registry import METHODS
 from tsveil.data.dataset import Block, Dataset
@@ -167,7 +167,7 @@ def test_carried_columns_part_groups_further(rows: list[tuple[int, str | None, i
     values = np.array([[row[0]] for row in rows], dtype=np.float64)
     data = Dataset(values, (Block("v", ("v",)),), others, confidential=("x", "y"))
     records = Records(data, make_store(Source.of(data), values, values, others, np.arange(data.n)))
-    finer, _ = numbered(scopes(records)["with the carried columns"])
+    finer, _ = number_marks(scopes(records)["with the carried columns"])
     for i in range(len(rows)):
         for j in range(i):
             assert (finer[i] == finer[j]) is np.bool_(rows[i] == rows[j]) or (finer[i] == finer[j]) == (

@@ -83,11 +83,11 @@ def _reading_suffices() -> Iterator[None]:
 def _if_there_is_room(save: Callable[..., None]) -> Callable[..., None]:
     """A full disk below the cache, or one that is read-only, costs time at the next start, and nothing else."""
 
-    def saved(*arguments: object) -> None:
+    def save_if_possible(*arguments: object) -> None:
         with suppress(OSError):
             save(*arguments)
 
-    return saved
+    return save_if_possible
 
 
 # -- calls from kernel to kernel --------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ GRID, ZOOMS = 11, 6
 
 
 @kernel
-def weighted(X: Array, weights: Array) -> Array:
+def weighted_sums(X: Array, weights: Array) -> Array:
     """The sums of the row times each column of (points, 3) weights, where a column's weights add up to one."""
     n, T = X.shape
     out = np.empty((n, 3))
@@ -42,7 +42,7 @@ def weighted(X: Array, weights: Array) -> Array:
 
 
 @kernel
-def _shifted(x: Array, z: Array) -> float:
+def _shift(x: Array, z: Array) -> float:
     """Put x - x_T, scaled where its squares need it, into z and give the scale."""
     T = len(x)
     widest = 0.0
@@ -74,7 +74,7 @@ def _products(u: Array, v: Array, y: Array) -> tuple[float, float, float, float,
 
 
 @kernel
-def autoregressed(X: Array, lags: int) -> Array:
+def autoregression(X: Array, lags: int) -> Array:
     """Regression on the one or two values before, with intercept, applied again and again to its own forecasts.
 
     The columns of lags are centred and made orthogonal by plane rotations (one-sided Jacobi): their lengths then are
@@ -88,7 +88,7 @@ def autoregressed(X: Array, lags: int) -> Array:
     v = np.zeros(N)
     y = np.empty(N)
     for i in range(n):
-        scale = _shifted(X[i], z)
+        scale = _shift(X[i], z)
         mean_u = 0.0
         mean_v = 0.0
         mean_y = 0.0
@@ -164,7 +164,7 @@ def fitted_smoothing(X: Array, bounds: Array, trended: bool) -> Array:
     points_a = GRID if bounds[0, 1] > bounds[0, 0] else 1
     points_b = GRID if bounds[1, 1] > bounds[1, 0] else 1
     for i in range(n):
-        scale = _shifted(X[i], z)
+        scale = _shift(X[i], z)
         step_a = (bounds[0, 1] - bounds[0, 0]) / (GRID - 1)
         step_b = (bounds[1, 1] - bounds[1, 0]) / (GRID - 1)
         best_a = bounds[0, 0]

@@ -132,7 +132,7 @@ def _growth(lo: Array, hi: Array, side: int, x: Array, row: int) -> tuple[float,
 
 
 @kernel
-def _parted(x: Array, rows: Indices, a: int, b: int, smallest: int) -> Mask:
+def _goes_with_second(x: Array, rows: Indices, a: int, b: int, smallest: int) -> Mask:
     """Which records go with seed b, the others with seed a (both places in rows)."""
     size, T = len(rows), x.shape[1]
     to_a, to_b, nearer = np.empty(size), np.empty(size), np.empty(size)
@@ -220,7 +220,7 @@ def divide(x: Array, members: Indices, smallest: int, reach: int) -> Indices:
             part[order[start:stop]] = parts
             parts += 1
             continue
-        second = _parted(x, rows, a, b, smallest)
+        second = _goes_with_second(x, rows, a, b, smallest)
         here = order[start:stop].copy()
         at = start
         for side in range(2):

@@ -17,7 +17,7 @@ LANES = 32
 
 
 @kernel
-def squared(A: Array, a: int, B: Array, b: int) -> float:
+def squared_distance(A: Array, a: int, B: Array, b: int) -> float:
     """The squared distance of row a of A and row b of B, summed in the order of the columns: the order is the definition."""
     total = 0.0
     for j in range(A.shape[1]):

@@ -26,7 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._kernels.mdav import assign, keep_smallest, squared
+from tsveil._kernels.mdav import assign, keep_smallest, squared_distance
 from tsveil.core.types import AnyArray, Array, Indices
 
 #: records per tile
@@ -224,7 +224,7 @@ def offer(
         other = ids[tile * 64 + lane]
         if other == record:
             continue
-        d = squared(Z, other, Z, record) if exact else np.float64(sums[lane])
+        d = squared_distance(Z, other, Z, record) if exact else np.float64(sums[lane])
         size[2] += 1
         if near:
             size[0] = keep_smallest(near_key, near_id, size[0], near_key.shape[0], d, other)
@@ -340,7 +340,7 @@ def certify(
     last = keys[0]
     full = size == keys.shape[0]
     for p in range(size):
-        key[p] = sign * squared(Z, ids[p], Z, record)
+        key[p] = sign * squared_distance(Z, ids[p], Z, record)
         idx[p] = ids[p]
     kept = 0
     for p in range(size):
@@ -547,7 +547,7 @@ def form_groups(
             for j in range(columns):
                 centre[0, j] = total[j] / state[LEFT]
             # |x - c| <= |x - c_old| + |c - c_old|: whoever is listed below the best one's reach need not be looked at.
-            drift = np.sqrt(squared(centre, 0, old_centre, 0)) + tiny
+            drift = np.sqrt(squared_distance(centre, 0, old_centre, 0)) + tiny
             best, seed = -1.0, -1
             certain = outside < 0.0
             while labels[outer[state[FIRST]]] >= 0 and state[FIRST] < outer.shape[0] - 1:
@@ -558,7 +558,7 @@ def form_groups(
                     certain = True
                     break
                 if labels[outer[p]] < 0:
-                    d = squared(Z, outer[p], centre, 0)
+                    d = squared_distance(Z, outer[p], centre, 0)
                     state[EVALUATED] += 1
                     if d > best or (d == best and outer[p] < seed):
                         best, seed = d, outer[p]
@@ -582,7 +582,7 @@ def form_groups(
                 for p in range(k):
                     labels[group[p]] = -1
                 return BOTH_LISTS
-            radius[0] = squared(Z, group[k - 1], Z, seed)
+            radius[0] = squared_distance(Z, group[k - 1], Z, seed)
             state[OTHER_SEED] = other
         else:
             seed = state[OTHER_SEED]
@@ -616,7 +616,7 @@ def next_seeds(
             continue
         alone = True
         for a in range(found):
-            if squared(Z, record, Z, seeds[a]) <= radius:
+            if squared_distance(Z, record, Z, seeds[a]) <= radius:
                 alone = False
                 break
         if alone:
@@ -646,7 +646,7 @@ def next_other_seeds(
                 continue
             alone = True
             for a in range(found):
-                if squared(Z, record, Z, others[a]) <= radius:
+                if squared_distance(Z, record, Z, others[a]) <= radius:
                     alone = False
                     break
             if alone:
@@ -665,4 +665,4 @@ def next_other_seeds(
 def distances(Z: Array, records: Indices, centre: Array, away: Array) -> None:
     """The distances of some records to a centre."""
     for i in range(records.shape[0]):
-        away[i] = np.sqrt(squared(Z, records[i], centre, 0))
+        away[i] = np.sqrt(squared_distance(Z, records[i], centre, 0))

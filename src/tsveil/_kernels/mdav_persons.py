@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._kernels.mdav import assign, keep_smallest, sort, squared
+from tsveil._kernels.mdav import assign, keep_smallest, sort, squared_distance
 from tsveil.core.types import Array, Indices, Mask
 
 
@@ -18,7 +18,7 @@ def farthest_from(Z: Array, left: Indices, taken: Mask, point: Array) -> int:
     most, record = -1.0, -1
     for at in range(left.shape[0]):
         if not taken[left[at]]:
-            d = squared(Z, left[at], point, 0)
+            d = squared_distance(Z, left[at], point, 0)
             if d > most:
                 most, record = d, left[at]
     return record
@@ -39,7 +39,7 @@ def nearest_persons(
         row = left[at]
         if taken[row]:
             continue
-        d, own = squared(Z, row, Z, seed), persons[row]
+        d, own = squared_distance(Z, row, Z, seed), persons[row]
         if record[own] < 0:
             found += 1
         if record[own] < 0 or d < best[own]:
@@ -157,7 +157,7 @@ def join_nearest(
                 break
             for group in range(centres.shape[0]):
                 if turn == 1 or has_own[group] != row:
-                    d = squared(Z, row, centres, group)
+                    d = squared_distance(Z, row, centres, group)
                     if d < closest:
                         closest, chosen = d, group
         labels[row] = chosen

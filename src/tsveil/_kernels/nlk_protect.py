@@ -195,7 +195,7 @@ def hint_works(table: Table, f: int, t: int) -> bool:
     count = candidates(table, f, table.hinted[f], who)
     found = 0
     for s in range(table.order.shape[0]):
-        if size_of(table, s, f) < table.k and not hints_at(table, f, s) and inferred(table, f, s, who, count):
+        if size_of(table, s, f) < table.k and not hints_at(table, f, s) and infers_point(table, f, s, who, count):
             found += 1
             if found >= table.m:
                 return True
@@ -209,7 +209,7 @@ def stays(table: Table, f: int, g: int, s: int) -> bool:
 
 
 @kernel
-def inferred(table: Table, f: int, s: int, who: Indices, count: int) -> bool:
+def infers_point(table: Table, f: int, s: int, who: Indices, count: int) -> bool:
     """Whether point s is inferred when the candidates are f and the first of `who`."""
     table.stamp[-1] += 1
     total = size_of(table, s, f)
@@ -226,11 +226,11 @@ def inferred(table: Table, f: int, s: int, who: Indices, count: int) -> bool:
 @kernel
 def too_many(table: Table, f: int, who: Indices, count: int, points: Indices, small: int, must_infer: int) -> bool:
     """Whether the candidates f and `who` leave fewer than m of f's small points (-1: known ones), or not the one that must be inferred."""
-    if must_infer >= 0 and not inferred(table, f, must_infer, who, count):
+    if must_infer >= 0 and not infers_point(table, f, must_infer, who, count):
         return True
     found = 0
     for i in range(small):
-        if points[i] >= 0 and inferred(table, f, points[i], who, count):
+        if points[i] >= 0 and infers_point(table, f, points[i], who, count):
             found += 1
             if found >= table.m:
                 return False
@@ -893,7 +893,7 @@ def median_loss(x: Array, sums: Array, in_order: Array, a: int, b: int) -> float
 
 
 @kernel
-def returned(cols: Columns, t: int, p: int) -> float:
+def cost_of_return(cols: Columns, t: int, p: int) -> float:
     """How much more the column at t loses when the peeled cell at position p comes back."""
     cols.left[t, p] = True
     count = gather(cols, t)
@@ -985,7 +985,7 @@ def peel(cols: Columns, place: Indices, owner: Indices, rounds: int, counter: In
                 for other in range(T):
                     if cols.gain[other, place[other, f]] > most:
                         column, most = other, cols.gain[other, place[other, f]]
-                if column == T or most <= returned(cols, t, p) + cols.noise[t] + cols.noise[column]:
+                if column == T or most <= cost_of_return(cols, t, p) + cols.noise[t] + cols.noise[column]:
                     continue
                 q = place[column, f]
                 cols.left[t, p] = True

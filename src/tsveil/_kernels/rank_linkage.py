@@ -47,7 +47,7 @@ def nearest_in_ranges(
         begin = low[i, 0]
         end = max(high[i, 0], begin)
         size[i, 0] = end - begin
-        _nearest_in_sorted(known[i, 0], candidates[0], begin, end, factor[0], rows, owner, mine[i], i, tied, link, hit)
+        _nearest_in_order(known[i, 0], candidates[0], begin, end, factor[0], rows, owner, mine[i], i, tied, link, hit)
         kept = 0
         if columns > 1:
             bottom = low[i, 1]
@@ -95,7 +95,7 @@ def nearest_in_ranges(
 
 
 @kernel
-def _nearest_in_sorted(
+def _nearest_in_order(
     value: float,
     column: Array,
     begin: int,

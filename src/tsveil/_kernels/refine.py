@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._kernels.mdav import keep_smallest, squared
+from tsveil._kernels.mdav import keep_smallest, squared_distance
 from tsveil.core.types import AnyArray, Array, Indices
 
 #: a change must lower the SSE of the groups it touches by this share
@@ -83,7 +83,7 @@ def compute(s: State, g: int) -> None:
         s.centres[g, j] = s.Z[first, j] + total / size
     total = 0.0
     for p in range(size):
-        total += squared(s.Z, s.members[g, p], s.centres, g)
+        total += squared_distance(s.Z, s.members[g, p], s.centres, g)
     s.sse[g] = total
 
 
@@ -164,11 +164,11 @@ def best_change(s: State, k: int, g: int, h: int) -> tuple[float, int, int]:
     """The best move or swap between two groups: its change of SSE, the record that leaves g and the one that leaves h (-1: none)."""
     a, b = s.sizes[g], s.sizes[h]
     for p in range(a):
-        s.reach[0, p] = squared(s.Z, s.members[g, p], s.centres, g)
-        s.reach[1, p] = squared(s.Z, s.members[g, p], s.centres, h)
+        s.reach[0, p] = squared_distance(s.Z, s.members[g, p], s.centres, g)
+        s.reach[1, p] = squared_distance(s.Z, s.members[g, p], s.centres, h)
     for p in range(b):
-        s.reach[2, p] = squared(s.Z, s.members[h, p], s.centres, h)
-        s.reach[3, p] = squared(s.Z, s.members[h, p], s.centres, g)
+        s.reach[2, p] = squared_distance(s.Z, s.members[h, p], s.centres, h)
+        s.reach[3, p] = squared_distance(s.Z, s.members[h, p], s.centres, g)
     best, left, right = -LEAST * (s.sse[g] + s.sse[h]), -1, -1
     if a > k and b < 2 * k - 1:
         for p in range(a):
@@ -191,7 +191,7 @@ def best_change(s: State, k: int, g: int, h: int) -> tuple[float, int, int]:
             if base - most * weight >= best:
                 continue
             i, j = s.members[g, p], s.members[h, q]
-            change = changed_by_swap(a, b, own, other, own2, other2, squared(s.Z, i, s.Z, j))
+            change = changed_by_swap(a, b, own, other, own2, other2, squared_distance(s.Z, i, s.Z, j))
             if change < best:
                 best, left, right = change, i, j
     return best, left, right
@@ -308,7 +308,7 @@ def undo(s: State) -> None:
 
 
 @kernel
-def gained(s: State) -> float:
+def gain(s: State) -> float:
     """By how much the present trial has lowered the SSE, less the share that a change must bring."""
     before, after = 0.0, 0.0
     for p in range(s.counts[TOUCHED]):
@@ -352,14 +352,14 @@ def split(s: State, k: int, g: int) -> None:
         far, found = -1.0, s.members[g, 0]
         for p in range(size):
             i = s.members[g, p]
-            away = squared(s.Z, i, s.centres, g) if end == 0 else squared(s.Z, i, s.Z, ends[0])
+            away = squared_distance(s.Z, i, s.centres, g) if end == 0 else squared_distance(s.Z, i, s.Z, ends[0])
             if away > far:
                 far, found = away, i
         ends[end] = found
     keys, records = np.empty(size), np.empty(size, dtype=np.int64)
     for p in range(size):  # sorted as they come: a group is small
         i = s.members[g, p]
-        key, at = squared(s.Z, i, s.Z, ends[0]) - squared(s.Z, i, s.Z, ends[1]), p
+        key, at = squared_distance(s.Z, i, s.Z, ends[0]) - squared_distance(s.Z, i, s.Z, ends[1]), p
         while at > 0 and keys[at - 1] > key:
             keys[at], records[at] = keys[at - 1], records[at - 1]
             at -= 1
@@ -407,7 +407,7 @@ def scatter(s: State, k: int, g: int) -> bool:
         for t in range(s.near.shape[1]):
             h = s.near[g, t]
             if h >= 0 and h != g and 0 < s.sizes[h] < 2 * k:
-                cost = s.sizes[h] / (s.sizes[h] + 1.0) * squared(s.Z, record, s.centres, h)
+                cost = s.sizes[h] / (s.sizes[h] + 1.0) * squared_distance(s.Z, record, s.centres, h)
                 if cost < best:
                     best, to = cost, h
         if to < 0:
@@ -453,7 +453,7 @@ def form(s: State, k: int, seed: int) -> bool:
     for h in around:
         for p in range(s.sizes[h]):
             i = s.members[h, p]
-            filled = keep_smallest(keys, records, filled, k, squared(s.Z, i, s.Z, seed), i)
+            filled = keep_smallest(keys, records, filled, k, squared_distance(s.Z, i, s.Z, seed), i)
     other = new_group(s, s.labels[seed])
     for p in range(k):
         record = records[p]
@@ -498,7 +498,7 @@ def attempt(s: State, k: int, records: Indices, kinds: Indices, picks: Array) ->
             possible = form(s, k, record) if kinds[row, step] == FORM else scatter(s, k, s.labels[record])
             if not possible:
                 break
-        if possible and descend(s, k, -gained(s)) and gained(s) > 0.0:
+        if possible and descend(s, k, -gain(s)) and gain(s) > 0.0:
             settle(s)
             kept += 1
         else:
@@ -515,7 +515,7 @@ def near_centres(centres: Array, start: int, stop: int, near: Indices) -> None:
         filled = 0
         for h in range(centres.shape[0]):
             if h != g:
-                filled = keep_smallest(keys, found, filled, width, squared(centres, g, centres, h), h)
+                filled = keep_smallest(keys, found, filled, width, squared_distance(centres, g, centres, h), h)
         for t in range(width - 1, -1, -1):  # the top of the heap is the farthest
             top = 0
             for p in range(1, t + 1):
@@ -539,7 +539,7 @@ def outermost(s: State, since: int) -> Indices:
             continue
         far = -1.0
         for p in range(s.sizes[g]):
-            away = squared(s.Z, s.members[g, p], s.centres, g)
+            away = squared_distance(s.Z, s.members[g, p], s.centres, g)
             if away > far:
                 far, found[many] = away, s.members[g, p]
         many += 1

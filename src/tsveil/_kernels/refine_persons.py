@@ -7,7 +7,7 @@ of different persons. Groups are not dissolved or formed anew.
 from __future__ import annotations
 
 from tsveil._kernels.compiling import kernel
-from tsveil._kernels.mdav import squared
+from tsveil._kernels.mdav import squared_distance
 from tsveil.core.types import Array, Indices
 
 #: a change must lower the SSE by this share of what the two records contribute
@@ -49,22 +49,22 @@ def improve(
         at = 0
         while members[g, at] != x:
             at += 1
-        here = squared(Z, x, centres, g)
+        here = squared_distance(Z, x, centres, g)
         best, chosen, other = LEAST * here, -1, -1
         for place in range(near.shape[1]):
             h = near[g, place]
             if h < 0:
                 break
             b = sizes[h]
-            there = squared(Z, x, centres, h)
+            there = squared_distance(Z, x, centres, h)
             if a > k and b < members.shape[1] and not has_person(members[h], b, persons, persons[x], -1):
                 gain = a / (a - 1) * here - b / (b + 1) * there
                 if gain > best:
                     best, chosen, other = gain, h, -1
             for seat in range(b):
                 y = members[h, seat]
-                gain = here - there + squared(Z, y, centres, h) - squared(Z, y, centres, g)
-                gain += squared(Z, x, Z, y) * (1 / a + 1 / b)
+                gain = here - there + squared_distance(Z, y, centres, h) - squared_distance(Z, y, centres, g)
+                gain += squared_distance(Z, x, Z, y) * (1 / a + 1 / b)
                 if (
                     gain > best
                     and not has_person(members[h], b, persons, persons[x], seat)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil._kernels.mdav import squared
+from tsveil._kernels.mdav import squared_distance
 from tsveil.core.types import Array, Indices
 
 
@@ -20,7 +20,7 @@ def variable_groups(z: Array, k: int, gamma: float, counter: Indices) -> Indices
     centre /= n
     away = np.empty(n)
     for i in range(n):
-        away[i] = squared(z, i, centre, 0)
+        away[i] = squared_distance(z, i, centre, 0)
     outermost = np.argsort(-away, kind="mergesort")  # stable: of equally far records the first comes first
     labels = np.full(n, -1, np.int64)
     # `left` holds the unassigned records in ascending order; `near` their distance to the group that grows
@@ -34,7 +34,7 @@ def variable_groups(z: Array, k: int, gamma: float, counter: Indices) -> Indices
             at += 1
         seed = outermost[at]
         for u in range(many):
-            near[u] = squared(z, left[u], z, seed)
+            near[u] = squared_distance(z, left[u], z, seed)
             if left[u] == seed:
                 near[u] = -1.0  # the seed itself comes first, also among duplicates
         order = np.argsort(near[:many], kind="mergesort")[:k]
@@ -50,14 +50,14 @@ def variable_groups(z: Array, k: int, gamma: float, counter: Indices) -> Indices
             best = -1
             for u in range(many):
                 for member in newest:
-                    near[u] = min(near[u], squared(z, left[u], z, member))
+                    near[u] = min(near[u], squared_distance(z, left[u], z, member))
                 if best < 0 or near[u] < near[best]:
                     best = u
             record = left[best]
             outside = np.inf
             for u in range(many):
                 if u != best:
-                    outside = min(outside, squared(z, left[u], z, record))
+                    outside = min(outside, squared_distance(z, left[u], z, record))
             if not np.sqrt(near[best]) < gamma * np.sqrt(outside):
                 break
             labels[record] = label
@@ -71,7 +71,7 @@ def variable_groups(z: Array, k: int, gamma: float, counter: Indices) -> Indices
         least = np.inf
         for i in range(n):
             if labels[i] >= 0:
-                distance = squared(z, left[u], z, i)
+                distance = squared_distance(z, left[u], z, i)
                 if distance < least:
                     least = distance
                     chosen[u] = labels[i]
@@ -120,12 +120,12 @@ def sensitive_groups(z: Array, k: int, p: int, codes: Indices, kinds: Indices, c
         point = z[seed : seed + 1].copy() if stage == 1 else total / many
         far = -1.0
         for u in range(many):
-            distance = squared(z, left[u], point, 0)
+            distance = squared_distance(z, left[u], point, 0)
             if distance > far:
                 far = distance
                 seed = left[u]
         for u in range(many):
-            near[u] = squared(z, left[u], z, seed)
+            near[u] = squared_distance(z, left[u], z, seed)
             if left[u] == seed:
                 near[u] = -1.0
         order = np.argsort(near[:many], kind="mergesort")
@@ -183,7 +183,7 @@ def _join_nearest(z: Array, labels: Indices, rows: Indices, groups: int) -> None
     for row in rows:
         least = np.inf
         for g in range(groups):
-            distance = squared(z, row, means, g)
+            distance = squared_distance(z, row, means, g)
             if distance < least:
                 least = distance
                 labels[row] = g

@@ -13,7 +13,7 @@ SPARE = 1e-9
 
 
 @kernel
-def nearest_warped(
+def nearest_by_warping(
     known: Array,
     candidates: Array,
     starts: Indices,

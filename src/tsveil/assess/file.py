@@ -21,7 +21,7 @@ from tsveil.assess.assessment import Assessment
 from tsveil.assess.judge import Evidence, judge
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.assess.order import CHANCE, said_by_order
-from tsveil.attack.candidates import marks, numbered
+from tsveil.attack.candidates import marks, number_marks
 from tsveil.core.errors import InputError, some
 from tsveil.core.types import AnyArray, Indices
 from tsveil.data.dataset import Dataset, person_numbers, visible_text
@@ -103,7 +103,7 @@ def judge_file(
         verdict = promise.verify(data)
         if (by_cells := _data_by_cells(look, data)) is not None:
             verdict = _stricter(verdict, promise.verify(by_cells))
-        of_row = numbered(marks((data if by_cells is None else by_cells).values))[0]
+        of_row = number_marks(marks((data if by_cells is None else by_cells).values))[0]
         carried = data.others.select(list(data.confidential))
         # A column of persons that stands in the file names everybody.
         loose = [name for name in look.columns if name in (*data.dropped, *data.person)]

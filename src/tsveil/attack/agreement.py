@@ -21,7 +21,7 @@ from tsveil.attack.files import Files, Ties, wrong_choices
 from tsveil.attack.links import Links, whose
 from tsveil.attack.pieces import Pieces, Side, Targets
 from tsveil.attack.ranges import within_ranks
-from tsveil.attack.sorted_column import Sorted
+from tsveil.attack.sorted_column import SortedColumn
 from tsveil.core import progress
 from tsveil.core.errors import ParameterError, Problems
 from tsveil.core.types import AnyArray, Array, Indices, Mask
@@ -218,7 +218,7 @@ def heaviest(table: AnyArray, count: int, weights: Array) -> tuple[Array, Indice
 # -- who agrees with whom ---------------------------------------------------------------------------------------------
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """Some targets and some released records: column j agrees where the place of the released value is in low[i, j] .. high[i, j] - 1."""
 
     low: AnyArray
@@ -236,7 +236,7 @@ class Table(ABC):
         self.targets, self.places = targets, columns
         self.n, self.columns = len(targets), len(columns)
         #: the person of each target, and of each released record
-        self.mine, self.owner = targets.mine, Sorted(targets.files.owners(targets.store))
+        self.mine, self.owner = targets.mine, SortedColumn(targets.files.owners(targets.store))
         #: tables are kept between the two passes if there is a store for them; whether they are there
         self.store, self.name, self.kept = store, name, counted and store is not None
         self.first, self.copies = (targets.store.get(f"distinct.{what}", whole=True) for what in ("first", "copies"))
@@ -250,7 +250,7 @@ class Table(ABC):
                 kept = (
                     self.store.get(f"{self.name}-{low}", whole=True) if self.store is not None and self.kept else None
                 )
-                yield low, high, self.counted(low, high) if kept is None else kept
+                yield low, high, self.count_patterns(low, high) if kept is None else kept
                 counter[0] = high
 
     def total(self) -> Indices:
@@ -264,7 +264,7 @@ class Table(ABC):
         return total
 
     @abstractmethod
-    def counted(self, low: int, high: int) -> AnyArray:
+    def count_patterns(self, low: int, high: int) -> AnyArray:
         """The table of the targets low..high."""
 
     def right(self, low: int, high: int, weights: Mapping[int, Array], best: Array) -> Indices:
@@ -279,7 +279,7 @@ class Table(ABC):
         of_pattern = np.zeros((len(weights), 1 << self.columns))
         for at, weight in enumerate(weights.values()):
             of_pattern[at, : len(weight)] = weight
-        pairs, first, last = self.compared(low, high, rows), begins[which], ends[which]
+        pairs, first, last = self.compare(low, high, rows), begins[which], ends[which]
         counts = np.array(list(weights), dtype=np.int64)
         parts = map_chunks(
             lambda i, j: own_with_weight(
@@ -291,7 +291,7 @@ class Table(ABC):
         return np.concatenate(parts, axis=1)
 
     @abstractmethod
-    def compared(self, low: int, high: int, rows: Indices) -> Compared:
+    def compare(self, low: int, high: int, rows: Indices) -> Comparison:
         """Some targets and some released records."""
 
     def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
@@ -325,7 +325,7 @@ class Labels(Table):
         each = [self.targets.store.get(f"labels-{side}-{column}")[rows] for column in self.places]
         return np.stack(each, axis=1).astype(np.int64)
 
-    def counted(self, low: int, high: int) -> AnyArray:
+    def count_patterns(self, low: int, high: int) -> AnyArray:
         """Counted by labels, some distinct rows at a time."""
         from tsveil._kernels.agreement import pattern_counts
 
@@ -336,10 +336,10 @@ class Labels(Table):
             table += pattern_counts(ours, theirs, self.copies[begin : begin + ROWS], self.sizes)
         return table
 
-    def compared(self, low: int, high: int, rows: Indices) -> Compared:
+    def compare(self, low: int, high: int, rows: Indices) -> Comparison:
         """By labels, which agree where they are equal."""
         ours = self.labels("original", self.targets.rows[low:high])
-        return Compared(ours, ours + 1, np.ascontiguousarray(self.labels("released", rows).T))
+        return Comparison(ours, ours + 1, np.ascontiguousarray(self.labels("released", rows).T))
 
     def searching(self, low: int, high: int, rows: Indices, columns: int) -> Callable[[int, Indices, Indices], None]:
         """By labels, in the order of the released records."""
@@ -359,32 +359,32 @@ class Ranges(Table):
         super().__init__(targets, columns, **kept)
         self.ranges = ranges
 
-    def counted(self, low: int, high: int) -> AnyArray:
+    def count_patterns(self, low: int, high: int) -> AnyArray:
         """Counted pair by pair, some distinct rows at a time."""
         table: AnyArray = np.zeros((high - low, 1 << self.columns), dtype=np.int32)
         for begin in range(0, len(self.first), ROWS):
-            pairs = self.compared(low, high, self.first[begin : begin + ROWS])
+            pairs = self.compare(low, high, self.first[begin : begin + ROWS])
             count = partial(_pairs_with_patterns, pairs, self.copies[begin : begin + ROWS])
             table += np.concatenate(map_chunks(count, high - low, 256))
         return table
 
-    def compared(self, low: int, high: int, rows: Indices) -> Compared:
+    def compare(self, low: int, high: int, rows: Indices) -> Comparison:
         """By the ranges of the targets and the places of the records."""
         store = self.targets.store
         each = [store.get(f"{self.ranges}-{column}")[:, self.targets.rows[low:high]] for column in self.places]
         places = np.stack([store.get(f"places-{column}")[rows] for column in self.places])
         first, last = (np.stack([one[side] for one in each], axis=1) for side in (0, 1))
-        return Compared(first, last, places)
+        return Comparison(first, last, places)
 
     def searching(self, low: int, high: int, rows: Indices, columns: int) -> Callable[[int, Indices, Indices], None]:
         """From the first of the released records on."""
         from tsveil._kernels.agreement import first_with_pattern_in_ranges
 
-        pairs = self.compared(low, high, rows)
+        pairs = self.compare(low, high, rows)
         return lambda pattern, chosen, place: first_with_pattern_in_ranges(*pairs, pattern, columns, chosen, place)
 
 
-def _pairs_with_patterns(pairs: Compared, copies: Indices, begin: int, end: int) -> AnyArray:
+def _pairs_with_patterns(pairs: Comparison, copies: Indices, begin: int, end: int) -> AnyArray:
     from tsveil._kernels.agreement import pattern_counts_in_ranges
 
     return pattern_counts_in_ranges(pairs.low[begin:end], pairs.high[begin:end], pairs.places, copies)
@@ -399,15 +399,15 @@ def table_of(pair: Files, agree: Agree = "nearest", tolerance: float = 0.1, wind
     everyone = Targets(store, files, np.arange(len(pair.a)), pair.own, whose(pair.own, pair.persons, len(pair.b))[0])
     each = [Column(store, files, at) for at in columns]
     if window is None and agree == "nearest":
-        return Labels(everyone, columns, [keep_labels(column) for column in each], store=_kept(pair))
+        return Labels(everyone, columns, [keep_labels(column) for column in each], store=_place_for_agreements(pair))
     for column in each:
         keep_ranges(
             column, "ranges", partial(near_enough, tolerance=tolerance) if window is None else ranks_within(window)
         )
-    return Ranges(everyone, columns, "ranges", store=_kept(pair))
+    return Ranges(everyone, columns, "ranges", store=_place_for_agreements(pair))
 
 
-def _kept(pair: Files) -> Store | None:
+def _place_for_agreements(pair: Files) -> Store | None:
     """A place for the agreements of two files in memory, if they are not too many."""
     return Memory() if len(pair.a) << len(pair.names) <= CELLS else None
 

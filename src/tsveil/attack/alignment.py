@@ -89,15 +89,15 @@ def alignment(
         else:
             at_position = released_column if align == "counts" else _runs(x, released_column, k or 2)
             if direction == "released":
-                bounds = touched(at_position, x, x, pair.b[:, j])
+                bounds = reachable_ranges(at_position, x, x, pair.b[:, j])
             else:
-                bounds = touched(x, released_column, at_position, pair.a[:, j])
+                bounds = reachable_ranges(x, released_column, at_position, pair.a[:, j])
         low[:, j], high[:, j] = bounds
     attack = "alignment linkage" + (" from the release" if direction == "released" else "")
     # Runs found by their distance to the centroids may be off by some positions, and a file of some people hides ties.
     exact = align == "counts" or (align == "neighbours" and equal)
     if direction == "released":
-        pair = pair.turned()
+        pair = pair.reverse()
     return nearest_in_ranges(pair, low, high, ties, attack, exact=exact)
 
 
@@ -132,10 +132,10 @@ class Alignment(InRanges):
 
     def ranges(self, x: Array, released: Array) -> tuple[Indices, Indices]:
         """Position by position, or from the centroid below to the centroid above if the files differ in size."""
-        return touched(x, released, released, x) if len(x) == len(released) else _neighbours(x, released, x)
+        return reachable_ranges(x, released, released, x) if len(x) == len(released) else _neighbours(x, released, x)
 
 
-def touched(x: Array, released: Array, at_position: Array, values: Array) -> tuple[Indices, Indices]:
+def reachable_ranges(x: Array, released: Array, at_position: Array, values: Array) -> tuple[Indices, Indices]:
     """The range of the sorted released column that values can have become.
 
     `x` is the sorted column of the values, `at_position` the released value that stands at each of its positions.

@@ -48,6 +48,7 @@ from tsveil.attack.base import (
     BlockCovariance,
     Column,
     DrawnAtRandom,
+    NoiseOnValues,
     NotMeasuredError,
     Rung,
     RunsOfColumns,
@@ -57,15 +58,14 @@ from tsveil.attack.base import (
     Trace,
     Traces,
     Trial,
-    ValuesMoved,
 )
 from tsveil.attack.candidates import Found
-from tsveil.attack.covariance import Whitened, keep_whitenings, too_wide
+from tsveil.attack.covariance import Whitening, keep_whitenings, too_wide
 from tsveil.attack.files import on_one_scale
 from tsveil.attack.joint import Joint, both_files
 from tsveil.attack.lines import Bell, Line
 from tsveil.attack.noisy import PER_COLUMN, Noisy, densities, has_covariance
-from tsveil.attack.one_to_one import Costs, assigned
+from tsveil.attack.one_to_one import Costs, assign
 from tsveil.attack.pieces import Targets
 from tsveil.attack.runs import Runs, table_of_sides
 from tsveil.core.params import number, one_of, optional, param, true_or_false
@@ -121,7 +121,7 @@ class Assignment(Joint):
         known = traces or ()
         correlated = any(isinstance(trace, BlockCovariance) for trace in known)
         wide = correlated and too_wide(release.blocks)
-        moved = next((trace.deviations for trace in known if isinstance(trace, ValuesMoved)), None)
+        moved = next((trace.deviations for trace in known if isinstance(trace, NoiseOnValues)), None)
         return cls(
             correlated=correlated and not wide,
             deviations=None if wide else moved,
@@ -186,40 +186,40 @@ class Assignment(Joint):
     def link(self, targets: Targets, task: Task) -> Found:
         """The record that each target is given."""
         store, costs = targets.store, self._costs(targets, task)
-        found = assigned(costs, targets.files.owners(store), targets.mine)
+        found = assign(costs, targets.files.owners(store), targets.mine)
         hit = np.asarray(found.chance > 0, dtype=np.int64)
         return Found(found.tied, found.link, hit, chance=found.chance)
 
     def _costs(self, targets: Targets, task: Task) -> Costs:
         """The costs for the targets; where those of a half are a part of those for everybody, these are kept for all tasks."""
         if not task["kept"]:
-            return self._made(targets, task)
+            return self._make_costs(targets, task)
         store, everybody = targets.store, Targets.of(task)
         names = [f"{self.figure}.{task['way']}.{part}" for part in Costs._fields]
         if not all(map(store.has, names)):
-            for name, part in zip(names, self._made(everybody, task), strict=True):
+            for name, part in zip(names, self._make_costs(everybody, task), strict=True):
                 store.put(name, part)
         costs = Costs(*(store.get(name, whole=True) for name in names))
-        return costs.taken(np.searchsorted(everybody.rows, targets.rows))
+        return costs.subset(np.searchsorted(everybody.rows, targets.rows))
 
-    def _made(self, targets: Targets, task: Task) -> Costs:
+    def _make_costs(self, targets: Targets, task: Task) -> Costs:
         """The costs for some persons, from the values of both files."""
         if task["way"] == "likeliest" and self.correlated:
             return self._likely(self._costs(targets, {**task, "way": "distance"}), targets, task)
-        return Costs.of(*self._placed(targets, task))
+        return Costs.of(*self._places(targets, task))
 
     def _likely(self, apart: Costs, targets: Targets, task: Task) -> Costs:
         """The costs by likelihood from Mahalanobis distances, against noise with the covariance of each block."""
         noisy = Noisy.of(targets.store, task, deviations=self.deviations, correlated=True)
         costs = (noisy.factor * apart.table) ** 2
         if task["density"] != "none":
-            shown = both_files(targets.taken([]), task["columns"])[1]
+            shown = both_files(targets.subset([]), task["columns"])[1]
             rare = np.empty(costs.shape[1])
-            rare[apart.records] = noisy.rare(task["density"], shown, noisy.placed(shown), [shown.shape[1]])[:, 0]
+            rare[apart.records] = noisy.rare(task["density"], shown, noisy.place(shown), [shown.shape[1]])[:, 0]
             costs += rare
         return apart._replace(table=costs)
 
-    def _placed(self, targets: Targets, task: Task) -> tuple[Array, Array, Distances]:
+    def _places(self, targets: Targets, task: Task) -> tuple[Array, Array, Distances]:
         """Where targets and published records are placed, and what a link costs by their places."""
         from tsveil._kernels.attributes import distance_table
 
@@ -229,14 +229,14 @@ class Assignment(Joint):
         files, power = targets.files, 1
         if task["way"] == "likeliest":
             noisy = Noisy.of(targets.store, task, deviations=self.deviations, correlated=False)
-            a, b = noisy.placed(known), noisy.placed(shown)
+            a, b = noisy.place(known), noisy.place(shown)
             rare = noisy.rare(task["density"], shown, b, [b.shape[1]])
             # As in the linkage by likelihood, a further column has the density: the squared distance is the cost then.
             a, b, power = np.column_stack([a, np.zeros(len(a))]), np.column_stack([b, np.sqrt(rare)]), 2
             starts = [0, a.shape[1]]
         elif self.correlated:
-            published = Whitened.of(targets.store, task)
-            a, b = published.freed(known), published.freed(shown)
+            published = Whitening.of(targets.store, task)
+            a, b = published.whiten(known), published.whiten(shown)
             starts = [0, a.shape[1]]
         elif files.series:
             spans = [files.span(block.name) for block in files.series]
@@ -281,7 +281,7 @@ class AlongLine(NamedTuple):
         """From the known records and all published ones."""
         line = Line.of(known, projection)
         enough = len(known) >= PER_COLUMN * known.shape[1]
-        return cls(line, Runs.of(line.place(shown), pooled=True), Bell.fitted(known, shown) if enough else None)
+        return cls(line, Runs.of(line.place(shown), pooled=True), Bell.fit(known, shown) if enough else None)
 
     def table(self, known: Array, shown: Array) -> Array:
         """The evidence for all pairs of some known and some published records."""

@@ -101,7 +101,7 @@ class AttributeDisclosure:
         ]
         return pl.concat(found) if found else pl.DataFrame()
 
-    def listed(self, ids: pl.Series, start: int = 0) -> pl.DataFrame:
+    def rows_for_owner(self, ids: pl.Series, start: int = 0) -> pl.DataFrame:
         """A row per record and column whose value is disclosed, for the owner.
 
         `ids` are the original ids of the rows from `start` on. Columns: original, column, group_size, low, high (the range that its class
@@ -159,7 +159,7 @@ def attribute(
     All confidential columns are looked at unless some are named; `share` of a numeric column's standard deviation is how
     near values may be to count as known.
     """
-    of_row, carried = _carried(released)
+    of_row, carried = _classes_and_columns(released)
     names = carried.columns if columns is None else list(columns)
     strange = [name for name in names if name not in carried.columns]
     if strange:
@@ -175,7 +175,7 @@ def attribute(
     return disclosure(store, Here(), of_row, [0], names, share=share, smallest=smallest)
 
 
-def _carried(released: Dataset | HasData | IntervalTable) -> tuple[Indices, pl.DataFrame]:
+def _classes_and_columns(released: Dataset | HasData | IntervalTable) -> tuple[Indices, pl.DataFrame]:
     """The class of each released record, numbered by first appearance, and the confidential columns."""
     if isinstance(released, IntervalTable):
         return distinct_rows(classes_of(released)[1][:, None])[2], released.others
@@ -207,7 +207,7 @@ def disclosure(
     deviations = [deviation(of_pieces) for of_pieces in zip(*(one["moments"] for one in seen), strict=True)]
     every["near"] = [None if one is None else share * one for one in deviations]
     ranges = [{**every, "at": at, "of": -(-len(sizes) // CLASSES)} for at in range(-(-len(sizes) // CLASSES))]
-    engine.map(judged, ranges if columns else [], "Judging the classes")
+    engine.map(judge_classes, ranges if columns else [], "Judging the classes")
     for number in range(len(columns)):
         found = [store.get_frame(f"disclosing-{number}-{one['at']}") for one in ranges]
         store.put_frame(f"disclosing-{number}", found[0] if len(found) == 1 else pl.concat(found))
@@ -227,11 +227,11 @@ def seen_in(task: Task) -> Result:
     if not large.all():
         carried, of_row = carried.filter(large), of_row[large]
     for number, column in enumerate(carried):
-        store.put_frame(f"seen-{number}-{at}", _seen(of_row, column))
+        store.put_frame(f"seen-{number}-{at}", _summary_of_classes(of_row, column))
     return {"moments": found}
 
 
-def _seen(of_row: Indices, column: pl.Series) -> pl.DataFrame:
+def _summary_of_classes(of_row: Indices, column: pl.Series) -> pl.DataFrame:
     """For each class: records, lowest and highest value, and how many are missing or NaN."""
     value, no_number = pl.col("value"), pl.lit(0, pl.Int64)
     if column.dtype in (pl.Categorical, pl.Enum):
@@ -294,25 +294,25 @@ def deviation(moments: Sequence[Sequence[Sequence[float]]]) -> float | None:
 # -- all pieces -------------------------------------------------------------------------------------------------------
 
 
-def judged(task: Task) -> Result:
+def judge_classes(task: Task) -> Result:
     """Keep which of some classes disclose a value, for each column."""
     store, at = open_store(task["store"]), int(task["at"])
     for number, near in enumerate(task["near"]):
         seen = [store.get_frame(f"seen-{number}-{piece}") for piece in range(int(task["pieces"]))]
         if task["of"] > 1:
             seen = [frame.filter(frame["class"].is_between(at * CLASSES, (at + 1) * CLASSES - 1)) for frame in seen]
-        store.put_frame(f"disclosing-{number}-{at}", _judged(_merged(seen), near))
+        store.put_frame(f"disclosing-{number}-{at}", _disclosing_classes(_merge(seen), near))
     return {}
 
 
-def _merged(seen: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _merge(seen: Sequence[pl.DataFrame]) -> pl.DataFrame:
     if len(seen) == 1:
         return seen[0]
     counts = pl.col("records", "missing", "nan").sum()
     return pl.concat(seen).group_by("class").agg(pl.col("low").min(), pl.col("high").max(), counts)
 
 
-def _judged(seen: pl.DataFrame, near: float | None) -> pl.DataFrame:
+def _disclosing_classes(seen: pl.DataFrame, near: float | None) -> pl.DataFrame:
     """The classes that disclose a column: constant, or numbers no farther apart than `near`."""
     records, missing, nan = (seen[count].to_numpy() for count in ("records", "missing", "nan"))
     low, high = seen["low"], seen["high"]

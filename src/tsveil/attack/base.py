@@ -29,7 +29,7 @@ from tsveil.attack.candidates import Found
 from tsveil.attack.files import HasData, Ties, mean_and_deviation, scale_of
 from tsveil.attack.links import Links
 from tsveil.attack.pieces import Columns, Pieces, Side, Targets
-from tsveil.attack.sorted_column import Sorted
+from tsveil.attack.sorted_column import SortedColumn
 from tsveil.attack.targets import affordable
 from tsveil.core.declaration import Declaration
 from tsveil.core.errors import InputError
@@ -106,7 +106,7 @@ class RanksMostlyWithin(Trace):
 
 
 @dataclass(frozen=True)
-class ValuesMoved(Trace):
+class NoiseOnValues(Trace):
     """Normal noise is added to each value; its standard deviation is `deviations` times that of the column."""
 
     deviations: float
@@ -123,7 +123,7 @@ class DrawsTrades(Protocol):
 
 
 @dataclass(frozen=True)
-class ValuesTraded(Trace):
+class TradesOfValues(Trace):
     """The values of each column trade places in pairs, at most `ranks` apart (None: at any distance), and none changes; `drawn_by` draws such trades."""
 
     ranks: int | None = None
@@ -266,14 +266,14 @@ class Column:
         self.scales = Scales(store, files, [at]) if scales is None else scales
 
     @cached_property
-    def x(self) -> Sorted:
+    def x(self) -> SortedColumn:
         """That of the original."""
-        return Sorted(self.files.column(self.store, "original", self.at))
+        return SortedColumn(self.files.column(self.store, "original", self.at))
 
     @cached_property
-    def y(self) -> Sorted:
+    def y(self) -> SortedColumn:
         """That of the release."""
-        return Sorted(self.files.column(self.store, "released", self.at))
+        return SortedColumn(self.files.column(self.store, "released", self.at))
 
     def keep(self, name: str, values: AnyArray) -> None:
         """Keep something that has a value for each record, under this name and the number of the column."""
@@ -312,7 +312,7 @@ def released_scale(y: Array) -> list[float]:
     return released_scales(y[:, None])[0]
 
 
-def centred(table: Array, scales: Sequence[Sequence[float]]) -> Array:
+def centre_columns(table: Array, scales: Sequence[Sequence[float]]) -> Array:
     """Some released columns, each from -1 to 1 with the mean zero; `scales` are their `released_scales`."""
     low, width, mean = np.array([scale[:3] for scale in scales]).T
     return Ruler(low, width, mean).measure(table)

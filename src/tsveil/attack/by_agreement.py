@@ -24,7 +24,7 @@ from tsveil.attack.agreement import (
     near_enough,
     ranks_within,
 )
-from tsveil.attack.base import UNAIDED, Attack, Column, RanksWithin, Shape, Situation, Traces, Trial, ValuesMoved
+from tsveil.attack.base import UNAIDED, Attack, Column, NoiseOnValues, RanksWithin, Shape, Situation, Traces, Trial
 from tsveil.attack.candidates import Found
 from tsveil.attack.files import HasData
 from tsveil.attack.links import Links
@@ -64,7 +64,7 @@ class ByAgreement(Attack):
         if not cls.takes(release):
             return None
         windows = [trace.ranks for trace in traces or () if isinstance(trace, RanksWithin)]
-        moved = [tolerance_for(trace.deviations) for trace in traces or () if isinstance(trace, ValuesMoved)]
+        moved = [tolerance_for(trace.deviations) for trace in traces or () if isinstance(trace, NoiseOnValues)]
         return cls(window=min(windows, default=None), tolerance=min(moved, default=None))
 
     def links(self, original: Dataset, released: Dataset | HasData, **given: Any) -> Links:

@@ -42,7 +42,7 @@ def marks(values: Array) -> AnyArray:
     return row_marks(bits if bits.flags.writeable else bits.copy())
 
 
-def numbered(every: AnyArray, *last: Indices) -> tuple[Indices, Indices]:
+def number_marks(every: AnyArray, *last: Indices) -> tuple[Indices, Indices]:
     """The number of each row's mark, in the order in which marks first occur, and where each occurs first.
 
     Which of equal marks counts as the first is decided by `last`, where it is given.
@@ -78,7 +78,7 @@ def tell_apart(store: Store, files: Pieces, ties: Ties) -> int:
     every = joined_marks(store, "marks", len(files.released))
     if files.persons:
         every = np.column_stack([every, store.get("owners").astype(np.uint64)])
-    of_row, first = numbered(every, *last)
+    of_row, first = number_marks(every, *last)
     store.put("distinct.of_row", of_row)
     store.put("distinct.first", first)
     store.put("distinct.copies", np.bincount(of_row))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from tsveil.attack.base import Attack, Column, NotMeasuredError, Rung, Situation, centred
+from tsveil.attack.base import Attack, Column, NotMeasuredError, Rung, Situation, centre_columns
 from tsveil.core.types import Array
 from tsveil.data.store import Store
 from tsveil.engine.base import Result, Task
@@ -23,7 +23,7 @@ KEPT = "whitening"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Whitened:
+class Whitening:
     """What is known of published columns: their scales, and what takes the covariance out of each block."""
 
     #: `released_scales` of the known columns
@@ -40,9 +40,9 @@ class Whitened:
         known = [each[: len(own), : len(own)] for own, each in zip(task["blocks"], kept, strict=True)]
         return cls(scales=task["scales"], blocks=task["blocks"], whitenings=known, **more)
 
-    def freed(self, table: Array) -> Array:
+    def whiten(self, table: Array) -> Array:
         """Values freed of the covariance of their block: squares of the first columns add up to the squared Mahalanobis distance from the mean."""
-        unit = centred(table, self.scales)
+        unit = centre_columns(table, self.scales)
         for own, whitening in zip(self.blocks, self.whitenings, strict=True):
             unit[:, own] = multiply_rows(unit[:, own], whitening)
         return unit
@@ -61,7 +61,7 @@ class ByCovariance(Attack):
 
 
 def keep_whitenings(situation: Situation, blocks: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Keep what takes the covariance out of some blocks, unless an attack did so before; gives what `Whitened.of` finds in a task."""
+    """Keep what takes the covariance out of some blocks, unless an attack did so before; gives what `Whitening.of` finds in a task."""
     store, places = situation.store, {column: at for at, column in enumerate(situation.columns)}
     for number in range(len(blocks)):
         if not store.has(f"{KEPT}-{number}"):

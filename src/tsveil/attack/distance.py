@@ -72,7 +72,7 @@ def distance(
     pair = files(original, released, known, truth)
     if one_to_one and blocking is not None:
         raise ParameterError("The distance attack takes either 'one_to_one' or 'blocking', not both.")
-    a, b, factor = _prepared(pair, scaling, metric, weights, ties)
+    a, b, factor = _prepare(pair, scaling, metric, weights, ties)
     if one_to_one:
         attack, whole = pair.describe("distance linkage"), np.array([0, a.shape[1]])
         return assigned(a, b, pair.own, pair.persons, lambda x, y: distances(x, y, factor, whole, metric), ties, attack)
@@ -86,7 +86,7 @@ def distance(
     return nearest(pair, a, b, factor, metric, ties)
 
 
-def _prepared(
+def _prepare(
     pair: Files, scaling: Scaling, metric: Metric, weights: Mapping[str, float] | None, ties: Ties
 ) -> tuple[Array, Array, Array]:
     """Both files and the factor of each column, weights included."""
@@ -137,13 +137,13 @@ class NearestRecord(Attack):
         else:
             factor = np.ones(len(columns))
 
-        def placed(table: Array, side: Side) -> Array:
+        def place(table: Array, side: Side) -> Array:
             if task["scaling"] == "original":
                 return np.asarray(np.ldexp(table, power))
             mean, deviation = np.array([scale[2 if side == "original" else 3] for scale in scales]).T
             return np.asarray(np.divide(table - mean, deviation, out=np.zeros_like(table), where=deviation > 0))
 
-        known = np.ascontiguousarray(placed(targets.values(columns), "original"))
+        known = np.ascontiguousarray(place(targets.values(columns), "original"))
         return nearest_of_targets(
-            targets, known, lambda values: placed(values[:, columns], "released"), factor, task["counts"], self.metric
+            targets, known, lambda values: place(values[:, columns], "released"), factor, task["counts"], self.metric
         )

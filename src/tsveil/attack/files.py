@@ -65,7 +65,7 @@ class Files:
         known = len(self.names)
         return f"{attack}, {known} attribute{'s' * (known != 1)} known"
 
-    def turned(self) -> Files:
+    def reverse(self) -> Files:
         """The files in exchanged roles: whose original record each released one is."""
         own = np.full(len(self.b), -1, dtype=np.int64)
         linked = np.flatnonzero(self.own >= 0)
@@ -211,7 +211,7 @@ def on_one_scale(a: Array, b: Array, scaling: Scaling = "original") -> tuple[Arr
     if scaling not in get_args(Scaling):
         raise ParameterError(f"The 'scaling' parameter of an attack must be 'original' or 'own'. Got {scaling!r}.")
     if scaling == "own":
-        return standardised(a, a), standardised(b, b), np.ones(a.shape[1])
+        return standardise(a, a), standardise(b, b), np.ones(a.shape[1])
     power, factor = scale_of(a, b)
     return np.ldexp(a, power), np.ldexp(b, power), factor
 
@@ -242,7 +242,7 @@ def relative(factor: Array) -> Array:
     return factor / positive[0] if len(positive) else factor
 
 
-def standardised(x: Array, by: Array) -> Array:
+def standardise(x: Array, by: Array) -> Array:
     """The columns of x with the mean and the deviation of another table; zeros where that is constant."""
     mean, deviation = mean_and_deviation(by)
     out: Array = np.zeros_like(x)

@@ -113,7 +113,7 @@ def fuzzy(
             raise InputError(
                 f"{whose} has records without any value: {some((empty + 1).tolist())}\n  options: leave these records out"
             )
-        tables.append(representatives(normalised(table, normalise), aggregation, quantifier, second))
+        tables.append(representatives(normalise_columns(table, normalise), aggregation, quantifier, second))
     a, b = tables
     names = tuple(f"{aggregation} {alpha:g}" for alpha in ALPHAS[quantifier])
     pair = Files(names, a, b, own_rows(original, protected, truth), protected, persons_of(original))
@@ -149,7 +149,7 @@ def representatives(
     return np.ascontiguousarray(np.stack(columns, axis=1))
 
 
-def normalised(table: Array, how: Normalise) -> Array:
+def normalise_columns(table: Array, how: Normalise) -> Array:
     """Each column by itself, over the values present: standardised, or ranged to 0..1; zeros where nothing varies.
 
     Examples

@@ -16,7 +16,7 @@ from tsveil.attack.files import HasData, mean_and_deviation, own_rows, released_
 from tsveil.attack.links import Links
 from tsveil.attack.periods import Periods, periods_of
 from tsveil.attack.pieces import Pieces, Targets, opened_files
-from tsveil.attack.run import VALUES, linked, links_in_memory
+from tsveil.attack.run import VALUES, links_in_memory, links_of_files
 from tsveil.attack.targets import border_of
 from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
@@ -66,7 +66,7 @@ class Habits(Attack):
         columns = list(range(shown.shape[1]))
         everything = Knowledge(columns, [len(columns)], [columns], [1])
         settings = Settings(targets=0, other=OtherPeriod(other, np.arange(other.n)))
-        return linked(self, store, files, everything, settings, lambda words: f"{words}, another period known")
+        return links_of_files(self, store, files, everything, settings, lambda words: f"{words}, another period known")
 
     # -- the steps ----------------------------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class Habits(Attack):
         found = Targets.among(
             task, store, files, files.range("original", first)[0], files.range("original", last - 1)[1]
         )
-        return found.taken(self.rows_of(found) >= 0) if task["other"] else found
+        return found.subset(self.rows_of(found) >= 0) if task["other"] else found
 
     def known(self, targets: Targets, task: Task) -> Array:
         """The features of what is known of some records."""

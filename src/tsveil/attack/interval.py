@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tsveil.attack.files import HasData, files
-from tsveil.attack.sorted_column import Sorted
+from tsveil.attack.sorted_column import SortedColumn
 from tsveil.core.errors import ParameterError
 from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data.align import Truth
@@ -83,7 +83,7 @@ def interval(
     n = len(pair.a)
     hits = np.zeros((len(widths), len(own), len(pair.names)), dtype=np.bool_)
     for j in range(len(pair.names)):
-        x, y = Sorted(pair.a[:, j]), Sorted(pair.b[:, j])
+        x, y = SortedColumn(pair.a[:, j]), SortedColumn(pair.b[:, j])
         gap = rank_gaps(x, y, linked, own)
         for w, width in enumerate(widths):
             hits[w, :, j] = gap * 100.0 <= width * n
@@ -110,7 +110,7 @@ def ranks(ordered: Array, x: Array) -> tuple[Indices, Indices]:
     )
 
 
-def rank_gaps(x: Sorted, y: Sorted, linked: Mask | slice, own: Indices | slice) -> Indices:
+def rank_gaps(x: SortedColumn, y: SortedColumn, linked: Mask | slice, own: Indices | slice) -> Indices:
     """The least differences between the ranks of some original values and of their released ones; 0 where their intervals of ranks overlap."""
     first, last = (x.back(rank)[linked] for rank in ranks(x.ordered, x.ordered))
     their_first, their_last = (y.back(rank)[own] for rank in ranks(x.ordered, y.ordered))
@@ -118,7 +118,7 @@ def rank_gaps(x: Sorted, y: Sorted, linked: Mask | slice, own: Indices | slice) 
     return gap
 
 
-def disclosed_widths(x: Sorted, y: Sorted, own: Indices | None = None) -> AnyArray:
+def disclosed_widths(x: SortedColumn, y: SortedColumn, own: Indices | None = None) -> AnyArray:
     """How many of the interval widths 1, ..., 10 percent around its released value disclose each original value of a column.
 
     `own` are the rows of the released values; 0 widths disclose a value that was not released (-1).

@@ -64,7 +64,7 @@ class Joint(Attack):
             return known
         numbers = known.mine if known.files.persons else known.files.numbers(known.store)[known.rows]
         first = chosen_rows(int(task["half"]), numbers)
-        return known.taken(np.flatnonzero(first if int(task["at"]) == 0 else ~first))
+        return known.subset(np.flatnonzero(first if int(task["at"]) == 0 else ~first))
 
 
 def both_files(targets: Targets, columns: Sequence[int]) -> tuple[Array, Array]:

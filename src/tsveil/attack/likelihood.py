@@ -47,7 +47,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from tsveil.attack import nearest, nearest_columns
-from tsveil.attack.base import BlockCovariance, NotMeasuredError, Shape, Situation, Trace, Traces, Trial, ValuesMoved
+from tsveil.attack.base import BlockCovariance, NoiseOnValues, NotMeasuredError, Shape, Situation, Trace, Traces, Trial
 from tsveil.attack.candidates import Found, nearest_in_pieces
 from tsveil.attack.covariance import ByCovariance, keep_whitenings, refuse_wide
 from tsveil.attack.files import HasData
@@ -90,7 +90,7 @@ class Likelihood(ByCovariance):
         "Share linked right by who knows how much noise was added, and takes the record that it most probably made and that is least probably somebody else's."
     )
     reference: ClassVar[str] = "Yancey, Winkler and Creecy 2002"
-    trace: ClassVar[type[Trace] | None] = ValuesMoved
+    trace: ClassVar[type[Trace] | None] = NoiseOnValues
     usual: ClassVar[bool] = False
 
     deviations: float = param(
@@ -103,7 +103,7 @@ class Likelihood(ByCovariance):
     @classmethod
     def fit(cls, release: Shape, traces: Traces) -> Self | None:
         """Where noise of a known size was added."""
-        moved = next((trace for trace in traces or () if isinstance(trace, ValuesMoved)), None)
+        moved = next((trace for trace in traces or () if isinstance(trace, NoiseOnValues)), None)
         if moved is None:
             return None
         correlated = any(isinstance(trace, BlockCovariance) for trace in traces or ())
@@ -134,11 +134,11 @@ class Likelihood(ByCovariance):
         """The likeliest by the first of some columns."""
         columns, counts, density = task["columns"], task["counts"], task["density"]
         noisy = Noisy.of(targets.store, task, deviations=self.deviations, correlated=self.correlated)
-        known = noisy.placed(targets.values(columns))
-        everybody = noisy.placed(both_files(targets.taken([]), columns)[1]) if density == "kernel" else known[:0]
+        known = noisy.place(targets.values(columns))
+        everybody = noisy.place(both_files(targets.subset([]), columns)[1]) if density == "kernel" else known[:0]
 
         def search(some: Rows) -> Near:
-            shown = noisy.placed(some.values[:, columns])
+            shown = noisy.place(some.values[:, columns])
             rare = noisy.rare(density, some.values[:, columns], everybody, counts)
             found = [
                 _likeliest(known[:, :count], replace(some, values=np.column_stack([shown[:, :count], np.sqrt(term)])))

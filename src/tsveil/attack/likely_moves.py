@@ -40,11 +40,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tsveil.attack.base import Attack, Column, DrawsTrades, Shape, Situation, Trace, Trial, ValuesTraded
+from tsveil.attack.base import Attack, Column, DrawsTrades, Shape, Situation, Trace, TradesOfValues, Trial
 from tsveil.attack.candidates import Found, joined_marks, nearest_in_pieces
 from tsveil.attack.files import HasData
 from tsveil.attack.links import Links
-from tsveil.attack.moves import KEPT, Weights, in_words, method_in_words, spread
+from tsveil.attack.moves import KEPT, Weights, even_places, in_words, method_in_words
 from tsveil.attack.nearest import Near, Rows
 from tsveil.attack.pieces import Targets
 from tsveil.attack.run import links_in_memory
@@ -88,7 +88,7 @@ class LikelyMoves(Attack):
     )
     reference: ClassVar[str] = "tsveil; on rank swapping as in Nin, Herranz and Torra 2008"
     of_series: ClassVar[bool | None] = None
-    trace: ClassVar[type[Trace] | None] = ValuesTraded
+    trace: ClassVar[type[Trace] | None] = TradesOfValues
     usual: ClassVar[bool] = False
 
     drawn_by: str | None = param(
@@ -107,7 +107,7 @@ class LikelyMoves(Attack):
 
     def plan(self, situation: Situation) -> list[Trial]:
         """Each target is compared with all distinct rows."""
-        used = len(spread(len(situation.columns)))
+        used = len(even_places(len(situation.columns)))
         situation.store.remove(f"{KEPT}-")  # of an evaluation before this one
         return [Trial(situation.affordable(MOVE * situation.distinct * used), {})]
 
@@ -115,7 +115,7 @@ class LikelyMoves(Attack):
         """The likeliest of all distinct rows."""
         store, files = targets.store, targets.files
         every = task["columns"]
-        places = spread(len(every))
+        places = even_places(len(every))
         columns = [every[place] for place in places]
         rounds = np.searchsorted(places, np.array(task["counts"]))
         ordered = [store.get(f"{self.figure}-{column}", whole=True) for column in columns]

@@ -109,7 +109,7 @@ class Bell(NamedTuple):
         return np.ascontiguousarray(self.ruler.measure(values) @ self.whitening)
 
     @classmethod
-    def fitted(cls, sample: Array, shown: Array) -> Bell:
+    def fit(cls, sample: Array, shown: Array) -> Bell:
         """Fitted to a sample of originals, and to published means of groups."""
         ruler = ruler_of(sample, "component")
         means, _, _, sizes = distinct_rows(shown + 0.0)

@@ -38,7 +38,7 @@ import numpy as np
 
 from tsveil.attack.base import BlockCovariance, Shape, Situation, Trace, Traces, Trial
 from tsveil.attack.candidates import Found
-from tsveil.attack.covariance import ByCovariance, Whitened, keep_whitenings, refuse_wide, too_wide
+from tsveil.attack.covariance import ByCovariance, Whitening, keep_whitenings, refuse_wide, too_wide
 from tsveil.attack.files import HasData
 from tsveil.attack.links import Links
 from tsveil.attack.nearest_columns import compared_rows, nearest_of_targets
@@ -90,8 +90,8 @@ class Mahalanobis(ByCovariance):
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The nearest by the first of some columns, each freed of what those before it say."""
-        columns, published = task["columns"], Whitened.of(targets.store, task)
-        known = published.freed(targets.values(columns))
+        columns, published = task["columns"], Whitening.of(targets.store, task)
+        known = published.whiten(targets.values(columns))
         return nearest_of_targets(
-            targets, known, lambda values: published.freed(values[:, columns]), np.ones(len(columns)), task["counts"]
+            targets, known, lambda values: published.whiten(values[:, columns]), np.ones(len(columns)), task["counts"]
         )

@@ -41,7 +41,7 @@ KEPT = "moves"
 UNKNOWN = 20.0
 
 
-def spread(columns: int) -> Indices:
+def even_places(columns: int) -> Indices:
     """The places of the columns that are weighed: all, or some that are evenly spread, the first one among them.
 
     Examples

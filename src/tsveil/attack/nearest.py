@@ -212,7 +212,7 @@ class Picture:
 
     def of_known(self, rows: Array) -> tuple[AnyArray, AnyArray, Array]:
         """Places, leading coordinates and margins of known records."""
-        places = placed(rows, self.blocks, self.middle, self.scale)
+        places = place_rows(rows, self.blocks, self.middle, self.scale)
         ahead = np.ascontiguousarray(leading_coordinates(places, self.blocks, self.parts).T)
         squares = places[:, self.parts[1:] - 1].astype(np.float64)
         margin = np.cumsum(2.0**-20 * np.sqrt(np.maximum(squares, 0.0)) + 1e-15, axis=1)
@@ -253,7 +253,7 @@ def draw(rows: Array, known: Array, starts: Indices) -> Picture | None:
     skew = max((float(np.linalg.norm(r.T @ r - np.eye(len(r)))) for r in rotations), default=0.0)
     stretch = 2 * skew + 8 * (d + 8) ** 2 * 2.0**-53 + (len(blocks) + 8) * 2.0**-22
 
-    places = placed(rows, blocks, middle, scale)
+    places = place_rows(rows, blocks, middle, scale)
     ahead = leading_coordinates(places, blocks, parts)
     order = np.arange(m)
     nearby_order(ahead, order)
@@ -279,7 +279,7 @@ def view(sample: Array, columns: slice) -> BlockView:
     return BlockView(columns, np.linalg.eigh(part.T @ part)[1], np.arange(d)[::-1], lead, width, theta)
 
 
-def placed(rows: Array, blocks: list[BlockView], middle: Array, scale: float) -> AnyArray:
+def place_rows(rows: Array, blocks: list[BlockView], middle: Array, scale: float) -> AnyArray:
     """For each block: rotated coordinates, the length of those that are not leading, the lowered square of the length."""
     Y = np.zeros((len(rows), sum(block.width + 2 for block in blocks)), dtype=np.float32)
     at = 0
@@ -345,7 +345,7 @@ def distinct_rows(rows: AnyArray) -> tuple[Any, Indices, Indices, Indices]:
     (array([[2.],
            [1.]]), array([0, 1]), array([0, 1, 0]), array([2, 1]))
     """
-    _, first, own, copies = np.unique(_packed(rows), return_index=True, return_inverse=True, return_counts=True)
+    _, first, own, copies = np.unique(_pack(rows), return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -366,10 +366,10 @@ def by_bytes(rows: Array) -> Indices:
     >>> np.array_equal(rows[by_bytes(rows)], rows[::-1][by_bytes(rows[::-1])])
     True
     """
-    found: Indices = np.argsort(_packed(rows + 0.0), kind="stable")  # both zeros are one
+    found: Indices = np.argsort(_pack(rows + 0.0), kind="stable")  # both zeros are one
     return found
 
 
-def _packed(rows: AnyArray) -> AnyArray:
+def _pack(rows: AnyArray) -> AnyArray:
     """Each row as one item."""
     return np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()

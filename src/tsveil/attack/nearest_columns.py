@@ -50,13 +50,13 @@ def nearest_distinct(a: Array, rows: Rows, factor: Array, metric: Metric, counts
     large = len(a) * len(rows.values) >= MANY
     searched = [count for count in counts if large and count <= DEEPEST]
     compared = [count for count in counts if count not in searched]
-    found = _compared(a, rows, factor, metric, compared)
+    found = _by_pairs(a, rows, factor, metric, compared)
     for count in searched:
-        found[count] = _searched(a[:, :count], rows.by_first(count), factor[:count], metric)
+        found[count] = _by_tree(a[:, :count], rows.by_first(count), factor[:count], metric)
     return Near(*(np.stack(each, axis=1) for each in zip(*(found[count] for count in counts), strict=True)))
 
 
-def _compared(a: Array, rows: Rows, factor: Array, metric: Metric, counts: list[int]) -> dict[int, Near]:
+def _by_pairs(a: Array, rows: Rows, factor: Array, metric: Metric, counts: list[int]) -> dict[int, Near]:
     """Pair by pair."""
     from tsveil._kernels.attributes import nearest_by_columns
 
@@ -77,7 +77,7 @@ def _compared(a: Array, rows: Rows, factor: Array, metric: Metric, counts: list[
     return {count: Near(*(each[:, at] for each in near)) for at, count in enumerate(counts)}
 
 
-def _searched(a: Array, distinct: Rows, factor: Array, metric: Metric) -> Near:
+def _by_tree(a: Array, distinct: Rows, factor: Array, metric: Metric) -> Near:
     """The same for all columns given, with a k-d tree."""
     from scipy.spatial import cKDTree
 

@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from tsveil.attack.base import centred
-from tsveil.attack.covariance import WIDEST, Whitened
+from tsveil.attack.base import centre_columns
+from tsveil.attack.covariance import WIDEST, Whitening
 from tsveil.attack.nearest import by_bytes
 from tsveil.core.types import Array
 
@@ -31,7 +31,7 @@ TOGETHER = 256
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Noisy(Whitened):
+class Noisy(Whitening):
     """What is known of a release with noise: how to measure in deviations of the noise, and how rare a record is."""
 
     deviations: float
@@ -42,12 +42,12 @@ class Noisy(Whitened):
         """The deviation of a published column, in deviations of its noise."""
         return float(np.sqrt(1 + self.deviations**2)) / self.deviations
 
-    def placed(self, table: Array) -> Array:
+    def place(self, table: Array) -> Array:
         """Values in deviations of the noise, without its correlations."""
         if self.correlated:
-            found = self.freed(table)
+            found = self.whiten(table)
         else:
-            unit, deviation = centred(table, self.scales), np.array([scale[3] for scale in self.scales])
+            unit, deviation = centre_columns(table, self.scales), np.array([scale[3] for scale in self.scales])
             found = np.divide(unit, deviation, out=np.zeros_like(unit), where=deviation > 0)
         found *= self.factor
         return found
@@ -57,12 +57,12 @@ class Noisy(Whitened):
         if density == "normal":
             return self.bell(table, counts)
         if density == "kernel":
-            return self.crowd(self.placed(table), everybody, counts)
+            return self.crowd(self.place(table), everybody, counts)
         return np.zeros((len(table), len(counts)))
 
     def bell(self, table: Array, counts: Sequence[int]) -> Array:
         """2 log f of a normal density f at each record, for each number of columns; plus what makes it positive."""
-        squares = np.cumsum(self.freed(table) ** 2, axis=1)[:, np.array(counts) - 1]
+        squares = np.cumsum(self.whiten(table) ** 2, axis=1)[:, np.array(counts) - 1]
         largest = np.array([count + FARTHEST * np.sqrt(2 * count) for count in counts])
         found: Array = largest - np.minimum(squares, largest)
         return found

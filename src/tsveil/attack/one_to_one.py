@@ -39,7 +39,7 @@ def one_to_one(
             "  options: leave out one_to_one, or attack a sample of the records"
         )
     mine, owner = whose(own, persons, m)
-    found = assigned(Costs.of(a, b, distances), owner, mine)
+    found = assign(Costs.of(a, b, distances), owner, mine)
     chance = found.chance[0]
     return Links(
         attack=f"one-to-one {attack}",
@@ -54,7 +54,7 @@ def one_to_one(
     )
 
 
-class Assigned(NamedTuple):
+class LinksOneToOne(NamedTuple):
     """What a one-to-one assignment gives, with one round."""
 
     #: the row of each person, and how many rows are like those that persons like this one get
@@ -78,12 +78,12 @@ class Costs(NamedTuple):
         (people, kind), (records, of_row) = _sorted_kinds(a), _sorted_kinds(b)
         return cls(distances(people, records), kind, of_row)
 
-    def taken(self, people: Indices) -> Costs:
+    def subset(self, people: Indices) -> Costs:
         """Those of some of the persons."""
         return self._replace(people=self.people[people])
 
 
-def assigned(costs: Costs, whose: Indices, mine: Indices) -> Assigned:
+def assign(costs: Costs, whose: Indices, mine: Indices) -> LinksOneToOne:
     """The assignment that costs least; `whose` and `mine` say which rows are right for whom.
 
     Equal people are interchangeable, and so are equal released records: what each gets is the mean over those of its kind of the person's share in the class
@@ -118,7 +118,7 @@ def assigned(costs: Costs, whose: Indices, mine: Indices) -> Assigned:
     chance[single] = each[ends[single] - 1]
     for several in np.flatnonzero(last - first > 1).tolist():
         chance[several] = math.fsum(each[ends[several] - (last - first)[several] : ends[several]])
-    return Assigned(link[None], tied[kind][None], chance[None])
+    return LinksOneToOne(link[None], tied[kind][None], chance[None])
 
 
 def _sorted_kinds(rows: Array) -> tuple[Array, Indices]:

@@ -236,7 +236,7 @@ class Targets:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def taken(self, chosen: Any) -> Targets:
+    def subset(self, chosen: Any) -> Targets:
         """Some of them."""
         return Targets(self.store, self.files, self.rows[chosen], self.own[chosen], self.mine[chosen])
 

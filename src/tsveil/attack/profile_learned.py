@@ -144,7 +144,7 @@ class LearnedProfile(Habits):
         for fold in range(FOLDS):
             lessons = learned_from(folds, order, fold)
             shown = every_feature.take(published[lessons])
-            found = learned(known.take(lessons), (shown[:, :width] - mean) * factor, factor)
+            found = learn(known.take(lessons), (shown[:, :width] - mean) * factor, factor)
             of_sizes = learned_sizes(
                 mapped_rows(sizes.take(lessons), after, unit, directions),
                 mapped_rows(np.ascontiguousarray(shown[:, width:]), after, unit, directions),
@@ -176,12 +176,12 @@ class LearnedProfile(Habits):
                 ]
             )
 
-            def placed(both: Array, by: Array = directions, few: Array = few) -> Array:
+            def place(both: Array, by: Array = directions, few: Array = few) -> Array:
                 fixed, rest = both[:, : len(scale)], both[:, len(scale) :]
                 return np.hstack([mapped_rows(fixed, mean, scale, by), mapped_rows(rest, after, unit, few)])
 
             found = nearest_of_targets(
-                targets.taken(chosen), known, placed, np.ones(known.shape[1]), [known.shape[1]], stem=BOTH
+                targets.subset(chosen), known, place, np.ones(known.shape[1]), [known.shape[1]], stem=BOTH
             )
             tied[:, chosen], link[:, chosen], hit[:, chosen] = found.tied, found.link, found.hit
         return Found(tied, link, hit)
@@ -231,7 +231,7 @@ def learned_from(folds: Indices, order: Indices, fold: int) -> Indices:
     return found
 
 
-def learned(known: Array, shown: Array, counts: Array) -> tuple[Array, Array, Array, Array]:
+def learn(known: Array, shown: Array, counts: Array) -> tuple[Array, Array, Array, Array]:
     """Where known features are moved to and by what they are multiplied, what is added after the map, and the map, from pairs of records.
 
     `shown` are standardised already, `counts` is zero for features that do not count. Where everybody else looks alike there are no pairs, nothing is learned, and all records are as near.

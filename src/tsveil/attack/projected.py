@@ -37,7 +37,16 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from tsveil.attack.base import Attack, Column, ProjectionsOfBlocks, Situation, Trace, Trial, centred, released_scale
+from tsveil.attack.base import (
+    Attack,
+    Column,
+    ProjectionsOfBlocks,
+    Situation,
+    Trace,
+    Trial,
+    centre_columns,
+    released_scale,
+)
 from tsveil.attack.candidates import Found
 from tsveil.attack.files import HasData, Ties, files, wrong_choices
 from tsveil.attack.links import Links
@@ -78,7 +87,7 @@ def projected(
     candidates = []
     for how in WAYS if projection == "best" else (projection,):
         directions = [
-            Direction(places, own, weights_of(how, products(centred(pair.b[:, places], own)), own))
+            Direction(places, own, weights_of(how, products(centre_columns(pair.b[:, places], own)), own))
             for places, own in blocks
         ]
         a, b = (projections(values, directions) for values in (pair.a, pair.b))

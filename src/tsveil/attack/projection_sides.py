@@ -104,17 +104,17 @@ class ProjectionSides(Attack):
     def link(self, targets: Targets, task: Task) -> Found:
         """The likeliest of all distinct rows, by the first blocks."""
         blocks = task["blocks"]
-        lines = [Line.rebuilt(both_files(targets.taken([]), own)[1], self.projection) for own in blocks]
+        lines = [Line.rebuilt(both_files(targets.subset([]), own)[1], self.projection) for own in blocks]
 
-        def placed(values: Array) -> Array:
+        def place(values: Array) -> Array:
             pairs = zip(lines, blocks, strict=True)
             return np.stack([line.place(np.ascontiguousarray(values[:, own])) for line, own in pairs], axis=1)
 
-        everybody = placed(both_files(targets.taken([]), range(len(targets.files.columns)))[1])
+        everybody = place(both_files(targets.subset([]), range(len(targets.files.columns)))[1])
         runs = [Runs.of(column, pooled=True) for column in everybody.T]
-        known = sides_of(runs, placed(targets.values()))
+        known = sides_of(runs, place(targets.values()))
 
         def search(some: Rows) -> Near:
-            return likeliest(runs, known, replace(some, values=placed(some.values)), task["counts"])
+            return likeliest(runs, known, replace(some, values=place(some.values)), task["counts"])
 
         return nearest_in_pieces(targets, len(task["counts"]), search)

@@ -21,7 +21,7 @@ from tsveil.attack.interval import ranks
 from tsveil.attack.links import Links, whose
 from tsveil.attack.nearest import Near
 from tsveil.attack.pieces import Pieces, Side, Targets, opened_files
-from tsveil.attack.sorted_column import Sorted
+from tsveil.attack.sorted_column import SortedColumn
 from tsveil.core import progress
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block
@@ -52,7 +52,7 @@ class InRanges(Attack):
         column.keep(self.figure, column.x.back(np.stack([low, high], axis=1).astype(np.int32)).T)
         return {"scale": column.scale, "width": int(np.maximum(high - low, 0).sum())}
 
-    def compared(self, widths: Sequence[float]) -> float:
+    def records_per_target(self, widths: Sequence[float]) -> float:
         """How many records a target is compared with, from the mean widths of the ranges of all columns."""
         if widths[0] * len(widths) > SLICE:
             raise NotMeasuredError(
@@ -63,7 +63,7 @@ class InRanges(Attack):
     def plan(self, situation: Situation) -> list[Trial]:
         """Each target is compared with the records inside its ranges; targets of a task are neighbours."""
         files = situation.files
-        compared = self.compared([width / files.n for width in situation.from_columns("width")])
+        compared = self.records_per_target([width / files.n for width in situation.from_columns("width")])
         targets = situation.affordable(RANGE * compared)
         tasks = 1 if len(files.original) == 1 else -(-situation.records(targets) // base.AT_ONCE)
         return [Trial(targets, {"scales": situation.from_columns("scale"), "tasks": tasks}, tasks=tasks)]
@@ -78,7 +78,7 @@ class InRanges(Attack):
         if task["tasks"] == 1:
             return everyone
         begins = store.get(f"{self.figure}-{task['columns'][0]}")[0][everyone.rows]
-        return everyone.taken(np.array_split(np.argsort(begins, kind="stable"), int(task["tasks"]))[int(task["at"])])
+        return everyone.subset(np.array_split(np.argsort(begins, kind="stable"), int(task["tasks"]))[int(task["at"])])
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The nearest of the records inside the ranges of all known columns."""
@@ -181,11 +181,11 @@ def in_most(targets: Targets, task: Task, name: str) -> Found:
     for start in range(0, files.m, step):
         stop = min(start + step, files.m)
         numbers = files.numbers(store, start, stop) if files.numbered else np.arange(start, stop)
-        piece = Sorted(numbers)
+        piece = SortedColumn(numbers)
         rows = start + piece.order
         whose = files.owners(store)[rows], targets.mine
         values = np.ldexp(files.rows(store, "released", rows, columns), power)
-        positions = [Sorted(store.get(f"places-{column}")[rows]) for column in columns]
+        positions = [SortedColumn(store.get(f"places-{column}")[rows]) for column in columns]
         places = np.stack([each.back(np.arange(len(rows))) for each in positions], axis=1)
         order = np.stack([each.order for each in positions])
         below, above = (

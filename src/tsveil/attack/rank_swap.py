@@ -168,7 +168,7 @@ class MostRanks(RankLinkage):
     usual: ClassVar[bool] = False
     on_files: ClassVar[Callable[..., Links] | None] = partial(rank_swap, rule="union")
 
-    def compared(self, widths: Sequence[float]) -> float:
+    def records_per_target(self, widths: Sequence[float]) -> float:
         """All ranges are gone through."""
         return sum(widths) * len(widths)
 

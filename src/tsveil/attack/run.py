@@ -37,7 +37,7 @@ from tsveil.attack.base import (
     Settings,
     Situation,
     Trial,
-    centred,
+    centre_columns,
 )
 from tsveil.attack.candidates import Found, keep_distinct, marks, tell_apart
 from tsveil.attack.covariance import KEPT as WHITENING
@@ -61,7 +61,7 @@ VALUES = 2**18
 
 
 @dataclass
-class Attacked:
+class AttackResults:
     """What the attacks found."""
 
     #: figure -> rate with 1, 2, ... series or attributes known, in percent
@@ -93,7 +93,7 @@ def chances_of(store: Store, places: Mapping[str, tuple[str, int]], start: int, 
     return {figure: _chances(store, *place, 0, np.zeros(stop - start), start) for figure, place in places.items()}
 
 
-def risks_of(store: Store, found: Attacked, start: int, stop: int) -> dict[str, Array]:
+def risks_of(store: Store, found: AttackResults, start: int, stop: int) -> dict[str, Array]:
     """For each rung the highest chance, in percent, that the original records start..stop are linked right; not a number where the intruder does not know them."""
     risks = {}
     for rung, places in found.by_rung.items():
@@ -122,7 +122,7 @@ def scores_of(store: Store, files: Pieces, name: str, tasks: int) -> Array:
     return np.stack([np.bincount(person, weights=each) for each in chances]) / np.bincount(person)
 
 
-def attacked(
+def run_attacks(
     store: Store,
     files: Pieces,
     engine: Engine,
@@ -131,7 +131,7 @@ def attacked(
     settings: Settings,
     *,
     intervals: Sequence[int] = (),
-) -> Attacked:
+) -> AttackResults:
     """Run attacks on the columns of files in pieces.
 
     `intervals` are the columns of which is found out whether their values are disclosed to within intervals of ranks (see
@@ -157,10 +157,10 @@ def links_in_memory(
     ends = np.cumsum([0, *map(len, blocks)]).tolist()
     places = [list(range(low, high)) for low, high in pairwise(ends)]
     knowledge = Knowledge(range(ends[-1]), ends[-1:], places, [len(blocks)])
-    return linked(attack, store, table, knowledge, Settings(targets=0), pair.describe, pair.persons)
+    return links_of_files(attack, store, table, knowledge, Settings(targets=0), pair.describe, pair.persons)
 
 
-def linked(
+def links_of_files(
     attack: Attack, store: Store, files: Pieces, known: Knowledge, settings: Settings, described: Callable[[str], str], persons: Indices | None = None
 ) -> Links:  # fmt: skip
     """What an intruder concludes for each record of files in one piece; `described` says what was known, beside the words for the attack, `persons` whose the originals are."""
@@ -225,7 +225,7 @@ def complete(task: Task) -> Result:
     at = int(task["at"])
     for number, (places, scales) in enumerate(task.get("blocks", ())):
         table = files.table(store, "released", at, places)
-        store.put(f"products-{number}-{at}", exact.products(centred(table, scales)))
+        store.put(f"products-{number}-{at}", exact.products(centre_columns(table, scales)))
     pairs = zip(_series(store, files, task), task.get("scales", ()), strict=True)
     return {"sums": [series_scales.sums(x, scale, task["how"]) for x, scale in pairs]}
 
@@ -306,7 +306,7 @@ def _attack_of(plain: Sequence[Any]) -> Attack:
 
 
 @dataclass
-class _Planned:
+class _Way:
     """An attack that is tried in one way: its tasks, and what came of them."""
 
     attack: Attack
@@ -331,7 +331,7 @@ class _Attacks:
     ) -> None:  # fmt: skip
         self.store, self.files, self.engine = store, files, engine
         self.attacks, self.known, self.settings, self.intervals = attacks, known, settings, intervals
-        self.found = Attacked()
+        self.found = AttackResults()
         #: column -> what is known of it
         self.columns: dict[int, Result] = {}
         self.scales: dict[Side, list[Any]] = {}
@@ -341,10 +341,10 @@ class _Attacks:
             for one in attacks:
                 check_importable(one, engine.name)
 
-    def run(self) -> Attacked:
+    def run(self) -> AttackResults:
         """Prepare, attack, and put together what was found."""
         self._prepare()
-        planned = [one for each in self.attacks for one in self._planned(each)]
+        planned = [one for each in self.attacks for one in self._ways(each)]
         by_parts = [one for one in planned if not one.trial.rungs]
         self.found.targets = {one.attack.figure: one.trial.targets for one in by_parts}
         self._map_tasks(planned, "Attacking the release")
@@ -364,7 +364,7 @@ class _Attacks:
             # Who knows everything takes the way that is best then, whatever is best on average.
             best = max(ways, key=lambda one: one.rates[-1])
             self.found.ladder.append(self._finding(Rung.PERSON, best, best.rates[-1], 1))
-        jointly: dict[tuple[str, Rung], list[_Planned]] = {}
+        jointly: dict[tuple[str, Rung], list[_Way]] = {}
         for one in planned:
             for rung in one.trial.rungs:
                 jointly.setdefault((one.attack.figure, rung), []).append(one)
@@ -375,7 +375,7 @@ class _Attacks:
             self.found.places.clear()
         return self.found
 
-    def _finding(self, rung: Rung, planned: _Planned, rate: float, row: int) -> Finding:
+    def _finding(self, rung: Rung, planned: _Way, rate: float, row: int) -> Finding:
         """What an attack that was tried in one way found at a rung; `row`: of the chances on average over what is known, or with everything known."""
         scores = scores_of(self.store, self.files, planned.name, len(planned.done))[row]
         attack, targets = planned.attack, planned.trial.targets
@@ -388,7 +388,7 @@ class _Attacks:
         """What the only attack finds for all records of files in one piece, in the best of its ways."""
         self._prepare()
         attempts = []
-        for one in self._planned(self.attacks[0]):
+        for one in self._ways(self.attacks[0]):
             if len(one.tasks) > 1 or one.trial.targets < self.files.people:
                 continue  # who knows both files knows everybody at once
             task = one.tasks[0]
@@ -403,7 +403,7 @@ class _Attacks:
             raise DoesNotFitError(f"the attack cannot run: {'; '.join(reasons)}")
         return max(attempts, key=lambda each: each[0])[1:]
 
-    def _map_tasks(self, planned: Sequence[_Planned], text: str) -> None:
+    def _map_tasks(self, planned: Sequence[_Way], text: str) -> None:
         todo = [task for one in planned for task in one.tasks]
         results = iter(self.engine.map(work, todo, text))
         for one in planned:
@@ -443,7 +443,7 @@ class _Attacks:
         found = self._map("look", "Looking at the release")
         for side in ("original", "released"):
             if bounds := self._of(side, found, "bounds"):
-                self.scales[side] = [series_scales.bounded(each) for each in bounds]
+                self.scales[side] = [series_scales.merge_bounds(each) for each in bounds]
         self.found.distinct = tell_apart(self.store, self.files, self.settings.ties)
         plain = [_as_plain(one) for one in self.attacks if one.looks_at_columns()]
         products = any(one.needs_products(self.known.blocks) for one in self.attacks)
@@ -486,11 +486,13 @@ class _Attacks:
             counts = [n * len(block) if self.settings.normalise == "global" else n for block in self.files.series]
             sums = self._of(side, found, "sums")
             if sums and self.settings.normalise != "ranging":
-                self.scales[side] = [series_scales.completed(*each) for each in zip(scales, sums, counts, strict=True)]
+                self.scales[side] = [
+                    series_scales.complete_scale(*each) for each in zip(scales, sums, counts, strict=True)
+                ]
 
     # -- what is to be done -------------------------------------------------------------------------------------------
 
-    def _planned(self, one: Attack) -> list[_Planned]:
+    def _ways(self, one: Attack) -> list[_Way]:
         """The ways in which an attack is tried, with their tasks."""
         every = self.known.block_counts if one.by_block else self.known.counts
         if one.rung not in (Rung.PART, Rung.PERSON):
@@ -521,7 +523,7 @@ class _Attacks:
             }  # fmt: skip
             parts = self._in_pieces(trial.targets) if trial.tasks is None else [{}] * trial.tasks
             found.append(
-                _Planned(one, situation, trial, name, [{**shared, **part, "at": at} for at, part in enumerate(parts)])
+                _Way(one, situation, trial, name, [{**shared, **part, "at": at} for at, part in enumerate(parts)])
             )
         return found
 

@@ -85,7 +85,7 @@ class Runs(NamedTuple):
         at = np.minimum(place, len(self.values) - 1)
         same = (self.values[at] == known) & exact[at]
         if exact.all():
-            found = np.where(same, _fixed(rare[at]), FAR)
+            found = np.where(same, _fixed_point(rare[at]), FAR)
             return Sides(at, at, found, found)
         runs = np.flatnonzero(~exact)
         above = np.cumsum(np.append(0, ~exact))[place]  # how many runs are below
@@ -95,11 +95,13 @@ class Runs(NamedTuple):
         border = 0.25 + 0.5 * (self.sizes[low] / (self.sizes[low] + self.sizes[high]))
         upper = np.where(low == high, 1.0, 1 / (1 + np.exp((border - part) / BORDER)))
         low, high, upper = np.where(same, at, low), np.where(same, at, high), np.where(same, 1.0, upper)
-        of_low, of_high = (_fixed(np.maximum(p, LEAST) * rare[run]) for p, run in ((1 - upper, low), (upper, high)))
+        of_low, of_high = (
+            _fixed_point(np.maximum(p, LEAST) * rare[run]) for p, run in ((1 - upper, low), (upper, high))
+        )
         return Sides(low, high, of_low, of_high)
 
 
-def _fixed(ratio: Array) -> Indices:
+def _fixed_point(ratio: Array) -> Indices:
     """A logarithm in fixed point."""
     found: Indices = np.rint(SCALE * np.log(ratio)).astype(np.int64)
     return found

@@ -242,25 +242,25 @@ class _SeriesLinkage(Attack):
         """The nearest by the first 1, 2, ... series."""
         files = targets.files
 
-        def placed(table: Array, side: Side) -> list[Array]:
+        def place(table: Array, side: Side) -> list[Array]:
             return [
-                self.place(_measured(table[:, files.span(block.name)], scale), block)
+                self.place(_on_scale(table[:, files.span(block.name)], scale), block)
                 for block, scale in zip(files.series, task["scales"][side], strict=True)
             ]
 
-        parts = placed(targets.values(), "original")
+        parts = place(targets.values(), "original")
         known, borders = np.ascontiguousarray(np.hstack(parts)), np.cumsum([0, *(part.shape[1] for part in parts)])
         rounds = np.array(task["counts"]) - 1
 
         def search(some: Rows) -> Near:
-            values = np.ascontiguousarray(np.hstack(placed(some.values, "released")))
+            values = np.ascontiguousarray(np.hstack(place(some.values, "released")))
             near = nearest_distinct(known, replace(some, values=values), borders.astype(np.int64))
             return Near(near.best[:, rounds], near.tied[:, rounds], near.link[:, rounds], near.hit[:, rounds])
 
         return nearest_in_pieces(targets, len(rounds), search)
 
 
-def _measured(values: Array, scale: Any) -> Array:
+def _on_scale(values: Array, scale: Any) -> Array:
     """The values of a series on their scale: one of all records, of each record by itself, or none."""
     values = np.ascontiguousarray(values)
     if scale == "per-record":

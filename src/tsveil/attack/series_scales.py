@@ -28,7 +28,7 @@ def bounds(x: Array, how: How) -> list[Any]:
     return [x.min(axis=axis_of(how)).tolist(), x.max(axis=axis_of(how)).tolist()]
 
 
-def bounded(found: Sequence[Sequence[Any]]) -> list[Any]:
+def merge_bounds(found: Sequence[Sequence[Any]]) -> list[Any]:
     """Lowest value and width, from the bounds of all pieces."""
     low = np.min([one[0] for one in found], axis=0)
     return [low.tolist(), (np.max([one[1] for one in found], axis=0) - low).tolist()]
@@ -42,7 +42,7 @@ def sums(x: Array, scale: Sequence[Any], how: How) -> list[Any]:
     return [np.squeeze(half).tolist() for half in exact_sums(unit, axis_of(how))]
 
 
-def completed(scale: Sequence[Any], found: Sequence[Sequence[Any]], count: int) -> list[Any]:
+def complete_scale(scale: Sequence[Any], found: Sequence[Sequence[Any]], count: int) -> list[Any]:
     """The scale with its mean, or with its deviation, from the sums of all pieces and the number of their values."""
     high, low = (np.asarray(np.sum([one[half] for one in found], axis=0, dtype=np.int64)) for half in (0, 1))
     total = exact_total(high, low)

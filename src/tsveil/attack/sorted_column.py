@@ -7,7 +7,7 @@ import numpy as np
 from tsveil.core.types import AnyArray
 
 
-class Sorted:
+class SortedColumn:
     """A column, its order, and its values in order.
 
     Examples

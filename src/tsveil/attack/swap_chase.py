@@ -42,12 +42,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from tsveil.attack.base import Column, DrawsTrades, Shape, Situation, Trace, Trial, ValuesTraded
+from tsveil.attack.base import Column, DrawsTrades, Shape, Situation, Trace, TradesOfValues, Trial
 from tsveil.attack.candidates import Found
 from tsveil.attack.files import HasData, on_one_scale
 from tsveil.attack.joint import Joint, both_files
 from tsveil.attack.links import Links
-from tsveil.attack.moves import KEPT, Weights, in_words, method_in_words, spread
+from tsveil.attack.moves import KEPT, Weights, even_places, in_words, method_in_words
 from tsveil.attack.nearest import by_bytes
 from tsveil.attack.pieces import Targets
 from tsveil.attack.run import links_in_memory
@@ -125,7 +125,7 @@ class SwapChase(Joint):
         "Share found by who knows many persons and follows the swapped values from one record to the next."
     )
     reference: ClassVar[str] = "tsveil; on rank swapping as in Nin, Herranz and Torra 2008"
-    trace: ClassVar[type[Trace] | None] = ValuesTraded
+    trace: ClassVar[type[Trace] | None] = TradesOfValues
 
     window: int | None = param(None, optional(at_least(0)), "how many ranks a value may have moved; any number")
     drawn_by: str | None = param(None, optional(method_in_words()), "how trades are drawn; any way")
@@ -188,6 +188,6 @@ class SwapChase(Joint):
         if self.drawn_by is None:
             nothing = np.zeros((0, 0), dtype=np.int16)
             return nothing, nothing, np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
-        some = spread(shown.shape[1])
+        some = even_places(shown.shape[1])
         weights = Weights.of(store, self.drawn_by, [columns[at] for at in some], list(np.sort(shown[:, some].T)))
         return weights.kinds(known[:, some]), weights.kinds(shown[:, some]), weights.tables, weights.begins

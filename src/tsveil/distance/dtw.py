@@ -83,9 +83,9 @@ class DTW(Distance):
         begin: Indices, width: int, counter: Indices,
     ) -> tuple[Indices, Indices, Indices]:  # fmt: skip
         """By a kernel with bounds that spare most pairs and change no result."""
-        from tsveil._kernels.warped import nearest_warped
+        from tsveil._kernels.warped import nearest_by_warping
 
-        return nearest_warped(
+        return nearest_by_warping(
             known, candidates, starts, self._band(known.shape[1]), copies, first, own, begin, width, counter
         )  # fmt: skip
 

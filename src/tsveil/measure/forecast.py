@@ -89,9 +89,9 @@ class Model(Parameters):
 
 
 def _weighted_forecaster(weights: Array) -> Callable[[Array], Array]:
-    from tsveil._kernels.forecast import weighted
+    from tsveil._kernels.forecast import weighted_sums
 
-    return lambda rows: weighted(rows, weights)
+    return lambda rows: weighted_sums(rows, weights)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,9 +234,9 @@ class Quadratic(Model):
 
 
 def _autoregressive_forecaster(lags: int) -> Callable[[Array], Array]:
-    from tsveil._kernels.forecast import autoregressed
+    from tsveil._kernels.forecast import autoregression
 
-    return lambda rows: autoregressed(rows, lags)
+    return lambda rows: autoregression(rows, lags)
 
 
 def _polynomial_weights(T: int, degree: Literal[1, 2]) -> Array:

@@ -29,7 +29,7 @@ from tsveil.attack.kp import Fitting, Piece, links_of, merged_fits, merged_touch
 from tsveil.attack.links import Links
 from tsveil.attack.periods import periods_in_words
 from tsveil.attack.pieces import Pieces
-from tsveil.attack.run import Attacked, attacked, chances_of, risks_of
+from tsveil.attack.run import AttackResults, chances_of, risks_of, run_attacks
 from tsveil.attack.targets import checked_targets, in_words
 from tsveil.core.errors import InputError
 from tsveil.core.params import Check, Parameters, one_of, param
@@ -105,7 +105,7 @@ class Risk(Parameters, ABC):
 # -- values -----------------------------------------------------------------------------------------------------------
 
 
-def _notes(release: Release, found: Attacked) -> dict[str, str]:
+def _notes(release: Release, found: AttackResults) -> dict[str, str]:
     """Which records were attacked, and what was left out."""
     files = release.schema.files
     what = "persons" if files.persons else "records"
@@ -122,7 +122,7 @@ def _notes(release: Release, found: Attacked) -> dict[str, str]:
     }
 
 
-def _chances(release: Release, found: Attacked, at: int) -> dict[str, AnyArray]:
+def _chances(release: Release, found: AttackResults, at: int) -> dict[str, AnyArray]:
     """The risk and the chance of each linkage for each original record of a piece, if all records were targets; and the risk at each rung."""
     rows = release.schema.files.range("original", at)
     chances = chances_of(release.store, found.places, *rows)
@@ -196,7 +196,7 @@ class SeriesRisk(ValueRisk):
         known = Knowledge([at for places in blocks for at in places], ends, blocks, list(range(1, len(blocks) + 1)))
         attacks = fitting(Shape(files.m, files.series, files.people < files.n), release.method)
         how = Settings(self.ties, self.scaling, self.normalise, checked_targets(self.targets), self.other_period)
-        found = attacked(release.store, files, release.engine, attacks, known, how)
+        found = run_attacks(release.store, files, release.engine, attacks, known, how)
         risks = found.risks
         linked = combine_rates([risks[figure] for figure in self.counted if figure in risks], self.dr1)
         meanings = {attack.figure: _meaning(attack) for attack in attacks} | dict(self.meanings)
@@ -261,7 +261,7 @@ class AttributeRisk(ValueRisk):
         attacks += [attack for attack in fitting(shape) if attack.figure in wanted and attack.figure not in there]
         how = Settings(self.ties, self.scaling, targets=checked_targets(self.targets))
         columns = range(len(files.columns))
-        found = attacked(release.store, files, release.engine, attacks, known, how, intervals=columns)
+        found = run_attacks(release.store, files, release.engine, attacks, known, how, intervals=columns)
         if missing := [figure for figure in wanted if figure not in found.by_known]:
             raise InputError(
                 f"the {self.score!r} score needs {', '.join(missing)}, which could not be computed: {'; '.join(found.skipped)}\n"

@@ -42,7 +42,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil.attack.base import BlockCovariance, DrawnAtRandom, Shape, Traces, ValuesMoved
+from tsveil.attack.base import BlockCovariance, DrawnAtRandom, NoiseOnValues, Shape, Traces
 from tsveil.core.errors import InputError
 from tsveil.core.params import number, param, true_or_false
 from tsveil.core.randomness import secret_normals
@@ -84,7 +84,7 @@ class Noise(ValueMethod):
 
     def traces(self, release: Shape) -> Traces:
         """Values that are near the original ones, which the usual attacks find; with the correlations of the block, another distance finds more."""
-        moved = ValuesMoved(self.sd), DrawnAtRandom()
+        moved = NoiseOnValues(self.sd), DrawnAtRandom()
         return (BlockCovariance(), *moved) if self.correlated else moved
 
     def check(self, survey: Survey) -> None:

@@ -54,7 +54,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil.attack.base import DrawnAtRandom, RanksWithin, Shape, Traces, ValuesTraded
+from tsveil.attack.base import DrawnAtRandom, RanksWithin, Shape, Traces, TradesOfValues
 from tsveil.core.params import number, param
 from tsveil.core.randomness import secret_integers
 from tsveil.core.types import Indices
@@ -89,7 +89,7 @@ class RankSwap(RankSwapping):
     def traces(self, release: Shape) -> Traces:
         """Values stay within the window."""
         width = window(release.n, self.p)
-        return RanksWithin(width), ValuesTraded(width, self), DrawnAtRandom()
+        return RanksWithin(width), TradesOfValues(width, self), DrawnAtRandom()
 
     def units(self, survey: Survey) -> tuple[Unit, ...]:
         """Each column; ranges of ranks, at least eight windows long, where there are more than about a million records.

@@ -41,7 +41,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil.attack.base import DrawnAtRandom, RanksMostlyWithin, RanksWithin, Shape, Traces, ValuesTraded
+from tsveil.attack.base import DrawnAtRandom, RanksMostlyWithin, RanksWithin, Shape, Traces, TradesOfValues
 from tsveil.core.errors import ParameterError
 from tsveil.core.params import at_least, param
 from tsveil.core.randomness import secret_integers, secret_uniforms
@@ -78,7 +78,7 @@ class RankSwapBuckets(RankSwapping):
         return (
             RanksWithin(2 * bucket),
             RanksMostlyWithin(bucket, 2 * bucket),
-            ValuesTraded(drawn_by=self),
+            TradesOfValues(drawn_by=self),
             DrawnAtRandom(),
         )
 

@@ -44,7 +44,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsveil.attack.base import DrawnAtRandom, RanksMostlyWithin, RanksWithin, Shape, Traces, ValuesTraded
+from tsveil.attack.base import DrawnAtRandom, RanksMostlyWithin, RanksWithin, Shape, Traces, TradesOfValues
 from tsveil.core.params import number, param
 from tsveil.core.randomness import secret_normals
 from tsveil.core.types import Array, Indices
@@ -82,7 +82,7 @@ class RankSwapDistribution(RankSwapping):
     def traces(self, release: Shape) -> Traces:
         """Values move by p/2 percent of the ranks on average, and seldom by more than 2p."""
         narrow, wide, widest = (window(release.n, share * self.p) for share in (0.5, 1, 2))
-        return RanksWithin(widest), RanksMostlyWithin(narrow, wide), ValuesTraded(drawn_by=self), DrawnAtRandom()
+        return RanksWithin(widest), RanksMostlyWithin(narrow, wide), TradesOfValues(drawn_by=self), DrawnAtRandom()
 
     def partners(self, n: int, part: Part) -> Indices:
         """One at a distance that is drawn."""

@@ -32,7 +32,7 @@ from tsveil.assess.order import said_by_order
 from tsveil.assess.protected import ProtectedRecords
 from tsveil.attack.attribute import AttributeDisclosure, disclosed_warning, disclosure
 from tsveil.attack.base import OtherPeriod
-from tsveil.attack.candidates import joined_marks, numbered
+from tsveil.attack.candidates import joined_marks, number_marks
 from tsveil.attack.kp import Piece as EnvelopePiece
 from tsveil.attack.pieces import Columns, Pieces
 from tsveil.attack.targets import checked_targets
@@ -245,7 +245,7 @@ def _assess(
 
 def _classes(release: ProtectedRecords, pieces: WrittenPieces, scope: int) -> Indices:
     """The class of each published row over the columns of a scope."""
-    return numbered(joined_marks(release.store, f"scope-{scope}", len(pieces.sizes)))[0]
+    return number_marks(joined_marks(release.store, f"scope-{scope}", len(pieces.sizes)))[0]
 
 
 def _protected_scope(pieces: WrittenPieces) -> int:
@@ -542,7 +542,7 @@ def _keep(
             own = own.with_columns(pl.Series("risk_file", chance))
         every.append(own)
         start += twin.height
-        listed = disclosed.listed(twin["original"].filter(twin["row"] > 0), before)
+        listed = disclosed.rows_for_owner(twin["original"].filter(twin["row"] > 0), before)
         risks = every[-1]
         if len(pieces.sizes) == 1:
             order = twin["record"].arg_sort()

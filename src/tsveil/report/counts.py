@@ -19,7 +19,7 @@ import polars as pl
 
 from tsveil.assess.protected import ProtectedRecords
 from tsveil.attack.attribute import AttributeDisclosure
-from tsveil.attack.candidates import marks, numbered
+from tsveil.attack.candidates import marks, number_marks
 from tsveil.core.types import AnyArray, Indices
 from tsveil.data.records import Records
 
@@ -98,7 +98,7 @@ class Counts:
     @classmethod
     def of(cls, release: ProtectedRecords) -> Counts:
         """Of a release in memory."""
-        crowds = [Crowd.of(name, numbered(found)[0]) for name, found in scopes(release).items()]
+        crowds = [Crowd.of(name, number_marks(found)[0]) for name, found in scopes(release).items()]
         return cls(crowds, disclosed_columns(release.attribute_disclosure()))
 
     @property
