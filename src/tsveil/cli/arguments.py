@@ -163,11 +163,6 @@ def reading_again() -> str:
     return "".join(f" {word}" for word in words)
 
 
-def as_list(names: str | list[str] | None) -> list[str]:
-    """One name or several, as a list."""
-    return [names] if isinstance(names, str) else list(names or ())
-
-
 def _block(text: str) -> tuple[str, Any]:
     name, equals, columns = text.partition("=")
     if not equals or not name or not columns:

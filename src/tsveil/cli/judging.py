@@ -182,6 +182,7 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
     --id or --confidential are taken on trust; others that are no part of the promise are named, and then nothing is decided.
     """
     from tsveil.assess.file import judge_file, map_of
+    from tsveil.data.table import as_list
     from tsveil.guarantee.options import asks, promise_of
     from tsveil.release.publish import MARKER
     from tsveil.release.reopen import judge_release, release_facts
@@ -206,7 +207,7 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
         terminal.document({"assessment": found.to_dict()})
     else:
         terminal.show_assessment(found)
-        if trusted := [*arguments.as_list(given.get("id")), *given.get("confidential", ())]:
+        if trusted := [*as_list(given.get("id")), *given.get("confidential", ())]:
             terminal.line(f"Taken on trust, because you named them: {', '.join(trusted)}")
     sys.exit(1 if found.stopped_by(strict=strict) else 0)
 

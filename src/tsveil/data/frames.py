@@ -28,7 +28,7 @@ from tsveil.data.gaps import (
     spans,
     tell_incomplete,
 )
-from tsveil.data.table import MOST, Numbers, Table
+from tsveil.data.table import MOST, Numbers, Table, as_list
 from tsveil.data.times import time_name, times_as_numbers, times_of_names, why_not_times
 
 #: a block's columns: names, or {"columns": [...]} or {"from": first, "to": last}; the latter with "kind" and "times"
@@ -57,11 +57,11 @@ def dataset_from_wide(
     table = Table(frame, subject)
     problems = table.problems
     layout = replace(layout or Layout(), shape="wide", order=tuple(table.frame.columns))
-    carried, owner = _as_list(confidential), _as_list(person)
+    carried, owner = as_list(confidential), as_list(person)
     chosen = _blocks(blocks, times, table)
     table.check_roles(
         [
-            ("the identifier", _as_list(id)),
+            ("the identifier", as_list(id)),
             ("the person", [name for name in owner if name != id]),
             ("confidential", carried),
             *((f"block {block.name!r}", block.columns) for block in chosen),
@@ -101,7 +101,7 @@ def dataset_from_wide(
     return _make_dataset(
         table,
         parts,
-        table.frame.select(list(dict.fromkeys(_as_list(id) + owner + carried))),
+        table.frame.select(list(dict.fromkeys(as_list(id) + owner + carried))),
         id,
         owner,
         carried,
@@ -130,14 +130,14 @@ def dataset_from_long(
     check_gap_options(missing, resample)
     table = Table(frame, subject)
     problems = table.problems
-    values, carried, owner = _as_list(value), _as_list(confidential), _as_list(person)
+    values, carried, owner = as_list(value), as_list(confidential), as_list(person)
     shape = replace(layout or Layout(), shape="long", order=tuple(table.frame.columns))
     layout = replace(shape, time=time, variable=variable, values=tuple(values))
     table.check_roles(
         [
             ("the identifier", [id]),
             ("time", [time]),
-            ("variable", _as_list(variable)),
+            ("variable", as_list(variable)),
             ("value", values),
             ("the person", [name for name in owner if name != id]),
             ("confidential", carried),
@@ -150,7 +150,7 @@ def dataset_from_long(
     numbers = table.numbers([name for name in values if name in table], layout.decimal)
     if missing == "refuse":
         table.tell_missing(numbers, np.isnan(numbers.values))
-    for name in (id, time, *_as_list(variable)):
+    for name in (id, time, *as_list(variable)):
         if name in table:
             table.refuse_empty_cells(name)
     if id in table:
@@ -226,12 +226,6 @@ def _make_dataset(
     )
 
 
-def _as_list(names: str | Sequence[str] | None) -> list[str]:
-    if names is None:
-        return []
-    return [names] if isinstance(names, str) else list(names)
-
-
 # -- wide -------------------------------------------------------------------------------------------------------------
 
 
@@ -276,7 +270,7 @@ def _block_columns(name: str, options: Mapping[str, Any], table: Table) -> tuple
         problems.add(f"the kind of block {name!r} must be 'series' or 'attributes'. Got {options['kind']!r}.")
         return None
     if "columns" in options:
-        columns = tuple(str(column) for column in _as_list(options["columns"]))
+        columns = tuple(str(column) for column in as_list(options["columns"]))
         if not columns:
             problems.add(f"block {name!r} has no columns")
         return columns or None

@@ -27,7 +27,7 @@ from tsveil.data.frames import BlockSpec, dataset_from_wide
 from tsveil.data.guess import guess, like_persons, questions_of_repeats
 from tsveil.data.questions import ask
 from tsveil.data.read import columns_of
-from tsveil.data.table import check_names
+from tsveil.data.table import as_list, check_names
 from tsveil.data.trial import Piece, parsing_problems
 
 #: records that are looked at to find out what a column is
@@ -309,8 +309,8 @@ def source_of(
         _try([(str(filled), (), 0, HEAD)], problems)
     head = frames[filled].head(HEAD) if frames else pl.scan_parquet(filled, glob=False).head(HEAD).collect()
     answers = {
-        "leave_out": _as_list(leave_out),
-        "numbers": _as_list(numbers),
+        "leave_out": as_list(leave_out),
+        "numbers": as_list(numbers),
         "independent_rows": independent_rows,
         "transpose": transpose,
     }
@@ -318,7 +318,7 @@ def source_of(
     guessed = [data.id] if id is None and data.id is not None else []
     if not data.person:
         # What repeats in another file, or after the first records, repeats all the same.
-        known = {*_as_list(leave_out), *data.confidential, *data.columns, id}
+        known = {*as_list(leave_out), *data.confidential, *data.columns, id}
         named = list(dict.fromkeys([*guessed, *(c for c in like_persons(schemas[filled]) if c not in known)]))
         if parquet and named:
             _try([(str(file), named, 0, count) for file, count in zip(files, rows, strict=True)], problems)
@@ -377,17 +377,13 @@ def _check_schemas(schemas: Mapping[Path, Mapping[str, pl.DataType]], problems: 
                 )
 
 
-def _as_list(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
-
-
 def _roles(
     file: Path, head: pl.DataFrame, id: str | None, blocks: Mapping[str, BlockSpec] | None,
     confidential: str | Sequence[str], person: str | Sequence[str], layout: Layout, wide: Literal["wide"] | None,
     answers: Mapping[str, Any],
 ) -> Dataset:  # fmt: skip
     """The first records, with their roles."""
-    carried, owner = _as_list(confidential), _as_list(person)
+    carried, owner = as_list(confidential), as_list(person)
     judged = columns_of(blocks, head.columns) if blocks else ()
     found = guess(head, layout=wide, id=id, person=owner, confidential=carried, judged=judged, **answers)
     ask(file.name, found.questions)

@@ -27,6 +27,11 @@ EXACT = 2**53
 _COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
 
 
+def as_list(names: str | Sequence[str] | None) -> list[str]:
+    """No name, one or several, as a list."""
+    return [names] if isinstance(names, str) else list(names or ())
+
+
 def as_polars(frame: Any) -> pl.DataFrame:
     """A polars frame from a polars or pandas one; a named index of a pandas frame becomes a column."""
     if isinstance(frame, pl.DataFrame):

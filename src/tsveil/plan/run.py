@@ -67,16 +67,8 @@ def run(
     >>> outcome.verdict.holds, (outcome.folder / "published" / "data.csv").exists()
     (True, True)
     """
-    ready = _ready(
-        plan,
-        base=base,
-        source=source,
-        overwrite=overwrite,
-        anywhere=anywhere,
-        engine=engine,
-        scheduler=scheduler,
-        master=master,
-    )
+    asked = {"engine": engine, "scheduler": scheduler, "master": master}
+    ready = _ready(plan, base, source, asked, overwrite=overwrite, anywhere=anywhere)
     plan, folder, chosen, data, where = ready.plan, ready.folder, ready.method, ready.data, ready.where
     ready.estimate().refuse_if_short()
     measures = plan.evaluate.options()
@@ -140,17 +132,8 @@ def estimate(
     >>> found.records, found.columns, found.spool, (folder / "out").exists()
     (4, 3, 0, False)
     """
-    ready = _ready(
-        plan,
-        base=base,
-        source=source,
-        overwrite=overwrite,
-        anywhere=anywhere,
-        engine=engine,
-        scheduler=scheduler,
-        master=master,
-        tidied=False,
-    )
+    asked = {"engine": engine, "scheduler": scheduler, "master": master}
+    ready = _ready(plan, base, source, asked, overwrite=overwrite, anywhere=anywhere, tidied=False)
     if ready.data.source is None:
         survey = survey_of(ready.data)
         ready.method.check_persons(survey)
@@ -191,15 +174,15 @@ class _Ready:
 
 def _ready(
     plan: Plan | str | Path,
-    *,
     base: str | Path | None,
     source: Path | None,
+    asked: Mapping[str, Any],
+    *,
     overwrite: bool,
     anywhere: bool,
     tidied: bool = True,
-    **where: Any,
 ) -> _Ready:
-    """Read the plan and the input; everything that can be refused before the work is refused here."""
+    """Read the plan and the input; everything that can be refused before the work is refused here. An engine that is `asked` for takes the place of the plan's."""
     if not isinstance(plan, Plan):
         base, place = base or Path(plan).parent, plan
         plan = Plan.load(plan)
@@ -211,9 +194,9 @@ def _ready(
     settings = dict(plan.method)
     chosen = METHODS.make(settings.pop("name"), settings)
     where = {
-        "engine": plan.run.engine if where["engine"] is None else where["engine"],
-        "scheduler": where["scheduler"] or plan.run.scheduler,
-        "master": where["master"] or plan.run.master,
+        "engine": plan.run.engine if asked["engine"] is None else asked["engine"],
+        "scheduler": asked["scheduler"] or plan.run.scheduler,
+        "master": asked["master"] or plan.run.master,
     }
     place = (source or base / plan.input.path).absolute()
     with progress.step("Reading"):

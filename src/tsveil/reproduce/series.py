@@ -122,31 +122,30 @@ def _word(name: str) -> str:
     return re.sub(r"[^\w]", "", name)
 
 
-_SCORED = "MDAV as printed, {data}, raw values; linkage with the first of equals, the original's scale; losses as printed; {dr1}"
-_MAX, _MEAN = "DR1 is the better linkage", "DR1 is the mean of the linkages"
-_M3 = "M3 in-sample parts at 10 points"
-_FOOTBALL = "seasons of other teams"
-_PRICES = f"{DAYS} daily prices of other companies, cut into i series"
+#: how DR1 is made of the two linkages
+_DR1 = {"max": "DR1 is the better linkage", "mean": "DR1 is the mean of the linkages"}
+#: the data of a table of scores: what they are, and their file
+_SCORED = {
+    "forecasters": ("M3 in-sample parts at 10 points", "m3_long.csv.gz"),
+    "football": ("seasons of other teams", "football.csv"),
+    "prices": (f"{DAYS} daily prices of other companies, cut into i series", "stocks.csv"),
+}
+
+
+def _scores(name: str, data: str, dr1: str) -> Experiment:
+    """A table of scores, of one of these data."""
+    words, file = _SCORED[data]
+    how = f"MDAV as printed, {words}, raw values; linkage with the first of equals, the original's scale; losses as printed; {_DR1[dr1]}"
+    return Experiment(name, how, partial(scores, name, data, dr1), (file,))
+
 
 EXPERIMENTS = (
     Experiment("000-2", "each time point ranged", partial(normalised_prices, "ranging", "000-2")),
     Experiment("000-3", "one mean and deviation for all values", partial(normalised_prices, "global", "000-3")),
     Experiment("000-4", "counted in the data", partial(sizes, "000-4"), ("m3_long.csv.gz",)),
-    Experiment(
-        "000-5",
-        _SCORED.format(data=_M3, dr1=_MAX),
-        partial(scores, "000-5", "forecasters", "max"),
-        ("m3_long.csv.gz",),
-    ),
-    Experiment(
-        "000-6",
-        _SCORED.format(data=_FOOTBALL, dr1=_MAX),
-        partial(scores, "000-6", "football", "max"),
-        ("football.csv",),
-    ),
-    Experiment(
-        "000-7", _SCORED.format(data=_PRICES, dr1=_MAX), partial(scores, "000-7", "prices", "max"), ("stocks.csv",)
-    ),
+    _scores("000-5", "forecasters", "max"),
+    _scores("000-6", "football", "max"),
+    _scores("000-7", "prices", "max"),
     Experiment("001-eu", "MDAV as printed, k = 6, the five printed days", partial(clusters, "001-eu", "euclidean")),
     Experiment(
         "001-sts", "MDAV as printed with STS distance, the five printed days", partial(clusters, "001-sts", "sts")
@@ -154,22 +153,7 @@ EXPERIMENTS = (
     Experiment("004-6.2", "each time point ranged", partial(normalised_prices, "ranging", "004-6.2")),
     Experiment("004-6.3", "one mean and deviation for all values", partial(normalised_prices, "global", "004-6.3")),
     Experiment("004-6.4", "counted in the data", partial(sizes, "004-6.4"), ("m3_long.csv.gz",)),
-    Experiment(
-        "004-6.5",
-        _SCORED.format(data=_M3, dr1=_MEAN),
-        partial(scores, "004-6.5", "forecasters", "mean"),
-        ("m3_long.csv.gz",),
-    ),
-    Experiment(
-        "004-6.6",
-        _SCORED.format(data=_FOOTBALL, dr1=_MEAN),
-        partial(scores, "004-6.6", "football", "mean"),
-        ("football.csv",),
-    ),
-    Experiment(
-        "004-6.7",
-        _SCORED.format(data=_PRICES, dr1=_MEAN),
-        partial(scores, "004-6.7", "prices", "mean"),
-        ("stocks.csv",),
-    ),
+    _scores("004-6.5", "forecasters", "mean"),
+    _scores("004-6.6", "football", "mean"),
+    _scores("004-6.7", "prices", "mean"),
 )
