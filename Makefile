@@ -26,9 +26,9 @@ lowest: .venv-lowest/.installed
 bench: .venv/.bench
 	@$(BIN)/python benchmarks/run.py
 
-# Cases of which the suite runs a few hundred.
+# All random cases of these tests, of which the suite runs a share (tests/cases.py).
 exhaustive: .venv/.test
-	@TSVEIL_CASES=10000 $(BIN)/python -m pytest -n auto tests/protect/test_persons.py
+	@TSVEIL_EXHAUSTIVE=1 $(BIN)/python -m pytest -n auto $$(grep -rl '^from cases import' tests)
 
 # The kill tests with 60 kills each instead of 5, in memory, in chunks and on Dask, and 30 signals to end instead of 3.
 faults: .venv/.test

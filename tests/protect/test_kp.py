@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 import naive_kp
 import tsveil as tv
+from cases import cases
 from naive_parts import parts_of
 from tsveil.attack.kp import envelope_linkages
 from tsveil.core.errors import InputError, ParameterError
@@ -135,10 +136,10 @@ def random_case(rng: np.random.Generator) -> tuple[Array, int, int, dict[str, ob
     return x, k, P, options
 
 
-def test_every_release_of_2000_random_data_sets_keeps_its_promise() -> None:
+def test_every_release_of_random_data_sets_keeps_its_promise() -> None:
     rng = np.random.default_rng(7)
-    published = 0
-    for case in range(2000):
+    published, tried = 0, cases(400, 2000)
+    for case in range(tried):
         x, k, P, options = random_case(rng)
         release = KP(k=k, P=P, **options).protect(series(x), seed=case)  # type: ignore[arg-type]
         verdict = release.verify()
@@ -156,7 +157,7 @@ def test_every_release_of_2000_random_data_sets_keeps_its_promise() -> None:
         for name, links in envelope_linkages(x, release.table, release.own).items():
             assert links.probability.max() <= 1 / (k if name == "values" else P) + 1e-12, (case, name)
             assert name == "bounds" or (links.hit == (release.own >= 0)).all()
-    assert published > 1900
+    assert published > 0.95 * tried
 
 
 def test_a_large_set_is_walked_through() -> None:

@@ -1,11 +1,10 @@
 """MDAV where several records may belong to one person: its definition, its promise, and what is written.
 
-300 cases of the definition run here and 10,000 with `make exhaustive` (TSVEIL_CASES).
+300 cases of the definition run here and 10,000 with `make exhaustive`.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,13 @@ import pytest
 import naive
 import naive_persons
 import tsveil as tv
+from cases import cases
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.registry import METHODS
 from tsveil.core.types import Array, Indices
 from tsveil.protect.mdav_persons import person_groups
 
-CASES = int(os.environ.get("TSVEIL_CASES", "300"))
+CASES = cases(300, 10_000)
 SHAPES = ("normal", "ties", "constant", "offset", "tiny", "huge", "copies")
 
 
