@@ -170,18 +170,22 @@ class Assignment(Joint):
             shared |= keep_whitenings(situation, situation.blocks if self.needs_products(situation.blocks) else [])
             shared["density"] = densities(situation.blocks, files.m, self.correlated)[0]
         situation.store.remove(f"{self.figure}.")  # of an evaluation before this one
-        ways: list[Way] = ["distance"]
-        if self.deviations is not None:
-            ways.insert(0, "likeliest")
-        if self.runs is not None:
-            ways.append("runs")
         return [
             replace(
                 one, way=f"{one.way} by {way}", task={**one.task, **shared, "way": way, "kept": whole and alike[way]}
             )
             for one in trials
-            for way in ways
+            for way in self._ways()
         ]
+
+    def kept_bytes(self, release: Shape) -> int:
+        """A table of costs for each way of making them."""
+        return 8 * release.n**2 * len(self._ways()) if release.n <= EVERYBODY else 0
+
+    def _ways(self) -> list[Way]:
+        """How the costs are made."""
+        likeliest: list[Way] = [] if self.deviations is None else ["likeliest"]
+        return [*likeliest, "distance"] if self.runs is None else [*likeliest, "distance", "runs"]
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The record that each target is given."""

@@ -495,6 +495,10 @@ class Attack(Declaration, ABC):
         """The ways to try it: how many targets are affordable, and what every task must know."""
         return [Trial(situation.affordable(situation.distinct * UNAIDED), {})]
 
+    def kept_bytes(self, release: Shape) -> int:
+        """About how many bytes of tables its tasks share on the disk, where files stay in chunks."""
+        return 0
+
     def targets(self, task: Task) -> Targets:
         """The records that a task attacks."""
         return Targets.of(task)

@@ -49,7 +49,7 @@ def number_marks(every: AnyArray, *last: Indices) -> tuple[Indices, Indices]:
 
     Examples
     --------
-    >>> numbered(marks(np.array([[5.0], [2.0], [5.0]])))
+    >>> number_marks(marks(np.array([[5.0], [2.0], [5.0]])))
     (array([0, 1, 0]), array([0, 1]))
     """
     order = np.lexsort((*last, *every.T[::-1]))

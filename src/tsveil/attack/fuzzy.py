@@ -155,7 +155,7 @@ def normalise_columns(table: Array, how: Normalise) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> normalised(np.array([[1.0], [np.nan], [3.0]]), "ranging").ravel()
+    >>> normalise_columns(np.array([[1.0], [np.nan], [3.0]]), "ranging").ravel()
     array([ 0., nan,  1.])
     """
     if how == "none":

@@ -114,7 +114,7 @@ class Likelihood(ByCovariance):
         return has_covariance(blocks, self.correlated)
 
     def plan(self, situation: Situation) -> list[Trial]:
-        """One way for each density; every number of known columns is searched by itself."""
+        """One way for each density; every number of known columns is searched by itself, and all ways together must be affordable."""
         there = self.needs_products(situation.blocks)
         ways = densities(situation.blocks, situation.files.m, self.correlated)
         if self.correlated:
@@ -124,7 +124,7 @@ class Likelihood(ByCovariance):
                 f"{self.plain}, which is that by Mahalanobis distance where there are fewer than {PER_COLUMN} records for each column of a block"
             )
         cost = sum(TREE if count < DEEPEST else 1 for count in situation.counts)
-        targets = situation.affordable(situation.distinct * cost)
+        targets = situation.affordable(situation.distinct * cost * len(ways))
         shared = keep_whitenings(situation, situation.blocks if there else [])
         return [
             Trial(targets, {**shared, "density": way}, way=f"{way} density" if way != "none" else "") for way in ways

@@ -44,7 +44,7 @@ from tsveil.attack.base import Attack, Column, DrawsTrades, Shape, Situation, Tr
 from tsveil.attack.candidates import Found, joined_marks, nearest_in_pieces
 from tsveil.attack.files import HasData
 from tsveil.attack.links import Links
-from tsveil.attack.moves import KEPT, Weights, even_places, in_words, method_in_words
+from tsveil.attack.moves import BLOCKS, KEPT, Weights, even_places, in_words, method_in_words
 from tsveil.attack.nearest import Near, Rows
 from tsveil.attack.pieces import Targets
 from tsveil.attack.run import links_in_memory
@@ -110,6 +110,10 @@ class LikelyMoves(Attack):
         used = len(even_places(len(situation.columns)))
         situation.store.remove(f"{KEPT}-")  # of an evaluation before this one
         return [Trial(situation.affordable(MOVE * situation.distinct * used), {})]
+
+    def kept_bytes(self, release: Shape) -> int:
+        """The tables of the moves of each column."""
+        return 4 * min(release.n, BLOCKS) ** 2 * len(even_places(sum(map(len, release.blocks))))
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The likeliest of all distinct rows."""

@@ -46,7 +46,7 @@ def even_places(columns: int) -> Indices:
 
     Examples
     --------
-    >>> spread(3), len(spread(336)), spread(336)[:3]
+    >>> even_places(3), len(even_places(336)), even_places(336)[:3]
     (array([0, 1, 2]), 48, array([ 0,  7, 14]))
     """
     return np.arange(0, columns, -(-columns // COLUMNS))

@@ -12,7 +12,7 @@ class SortedColumn:
 
     Examples
     --------
-    >>> column = Sorted(np.array([5.0, 2.0, 9.0]))
+    >>> column = SortedColumn(np.array([5.0, 2.0, 9.0]))
     >>> column.ordered, column.back(np.arange(3))
     (array([2., 5., 9.]), array([1, 0, 2]))
     """

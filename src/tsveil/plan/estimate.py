@@ -3,13 +3,13 @@
 Everything follows from the number of records n, of protected columns w, of columns o that the method makes of them, of distinct published
 rows D (n/k where groups share one), and from the units and parts of the method; nothing is tried out. Sizes are in bytes.
 
-    spool      in chunks: 8 n (2 w + 2 o) + 8 D w + n (SPOOLED + PER_UNIT units)              in memory: nothing
+    spool      in chunks: 8 n (2 w + 2 o) + 8 D w + n (SPOOLED + PER_UNIT units) + tables     in memory: nothing
     release    n (o v + KEPT + 16 carried columns) + PAGES                                    v bytes for a value of the format
     memory     PROGRAM + attacks + 8 n w HELD                                                 in memory
                PROGRAM + attacks + n NUMBERED + 8 max(t c w, t parts, units) HELD_IN_CHUNKS   in chunks of c records, by t threads
     time       START + n w (LINE + value + record part) + targets D w link                on one core
 
-*attacks* are 16 n^2 bytes, for tables of pairs, and at most ATTACKS. value, record and link are the `rates` of the method (`tsveil.protect.base`).
+*attacks* are 16 n^2 bytes, for tables of pairs, and at most ATTACKS; *tables* are those that the attacks fitting the method keep for all their tasks. value, record and link are the `rates` of the method (`tsveil.protect.base`).
 
 The constants come from runs of each method with its recommended parameters on random walks of 24 points with identifiers, written as Parquet, on two
 shared cores of a virtual x86 machine, after a first run that compiled everything: 2,000 and 20,000 records in memory, MDAV also 50,000 and 200,000, noise 200,000 and 800,000;
@@ -33,6 +33,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from tsveil.attack.base import Shape
+from tsveil.attack.choose import fitting
 from tsveil.attack.targets import affordable, checked_targets
 from tsveil.core.errors import RoomError
 from tsveil.data.dataset import Dataset
@@ -167,6 +169,8 @@ def estimate(
         size = min(n, chunk_rows(chunk, width))
         chunks = -(-n // size)
         spool = int(8 * n * (2 * width + 2 * made) + 8 * distinct * width) + n * (SPOOLED + PER_UNIT * len(units))
+        shape = Shape(n, [role.block() for role in source.blocks], bool(source.person))
+        spool += sum(attack.kept_bytes(shape) for attack in fitting(shape, method))
         workers = min(cores(), chunks)
         parts = [len(unit.columns) * min(n, unit.size) for unit in units if unit.size is not None]
         whole = [len(unit.columns) * n for unit in units if unit.size is None]

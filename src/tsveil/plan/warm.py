@@ -29,7 +29,7 @@ from tsveil.plan.run import demo_plan, run
 from tsveil.study.grids import default_grid
 
 #: records of the small tables, enough for linkage to search by pictures, and of the larger one, enough for MDAV to search by lists
-RECORDS, MANY = 480, 2400
+RECORDS, MANY = 480, 11_600
 #: table -> how it is read
 READ: dict[str, dict[str, Any]] = {
     "series": {"confidential": ["kind"]},
