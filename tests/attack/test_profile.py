@@ -289,7 +289,7 @@ def test_the_map_is_that_of_discriminant_analysis() -> None:
     person = rng.normal(size=(200, 6)) * [3, 2, 1, 1, 0.5, 0.1]
     known, shown = (person + rng.normal(size=person.shape) for _ in range(2))
     scale = 1 / shown.std(axis=0, ddof=1)
-    shift, factor, middle, matrix = module.learned(known, (shown - shown.mean(axis=0)) * scale, scale)
+    shift, factor, middle, matrix = module.learn(known, (shown - shown.mean(axis=0)) * scale, scale)
     a, b = (known - shift) * factor, (shown - shown.mean(axis=0)) * scale
     within = np.cov((a - b).T)
     within += 0.1 * np.trace(within) / 6 * np.eye(6)
