@@ -128,7 +128,7 @@ class Bell(NamedTuple):
 
 
 def _covariance(table: Array, times: Array | Indices) -> Array:
-    """That of rows which count so many times."""
+    """The covariance of the columns, where row i counts times[i] times."""
     centred = table - times @ table / times.sum()
     found: Array = (centred * times[:, None]).T @ centred / times.sum()
     return found
