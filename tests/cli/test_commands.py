@@ -128,6 +128,34 @@ def test_an_unsafe_release_is_refused_with_exit_code_1(meters: Path, tmp_path: P
     assert "NOT VERIFIED" in (tmp_path / "out" / "published" / "README.md").read_text()
 
 
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        (".", "../meters.plan.toml"),
+        ("../meters", "../meters.plan.toml"),
+        ("part-*.csv", "../meters.plan.toml"),
+        ("../meters/part-*.csv", "../meters.plan.toml"),
+        ("part-1.csv", "part-1.plan.toml"),
+        ("/", None),
+    ],
+)
+def test_a_plan_is_written_beside_what_it_is_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, written: str | None
+) -> None:
+    folder = tmp_path / "meters"
+    folder.mkdir()
+    for part in (1, 2):
+        (folder / f"part-{part}.csv").write_text("id,1,2\n" + "".join(f"{part}{i},{i}.5,{part}.25\n" for i in range(9)))
+    monkeypatch.chdir(folder)
+    told = tsveil("plan", given)
+    if written is None:
+        assert told.exit_code == 2
+        return
+    assert told.exit_code == 0, told.output
+    assert (folder / written).exists()
+    assert tsveil("run", folder / written, "--dry-run").exit_code == 0
+
+
 def test_a_bad_plan_is_told(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     assert "cannot be read" in tsveil("run", plan).output

@@ -35,6 +35,10 @@ def test_an_empty_file(tmp_path: Path, content: bytes) -> None:
 def test_a_file_with_names_only(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there are no records, only the names of columns"):
         tv.read(written(tmp_path, "id,1,2,3\n"))
+    types = {"id": pl.String, "time": pl.Int64, "load": pl.Float64, "heat": pl.Float64}
+    pl.DataFrame(schema=types).write_parquet(tmp_path / "long.parquet")
+    with pytest.raises(InputError, match="there are no records, only the names of columns"):
+        tv.read(tmp_path / "long.parquet", id="id", time="time")
 
 
 @pytest.mark.parametrize(

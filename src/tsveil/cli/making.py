@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,18 @@ def warm(as_json: bool) -> None:
         terminal.line(f"{found.kernels} kernels are compiled and kept in {', '.join(found.folders)}")
 
 
+def _plan_beside(file: Path) -> Path:
+    """The plan of a file or folder, beside it and with its name; of a pattern of files beside their folder and with its name."""
+    if re.search(r"[*?\[]", file.name):
+        file = file.parent
+    if file.name in ("", ".."):
+        file = Path(os.path.abspath(file))
+    if not file.name:
+        raise InputError(f"{file} has no name that the plan could have\n  options: name the plan's file with -o")
+    stem = file.name.split(".")[0] or file.name.lstrip(".")
+    return file.with_name(f"{stem}.plan.toml")
+
+
 @click.command()
 @click.argument("file", type=arguments.PATH)
 @click.option("-o", "--out", type=arguments.PATH, help="The plan's file; FILE with the ending .plan.toml by default.")
@@ -80,7 +93,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     given = arguments.reading(options)
     look = look_at(file, **given)
     ask(file.name, look.guess.questions)
-    place = out or file.with_name(file.name.split(".")[0] + ".plan.toml")
+    place = out or _plan_beside(file)
     arguments.check_new(place, overwrite=overwrite)
     chosen = METHODS.make(name)
     settings = chosen.settings()

@@ -571,7 +571,7 @@ def _long_values(
         name for name in free if name not in (id, time, variable) and look.numeric(name) and not _counts(look, name)
     ]
     numeric = [name for name in numeric if not _no_quantity(look, name)] or numeric
-    if len(numeric) < 2 or id not in look.types:
+    if len(numeric) < 2 or id not in look.types or look.frame.is_empty():
         return tuple(numeric)
     counts = look.frame.group_by(id).agg(pl.col(numeric).n_unique()).max().row(0, named=True)
     return tuple(name for name in numeric if counts[name] > 1)
