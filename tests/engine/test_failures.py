@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ import tsveil as tv
 from engine_files import TINY, assert_same, protect_files, two_workers, write_files
 from tsveil.core import progress
 from tsveil.core.types import Indices
+from tsveil.engine import on_dask
 from tsveil.engine.base import Engine, Result, Task, Work
 from tsveil.engine.choose import chosen_engine
 from tsveil.engine.on_dask import DaskEngine
@@ -174,3 +177,44 @@ def test_packages_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setitem(__import__("sys").modules, {"dask": "distributed", "spark": "pyspark.sql"}[name], None)
         with pytest.raises(tv.errors.InputError, match=rf"pip install 'tsveil\[{name}\]'"):
             chosen_engine(name)
+
+
+def test_a_caller_interrupted_while_a_thread_starts_leaves_nobody_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, done = threading.Thread.start, []
+
+    def start_and_stop(thread: threading.Thread) -> None:
+        start(thread)
+        time.sleep(0.05)  # enough for a thread that does not wait to take up its task
+        raise KeyboardInterrupt
+
+    def working(task: Task) -> Result:
+        done.append(task["at"])
+        return {}
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start_and_stop)
+        with pytest.raises(KeyboardInterrupt):
+            LocalEngine().map(working, [{"at": at} for at in range(3)], "working")
+    time.sleep(0.05)
+    assert done == []
+
+
+def test_a_scheduler_whose_welcome_comes_with_other_news_is_asked_again(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import distributed
+
+    connect, tries = distributed.Client, []
+
+    def connect_at_the_third_try(*words: object, **options: object) -> Client:
+        tries.append(words)
+        assert len(tries) >= 3
+        return connect(*words, **options)
+
+    monkeypatch.setattr(distributed, "Client", connect_at_the_third_try)
+    with chosen_engine("dask", scheduler=client.scheduler.address) as engine:
+        assert engine.map(lambda task: {"x": 1}, [{"at": 0}], "counting") == [{"x": 1}]
+    tries = []
+    monkeypatch.setattr(on_dask, "TRIES", 2)
+    with pytest.raises(tv.errors.InputError, match="does not answer as this version of Dask expects"):
+        chosen_engine("dask", scheduler=client.scheduler.address)

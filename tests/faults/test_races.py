@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -143,3 +145,25 @@ def test_a_foreign_folder_that_appears_in_the_last_moment_comes_back(
     assert (folder / "published" / "data.csv").exists()
     assert not (folder / "private" / "release.json").exists()
     assert hidden(tmp_path) == []
+
+
+def test_what_is_still_written_into_a_folder_does_not_keep_it(tmp_path: Path) -> None:
+    """A worker of a cluster goes on with its task for a while after the run that asked for it has ended."""
+
+    def keep_writing(folder: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            for number in range(100_000):
+                (folder / f"{number}.npy").write_bytes(b"private")
+
+    def interrupt(pool: ThreadPoolExecutor) -> None:
+        with write.complete_folder(tmp_path / "release", overwrite=False, marker="mark") as folder:
+            pool.submit(keep_writing, folder)
+            while not (folder / "50.npy").exists():
+                time.sleep(0.001)
+            raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(20):
+            with pytest.raises(KeyboardInterrupt):
+                interrupt(pool)
+            assert hidden(tmp_path) == []

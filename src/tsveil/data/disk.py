@@ -8,6 +8,7 @@ moved aside first; a process killed between the two steps leaves it under a hidd
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -104,6 +105,20 @@ def remove(folder: Path) -> None:
     except KeyboardInterrupt:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def discard(folder: Path, aside: Path) -> None:
+    """Remove a folder into which somebody may still write by its name, as the worker of a cluster that cannot be stopped amid a task.
+
+    It is renamed first: what is written after that finds no folder, and nothing comes back between the last look and the removal.
+    """
+    try:
+        # It is not there; or a file in it is open, and the system renames no such folder.
+        with contextlib.suppress(OSError):
+            folder.rename(aside)
+    finally:
+        for name in (aside, folder):
+            remove(name)
 
 
 def exchange(one: Path, other: Path) -> bool:

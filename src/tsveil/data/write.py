@@ -13,7 +13,18 @@ import polars as pl
 from tsveil.core.errors import OutputError
 from tsveil.core.types import AnyArray
 from tsveil.data.dataset import Dataset, Layout
-from tsveil.data.disk import claimed_folder, exchange, flush, flush_all, partial_name, remove, rename_new, tidy, unlock
+from tsveil.data.disk import (
+    claimed_folder,
+    discard,
+    exchange,
+    flush,
+    flush_all,
+    partial_name,
+    remove,
+    rename_new,
+    tidy,
+    unlock,
+)
 
 
 def as_frame(data: Dataset) -> pl.DataFrame:
@@ -154,7 +165,7 @@ def complete_folder(folder: Path, *, overwrite: bool, marker: str) -> Iterator[P
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}") from error
     finally:
         for name in names:
-            remove(name)  # half a release, or the one that was replaced
+            discard(name, partial_name(final))  # half a release, or the one that was replaced
         unlock(lock)
 
 

@@ -7,6 +7,7 @@ tasks to another one; a task whose workers keep dying fails the run.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import pkgutil
 import queue
@@ -29,6 +30,8 @@ PACE = 5.0
 ANSWER = 10
 #: and seconds within which what listens there must say something
 WORDS = 5
+#: how often a client tries to connect to a scheduler whose first words it does not understand
+TRIES = 5
 
 
 class DaskEngine(Engine):
@@ -61,7 +64,7 @@ class DaskEngine(Engine):
                     self._own.append(cluster)
                 else:
                     _greet(scheduler)
-                client = distributed.Client(cluster, set_as_default=False, timeout="20s")
+                client = _connect(cluster)
             except (OSError, ValueError, RuntimeError) as error:  # the last: a local cluster that does not start
                 self.close()
                 raise InputError(
@@ -125,6 +128,20 @@ class DaskEngine(Engine):
         for one in self._own:
             one.close()
         self._own.clear()
+
+
+def _connect(cluster: Any) -> Client:
+    """A client of a cluster, or of the scheduler at an address.
+
+    A busy scheduler may send news for all its clients in one message with the welcome for a new one. Dask asserts that the welcome comes
+    alone, and its client fails; the next one comes in at another moment.
+    """
+    import distributed
+
+    for _ in range(TRIES):
+        with contextlib.suppress(AssertionError):
+            return distributed.Client(cluster, set_as_default=False, timeout="20s")
+    raise OSError("the scheduler does not answer as this version of Dask expects")
 
 
 def _greet(scheduler: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import ClassVar
@@ -24,13 +25,22 @@ class LocalEngine(Engine):
 
     def results(self, work: Work, tasks: Sequence[bytes], counter: Indices) -> Iterator[tuple[int, bytes]]:
         """In threads; the first failure stops what has not begun."""
-        pool = ThreadPoolExecutor(max_workers=cores())
+        pool, begun, ended = ThreadPoolExecutor(max_workers=cores()), threading.Event(), threading.Event()
+
+        def perform(task: bytes) -> bytes:
+            begun.wait()
+            return b"" if ended.is_set() else perform_task(work, task)
+
         try:
-            waiting = {pool.submit(perform_task, work, task): at for at, task in enumerate(tasks)}
+            waiting = {pool.submit(perform, task): at for at, task in enumerate(tasks)}
+            # The pool does not wait for a thread in whose start the caller was interrupted: until all have started, none may work.
+            begun.set()
             for future in as_completed(waiting):
                 counter[0] += 1
                 yield waiting[future], future.result()
         finally:
+            ended.set()
+            begun.set()
             pool.shutdown(cancel_futures=True)
 
     def close(self) -> None:
