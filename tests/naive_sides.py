@@ -28,7 +28,7 @@ def evidence(x: float, shown: float, column: list[float], pooled: bool) -> int:
         n_below, n_above = column.count(below), column.count(above)
         border = (0.5 + n_below / (n_below + n_above)) / 2
         upper = 1 / (1 + math.exp((border - (x - below) / (above - below)) / 0.09))
-        chance = max(upper if shown == above else 1 - upper, math.exp(-12))
+        chance = upper if shown == above else 1 - upper
     return round(SCALE * math.log(chance * len(column) / column.count(shown)))
 
 

@@ -52,8 +52,7 @@ def test_it_is_its_slow_twin(seed: int, n: int, columns: int, kind: str, pooled:
     assert found.tied.tolist() == [len(best) for best in expected]
     assert found.link.tolist() == [min(best) for best in expected]
     assert found.hit.tolist() == [own[i] in best for i, best in enumerate(expected)]
-    runs = [Runs.of(column, pooled) for column in b.T]
-    assert np.array_equal(table_of_sides(runs, a, b) * 2**16, naive_sides.scores(a, b, pooled))
+    assert np.array_equal(table_of_sides(Runs.of(b, pooled), a, b) * 2**16, naive_sides.scores(a, b, pooled))
 
 
 def test_a_value_on_the_wrong_side_counts_more_than_a_near_one() -> None:

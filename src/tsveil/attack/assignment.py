@@ -260,7 +260,7 @@ class Assignment(Joint):
     def _by_runs(self, known: Array, shown: Array, blocks: Sequence[Sequence[int]]) -> Distances:
         """The evidence of runs with its sign turned, for some known and some published records of these."""
         if self.runs in ("columns", "pooled"):
-            runs = [Runs.of(column, self.runs == "pooled") for column in shown.T]
+            runs = Runs.of(shown, self.runs == "pooled")
             return lambda x, y: -table_of_sides(runs, x, y)
         parts = [(own, AlongLine.of(known[:, own], shown[:, own], str(self.runs))) for own in blocks]
         return lambda x, y: -np.sum([part.table(x[:, own], y[:, own]) for own, part in parts], axis=0)
@@ -285,13 +285,13 @@ class AlongLine(NamedTuple):
         """From the known records and all published ones."""
         line = Line.of(known, projection)
         enough = len(known) >= PER_COLUMN * known.shape[1]
-        return cls(line, Runs.of(line.place(shown), pooled=True), Bell.fit(known, shown) if enough else None)
+        return cls(line, Runs.of(line.place(shown)[:, None], pooled=True), Bell.fit(known, shown) if enough else None)
 
     def table(self, known: Array, shown: Array) -> Array:
         """The evidence for all pairs of some known and some published records."""
         from tsveil._kernels.attributes import distance_table
 
-        found = table_of_sides([self.runs], self.line.place(known)[:, None], self.line.place(shown)[:, None])
+        found = table_of_sides(self.runs, self.line.place(known)[:, None], self.line.place(shown)[:, None])
         if self.bell is not None:
             a, b = self.bell.place(known), self.bell.place(shown)
             found -= 0.25 * distance_table(a, np.ascontiguousarray(b.T), np.array([0, a.shape[1]])) ** 2

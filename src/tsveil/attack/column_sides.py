@@ -35,8 +35,9 @@ from tsveil.attack.links import Links
 from tsveil.attack.nearest import Near, Rows
 from tsveil.attack.pieces import Targets
 from tsveil.attack.run import links_in_memory
-from tsveil.attack.runs import Runs, likeliest, sides_of
+from tsveil.attack.runs import Runs, count_equal, likeliest
 from tsveil.core.params import param, true_or_false
+from tsveil.core.types import AnyArray
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.engine.base import Result, Task
@@ -83,9 +84,9 @@ class ColumnSides(Attack):
 
     def of_column(self, column: Column) -> Result:
         """Keep the runs of the released column."""
-        runs = Runs.of(column.y.ordered)
-        column.keep(f"{self.figure}.values", runs.values)
-        column.keep(f"{self.figure}.sizes", runs.sizes)
+        values, sizes = count_equal(column.y.ordered)
+        column.keep(f"{self.figure}.values", values)
+        column.keep(f"{self.figure}.sizes", sizes)
         return {}
 
     def plan(self, situation: Situation) -> list[Trial]:
@@ -95,13 +96,13 @@ class ColumnSides(Attack):
     def link(self, targets: Targets, task: Task) -> Found:
         """The likeliest of all distinct rows."""
         columns = task["columns"]
-        runs = []
-        for column in columns:
-            values, sizes = (
-                targets.store.get(f"{self.figure}.{what}-{column}", whole=True) for what in ("values", "sizes")
-            )
-            runs.append(Runs(values, sizes, self.pooled))
-        known = sides_of(runs, targets.values(columns))
+
+        def kept(what: str, column: int) -> AnyArray:
+            found: AnyArray = targets.store.get(f"{self.figure}.{what}-{column}", whole=True)
+            return found
+
+        runs = Runs.together([(kept("values", column), kept("sizes", column)) for column in columns], self.pooled)
+        known = runs.sides(targets.values(columns))
 
         def search(some: Rows) -> Near:
             return likeliest(runs, known, replace(some, values=some.values[:, columns]), task["counts"])

@@ -41,7 +41,7 @@ from tsveil.attack.links import Links
 from tsveil.attack.nearest import Near, Rows
 from tsveil.attack.pieces import Targets
 from tsveil.attack.run import links_in_memory
-from tsveil.attack.runs import Runs, likeliest, sides_of
+from tsveil.attack.runs import Runs, likeliest
 from tsveil.core.params import one_of, param
 from tsveil.core.types import Array
 from tsveil.data.align import Truth
@@ -111,8 +111,8 @@ class ProjectionSides(Attack):
             return np.stack([line.place(np.ascontiguousarray(values[:, own])) for line, own in pairs], axis=1)
 
         everybody = place(both_files(targets.subset([]), range(len(targets.files.columns)))[1])
-        runs = [Runs.of(column, pooled=True) for column in everybody.T]
-        known = sides_of(runs, place(targets.values()))
+        runs = Runs.of(everybody, pooled=True)
+        known = runs.sides(place(targets.values()))
 
         def search(some: Rows) -> Near:
             return likeliest(runs, known, replace(some, values=place(some.values)), task["counts"])
