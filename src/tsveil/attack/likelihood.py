@@ -46,7 +46,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tsveil.attack import nearest, nearest_columns
+from tsveil.attack import nearest
 from tsveil.attack.base import BlockCovariance, NoiseOnValues, NotMeasuredError, Shape, Situation, Trace, Traces, Trial
 from tsveil.attack.candidates import Found, nearest_in_pieces
 from tsveil.attack.covariance import ByCovariance, keep_whitenings, refuse_wide
@@ -54,7 +54,6 @@ from tsveil.attack.files import HasData
 from tsveil.attack.joint import both_files
 from tsveil.attack.links import Links
 from tsveil.attack.nearest import Near, Rows
-from tsveil.attack.nearest_columns import DEEPEST, TREE
 from tsveil.attack.noisy import PER_COLUMN, Noisy, densities, has_covariance
 from tsveil.attack.pieces import Targets
 from tsveil.attack.run import links_in_memory
@@ -123,8 +122,7 @@ class Likelihood(ByCovariance):
             raise NotMeasuredError(
                 f"{self.plain}, which is that by Mahalanobis distance where there are fewer than {PER_COLUMN} records for each column of a block"
             )
-        cost = sum(TREE if count < DEEPEST else 1 for count in situation.counts)
-        targets = situation.affordable(situation.distinct * cost * len(ways))
+        targets = situation.affordable(situation.distinct * len(situation.counts) * len(ways))
         shared = keep_whitenings(situation, situation.blocks if there else [])
         return [
             Trial(targets, {**shared, "density": way}, way=f"{way} density" if way != "none" else "") for way in ways
@@ -150,9 +148,9 @@ class Likelihood(ByCovariance):
 
 
 def _likeliest(known: Array, rows: Rows) -> Near:
-    """The nearest of rows that have a further column, which is zero for known records."""
+    """The nearest of rows that have a further column, which is zero for known records.
+
+    No tree: where records crowd they are moved away from everybody, and then all are about as far as the nearest.
+    """
     a = np.column_stack([known, np.zeros(len(known))])
-    width = a.shape[1]
-    if width <= DEEPEST:
-        return nearest_columns.nearest_distinct(a, rows, np.ones(width), "euclidean", [width])
-    return nearest.nearest_distinct(a, rows, np.array([0, width]))
+    return nearest.nearest_distinct(a, rows, np.array([0, a.shape[1]]))
