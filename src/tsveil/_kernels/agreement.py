@@ -146,6 +146,26 @@ def pattern_counts_in_ranges(low: AnyArray, high: AnyArray, places: AnyArray, co
 
 
 @kernel
+def _agree_by_labels(labels: Indices, i: int, released: Indices, row: int, pattern: int, columns: int) -> bool:
+    """Whether a record and a row have the same labels in exactly the attributes of a pattern."""
+    for j in range(columns):
+        if (labels[i, j] == released[row, j]) != ((pattern & (1 << j)) != 0):
+            return False
+    return True
+
+
+@kernel
+def _agree_in_ranges(
+    low: AnyArray, high: AnyArray, i: int, places: AnyArray, row: int, pattern: int, columns: int
+) -> bool:
+    """Whether a row is in the ranges of a record in exactly the attributes of a pattern."""
+    for j in range(columns):
+        if (low[i, j] <= places[j, row] < high[i, j]) != ((pattern & (1 << j)) != 0):
+            return False
+    return True
+
+
+@kernel
 def first_with_pattern(
     labels: Indices,
     released: Indices,
@@ -177,12 +197,7 @@ def first_with_pattern(
             end = starts[rarest, labels[i, rarest] + 1]
         for at in range(begin, end):
             row = order[rarest, at] if rarest >= 0 else at
-            fits = True
-            for j in range(columns):
-                if (labels[i, j] == released[row, j]) != ((pattern & (1 << j)) != 0):
-                    fits = False
-                    break
-            if fits:
+            if _agree_by_labels(labels, i, released, row, pattern, columns):
                 link[i] = row if link[i] < 0 else min(link[i], row)
                 break
 
@@ -194,13 +209,7 @@ def first_with_pattern_in_ranges(
     """The same where attributes agree in ranges: rows are searched from the first on."""
     for i in chosen:
         for row in range(places.shape[1]):
-            fits = True
-            for j in range(columns):
-                agrees = low[i, j] <= places[j, row] < high[i, j]
-                if agrees != ((pattern & (1 << j)) != 0):
-                    fits = False
-                    break
-            if fits:
+            if _agree_in_ranges(low, high, i, places, row, pattern, columns):
                 link[i] = row if link[i] < 0 else min(link[i], row)
                 break
 
