@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install -qq
 
-.PHONY: demo test lowest check bench exhaustive faults docs fuzz fuzz-inputs coverage mutation lock licences sbom clean
+.PHONY: demo test lowest check bench bench-quick exhaustive faults docs fuzz fuzz-inputs coverage mutation lock licences sbom clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -25,6 +25,10 @@ lowest: .venv-lowest/.installed
 
 bench: .venv/.bench
 	@$(BIN)/python benchmarks/run.py
+
+# The comparisons with other programs, in small sizes, in less than two minutes.
+bench-quick: .venv/.bench
+	@$(BIN)/python benchmarks/run.py --quick
 
 # All random cases of these tests, of which the suite runs a share (tests/cases.py).
 exhaustive: .venv/.test

@@ -18,6 +18,8 @@ TINY, HUGE = 1e-70, 1e70
 RANK = 1e-10
 #: the search for smoothing parameters: points of a grid per parameter, and how often it zooms in (0.1 / 5^6 < 1e-5)
 GRID, ZOOMS = 11, 6
+#: numbers that a processor handles at once, at most
+LANES = 8
 
 
 @kernel
@@ -138,17 +140,30 @@ def autoregression(X: Array, lags: int) -> Array:
 
 
 @kernel
-def _smoothing(z: Array, alpha: float, beta: float, trended: bool) -> tuple[float, float, float]:
-    """The sum of squared one-step errors, the last level and the last trend of exponential smoothing."""
-    level = z[0]
-    trend = z[1] - z[0] if trended else 0.0
-    squares = 0.0
+def _smooth(
+    z: Array, alpha: Array, beta: Array, trended: bool, level: Array, trend: Array, squares: Array, lanes: int
+) -> None:
+    """The last level, the last trend and the sum of squared one-step errors of exponential smoothing, for several alphas and betas side by side.
+
+    Each waits for its own last level; side by side they fill the waiting time.
+    """
+    for lane in range(lanes):
+        level[lane] = z[0]
+        trend[lane] = z[1] - z[0] if trended else 0.0
+        squares[lane] = 0.0
     for t in range(1, len(z)):
-        error = z[t] - level - trend
-        squares += error * error
-        level += trend + alpha * error
-        trend += alpha * beta * error
-    return squares, level, trend
+        value = z[t]
+        if trended:
+            for lane in range(lanes):
+                error = value - level[lane] - trend[lane]
+                squares[lane] += error * error
+                level[lane] += trend[lane] + alpha[lane] * error
+                trend[lane] += alpha[lane] * beta[lane] * error
+        else:
+            for lane in range(lanes):
+                error = value - level[lane]
+                squares[lane] += error * error
+                level[lane] += alpha[lane] * error
 
 
 @kernel
@@ -163,33 +178,35 @@ def fitted_smoothing(X: Array, bounds: Array, trended: bool) -> Array:
     z = np.empty(T)
     points_a = GRID if bounds[0, 1] > bounds[0, 0] else 1
     points_b = GRID if bounds[1, 1] > bounds[1, 0] else 1
+    # Vectors have no remainder then; what is left over repeats the first point.
+    lanes = -(-points_a * points_b // LANES) * LANES
+    alpha, beta, level, trend, squares = np.empty((5, lanes))
     for i in range(n):
         scale = _shift(X[i], z)
         step_a = (bounds[0, 1] - bounds[0, 0]) / (GRID - 1)
         step_b = (bounds[1, 1] - bounds[1, 0]) / (GRID - 1)
-        best_a = bounds[0, 0]
-        best_b = bounds[1, 0]
+        low_a = bounds[0, 0]
+        low_b = bounds[1, 0]
         best = np.inf
-        low_a = best_a
-        low_b = best_b
+        best_a, best_b, best_level, best_trend = low_a, low_b, 0.0, 0.0
         for _ in range(ZOOMS + 1):
+            alpha[:], beta[:] = low_a, low_b
             for j in range(points_a):
-                alpha = min(low_a + j * step_a, bounds[0, 1])
                 for k in range(points_b):
-                    beta = min(low_b + k * step_b, bounds[1, 1])
-                    squares = _smoothing(z, alpha, beta, trended)[0]
-                    if squares < best:
-                        best = squares
-                        best_a = alpha
-                        best_b = beta
+                    alpha[j * points_b + k] = min(low_a + j * step_a, bounds[0, 1])
+                    beta[j * points_b + k] = min(low_b + k * step_b, bounds[1, 1])
+            _smooth(z, alpha, beta, trended, level, trend, squares, lanes)
+            for at in range(points_a * points_b):
+                if squares[at] < best:
+                    best = squares[at]
+                    best_a, best_b, best_level, best_trend = alpha[at], beta[at], level[at], trend[at]
             # The next grid spans the neighbours of the best point.
             low_a = max(best_a - step_a, bounds[0, 0])
             low_b = max(best_b - step_b, bounds[1, 0])
             step_a *= 2.0 / (GRID - 1)
             step_b *= 2.0 / (GRID - 1)
-        _, level, trend = _smoothing(z, best_a, best_b, trended)
         out[i, 0] = best_a
         out[i, 1] = best_b
         for h in range(3):
-            out[i, 2 + h] = X[i, T - 1] + scale * (level + (h + 1) * trend)
+            out[i, 2 + h] = X[i, T - 1] + scale * (best_level + (h + 1) * best_trend)
     return out

@@ -1,6 +1,6 @@
 """Linkage by profile of generated load curves, one week published and another one known: time, and who is found.
 
-    python benchmarks/profile.py [RECORDS]
+    python benchmarks/habits.py [RECORDS]
 
 Each household has a level, a daily pattern and a weekend of its own, with noise on top; the release is the first week as it is, so that all published rows are distinct.
 """
