@@ -46,3 +46,29 @@ print("stopped:", session.sparkContext._jsc is None)
     ended = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.splitlines()[-2:] == ["[{'twice': 4}, {'twice': 10}]", "stopped: True"]
+
+
+def test_a_script_whose_work_every_worker_would_do_again_is_told(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("from tsveil.engine.choose import chosen_engine\nchosen_engine('dask')\n")
+    there = os.environ | {"TSVEIL_THREADS": "1"}
+    ended = subprocess.run([sys.executable, str(script)], env=there, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "tsveil.core.errors.EngineError: no Dask cluster could be started on this machine" in ended.stderr
+    assert 'put the work under `if __name__ == "__main__":`' in ended.stderr
+
+
+def test_workers_of_spark_that_run_another_python_are_told(java: str, tmp_path: Path) -> None:
+    bare = tmp_path / "python"  # one without packages
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    code = """
+from tsveil.engine.choose import chosen_engine
+with chosen_engine("spark", master="local[1]") as engine:
+    engine.map(lambda task: task, [{"x": 2}], "doing nothing")
+"""
+    there = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": str(bare)}
+    ended = subprocess.run([sys.executable, "-c", code], env=there, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "Spark's workers run another Python than this one" in ended.stderr
+    assert "PYSPARK_PYTHON" in ended.stderr

@@ -67,8 +67,14 @@ class DaskEngine(Engine):
                 client = _connect(cluster)
             except (OSError, ValueError, RuntimeError) as error:  # the last: a local cluster that does not start
                 self.close()
+                if scheduler is None:
+                    raise EngineError(
+                        f"no Dask cluster could be started on this machine: {error}\n"
+                        '  options: in a script, put the work under `if __name__ == "__main__":`, for each worker runs the script\'s other lines when it starts; '
+                        "or the engine 'local', which needs no workers"
+                    ) from error
                 raise InputError(
-                    f"the Dask scheduler at {'this machine' if scheduler is None else scheduler} cannot be reached: {error}\n"
+                    f"the Dask scheduler at {scheduler} cannot be reached: {error}\n"
                     "  options: check the address (tcp://HOST:PORT), or leave it out for a local cluster"
                 ) from error
             self._own.insert(0, client)

@@ -32,6 +32,11 @@ QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 ALONE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.authenticate": "true"}
 #: seconds within which a master must answer: it may be starting at the same moment
 ANSWER = 10.0
+#: what to do where workers lack a module
+ANOTHER_PYTHON = (
+    "\n  options: Spark's workers run another Python than this one. Install tsveil there (pip install 'tsveil[spark]'), or, before the session is started, set the environment "
+    "variable PYSPARK_PYTHON to a Python that has it; for a session on this machine that is sys.executable"
+)
 
 
 class SparkEngine(Engine):
@@ -84,8 +89,10 @@ class SparkEngine(Engine):
         finally:
             job.cancel()
         if job.failure is not None:
+            reason = _reason(job.failure)
             raise EngineError(
-                f"the work could not be finished on Spark: {type(job.failure).__name__}: {_reason(job.failure)}"
+                f"the work could not be finished on Spark: {type(job.failure).__name__}: {reason}"
+                + (ANOTHER_PYTHON if re.search(r"No module named|PYTHON_VERSION_MISMATCH", reason) else "")
             ) from job.failure
         counter[0] = len(todo)
         for row in job.rows:
