@@ -189,7 +189,7 @@ def dataset_from_long(
         problems.raise_if_any()
         parts = [Part(one.block, one.dense(n), frozenset(one.block.columns if one.whole else ())) for one in series]
     beside = [name for name in dict.fromkeys([*owner, *carried]) if name != id]
-    others = table.frame.group_by(id, maintain_order=True).agg(pl.col(beside).first()).select([id, *beside])
+    others = table.frame.select([id, *beside])[records.first_rows()]
     return _make_dataset(table, parts, others, id, owner, carried, layout, missing, names, notes)
 
 
@@ -350,9 +350,16 @@ class _Codes:
     @classmethod
     def of(cls, column: pl.Series) -> _Codes:
         distinct = column.unique(maintain_order=True)
-        places = pl.DataFrame({"value": distinct}).with_row_index("code")
-        rows = pl.DataFrame({"value": column}).join(places, on="value", how="left", maintain_order="left")
-        return cls(distinct, rows["code"].to_numpy().astype(np.int64))
+        places = pl.LazyFrame({"value": distinct}).with_row_index("code")
+        rows = pl.LazyFrame({"value": column}).join(places, on="value", how="left", maintain_order="left")
+        codes = rows.select("code").collect()["code"]  # without a copy of the values
+        return cls(distinct, codes.to_numpy().astype(np.int64))
+
+    def first_rows(self) -> Indices:
+        """The first row that has each value."""
+        found = np.empty(len(self.values), dtype=np.int64)
+        found[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
+        return found
 
 
 @dataclass(frozen=True)
@@ -402,11 +409,12 @@ class _Series:
     record: Indices
     #: the place of the cell's time among the times of the block
     place: Indices
-    times: Array
     values: Array
     #: the row of the table
     row: Indices
     whole: bool
+    #: the times of the block
+    times: Array
 
     def lengths(self, n: int) -> Indices:
         """How many different times each record has."""
@@ -419,7 +427,7 @@ class _Series:
 
     def ragged_series(self, n: int) -> RaggedSeries:
         lengths = self.lengths(n)
-        return RaggedSeries(self.values, self.times, np.cumsum(lengths) - lengths, lengths)
+        return RaggedSeries(self.values, self.times[self.place], np.cumsum(lengths) - lengths, lengths)
 
     def dense(self, n: int) -> Array:
         values = np.full((n, len(self.block)), np.nan)
@@ -446,7 +454,7 @@ def _series(table: Table, numbers: Numbers, clock: _Clock, record: Indices, vari
             block=block,
             record=record[rows],
             place=(np.cumsum(used) - 1)[times],
-            times=clock.times[times],
+            times=clock.times[used],
             values=numbers.values[rows, at],
             row=rows,
             whole=numbers.columns[at] in numbers.whole,

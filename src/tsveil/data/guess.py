@@ -244,15 +244,15 @@ class _Look:
             return True
         if self.types[name] != pl.String or _like_id(name):
             return False
-        column = self.frame[name]
-        text = len(column) - column.null_count()
-        return text > 0 and self.numbers(name).count() >= 0.8 * text
+        # Each text once: ids and times stand in many rows.
+        cells = self.frame[name].drop_nulls().rename("cell").value_counts(name="rows")
+        numbers = _text_as_numbers(cells["cell"])
+        rows = cells["rows"].to_numpy()
+        return len(rows) > 0 and bool(rows[numbers.is_not_null().to_numpy()].sum() >= 0.8 * rows.sum())
 
     def _numbers(self, name: str) -> pl.Series:
         column = self.frame[name]
-        if column.dtype.is_numeric():
-            return column
-        return as_numbers(column.str.replace(",", ".", literal=True))[0]
+        return column if column.dtype.is_numeric() else _text_as_numbers(column)
 
     def whole(self, name: str) -> bool:
         """Whole numbers, also such as 7.0, as programs write them beside an empty cell."""
@@ -325,6 +325,11 @@ def _no_quantity(look: _Look, name: str) -> bool:
     if name in look.quantities:
         return False
     return look.whole(name) and (_like_id(name) or bool(_CODE.fullmatch(name)) or bool(_CALENDAR.fullmatch(name)))
+
+
+def _text_as_numbers(text: pl.Series) -> pl.Series:
+    """Text as numbers, with either decimal mark; null where there is none."""
+    return as_numbers(text.str.replace(",", ".", literal=True))[0]
 
 
 def _like_id(name: str) -> bool:
