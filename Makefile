@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install -qq
 
+# Python keeps what it compiles, wherever it was told not to: the suite starts hundreds of processes, which would each compile all modules anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test lowest check bench exhaustive faults docs fuzz fuzz-inputs coverage mutation lock licences sbom clean
 
 demo: .venv/.installed
