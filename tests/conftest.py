@@ -20,6 +20,9 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 hypothesis.settings.register_profile("tsveil", deadline=None, derandomize=True, max_examples=60 if COMPILED else 8)
 hypothesis.settings.load_profile("tsveil")
 
+# Read by every Spark session that a test or a program of a test starts.
+os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark"))
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out, where nothing is compiled, the tests that would then take long: those on real data, and the list of slow_without_jit.txt."""
