@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -11,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
+from cases import cases
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 # Without compiled kernels (`make coverage`) each example takes a hundred times as long.
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
-hypothesis.settings.register_profile("tsveil", deadline=None, derandomize=True, max_examples=60 if COMPILED else 8)
+hypothesis.settings.register_profile(
+    "tsveil", deadline=None, derandomize=True, max_examples=cases(25, 60) if COMPILED else 8
+)
 hypothesis.settings.load_profile("tsveil")
 
 # Read by every Spark session that a test or a program of a test starts.
@@ -48,6 +53,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return "engines" if nodeid.startswith("tests/engine/") else nodeid
 
     return EnginesTogether(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _disk_without_waiting() -> Iterator[None]:
+    """Nobody pulls the plug on a test, so nothing that is flushed is waited for; a handle that cannot be flushed is still refused."""
+
+    def flushed(handle: int) -> None:
+        os.fstat(handle)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", flushed)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -82,6 +99,16 @@ def browser() -> Iterator[Browser]:
         )
         yield running
         running.close()
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports with the hash of each chart in its place, for tests that compare reports: equal charts come from equal descriptions, and drawing takes long."""
+
+    def mark(spec: str) -> str:
+        return f"<svg>{hashlib.sha256(spec.encode()).hexdigest()}</svg>"
+
+    monkeypatch.setattr("tsveil.report.figures.draw_svg", mark)
 
 
 @pytest.fixture(scope="session")

@@ -30,8 +30,6 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
 def test_every_input_ends_in_words_and_leaves_all_or_nothing(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Nobody pulls the plug here, and the disk takes longer than the work.
-    monkeypatch.setattr("os.fsync", lambda handle: None)
     drawn = vl_convert.vegalite_to_svg
     numbers = range(start, min(start + BLOCK, FIRST + INPUTS))
     released, wrong = 0, list[str]()
