@@ -12,17 +12,13 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
-from cases import cases
-
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 # Without compiled kernels (`make coverage`) each example takes a hundred times as long.
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
-hypothesis.settings.register_profile(
-    "tsveil", deadline=None, derandomize=True, max_examples=cases(25, 60) if COMPILED else 8
-)
+hypothesis.settings.register_profile("tsveil", deadline=None, derandomize=True, max_examples=60 if COMPILED else 8)
 hypothesis.settings.load_profile("tsveil")
 
 # Read by every Spark session that a test or a program of a test starts.
