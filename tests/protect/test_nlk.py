@@ -378,9 +378,9 @@ def test_every_release_is_verified_after_a_round_trip(heuristic: Any, representa
     rng = np.random.default_rng(3)
     data = tv.Dataset.from_arrays(
         {
-            "load": rng.lognormal(0, 1, (40, 8)),
-            "gas": rng.normal(size=(40, 8)).cumsum(1),
-            "few": rng.integers(0, 9, (40, 8)),
+            "load": rng.lognormal(0, 1, (40, 12)),
+            "gas": rng.normal(size=(40, 12)).cumsum(1),
+            "few": rng.integers(0, 9, (40, 12)),
         }
     )
     for grouping, smallest in (("per-block", 1), ("joint", 1), ("per-block", 2)):
