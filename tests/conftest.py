@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -20,6 +21,29 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 hypothesis.settings.register_profile("tsveil", deadline=None, derandomize=True, max_examples=60 if COMPILED else 8)
 hypothesis.settings.load_profile("tsveil")
 
+# Read by every Spark session that a test or a program of a test starts.
+os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark"))
+
+
+#: sets of tests that share what takes long to make, which would be made again in every process that has one of them: clusters, servers, a browser, releases
+TOGETHER = (
+    "tests/engine/",
+    "tests/faults/test_dask.py",
+    "tests/faults/test_kills.py",
+    "tests/faults/test_room.py",
+    "tests/faults/test_stops.py",
+    "tests/fuzz/test_inputs.py",
+    "tests/golden/test_attacks.py",
+    "tests/golden/test_microaggregation.py",
+    "tests/leaks/test_parts.py",
+    "tests/leaks/test_published.py",
+    "tests/leaks/test_studies.py",
+    "tests/red_team/",
+    "tests/report/",
+    "tests/test_plugins.py",
+    "tests/web/",
+)
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out, where nothing is compiled, the tests that would then take long: those on real data, and the list of slow_without_jit.txt."""
@@ -37,14 +61,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """All engine tests go to one process, so that one Dask cluster and one Spark session are started; the others go where there is time."""
+    """Tests that share something go to one process, the largest sets first; the others, one by one, where there is time."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class EnginesTogether(LoadScopeScheduling):  # type: ignore[misc, unused-ignore]
+    class SharersTogether(LoadScopeScheduling):  # type: ignore[misc, unused-ignore]
         def _split_scope(self, nodeid: str) -> str:
-            return "engines" if nodeid.startswith("tests/engine/") else nodeid
+            return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
 
-    return EnginesTogether(config, log)
+    return SharersTogether(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _disk_without_waiting() -> Iterator[None]:
+    """Nobody pulls the plug on a test, so nothing that is flushed is waited for; a handle that cannot be flushed is still refused."""
+
+    def flushed(handle: int) -> None:
+        os.fstat(handle)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", flushed)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -79,6 +115,16 @@ def browser() -> Iterator[Browser]:
         )
         yield running
         running.close()
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports with the hash of each chart in its place, for tests that compare reports: equal charts come from equal descriptions, and drawing takes long."""
+
+    def mark(spec: str) -> str:
+        return f"<svg>{hashlib.sha256(spec.encode()).hexdigest()}</svg>"
+
+    monkeypatch.setattr("tsveil.report.figures.draw_svg", mark)
 
 
 @pytest.fixture(scope="session")

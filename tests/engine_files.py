@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ from tsveil.protect.partition import Unit
 from tsveil.release.publish import Outcome
 from tsveil.release.release import Release
 from tsveil.release.reopen import reopen_release
+from tsveil.report import figures
+from tsveil.report.figures import draw_svg
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -56,10 +59,17 @@ def two_workers() -> Iterator[Client]:
         yield client
 
 
+@cache
+def drawn_once(spec: str) -> str:
+    """A chart, which is the same in every release that must be the same."""
+    return draw_svg(spec)
+
+
 @contextmanager
 def small_work(method: Method, part: int | None, file: int | None) -> Iterator[None]:
-    """Parts and published files as small as asked for, which only large data have otherwise."""
+    """Parts and published files as small as asked for, which only large data have otherwise; charts that were drawn before are not drawn again."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "draw_svg", drawn_once)
         if part is not None and method.name in CUT:
             units_of = work.units_of
 

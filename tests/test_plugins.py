@@ -14,7 +14,7 @@ import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -42,10 +42,8 @@ def offer(package: Path, groups: dict[str, dict[str, str]]) -> None:
     (next(package.glob("*.dist-info")) / "entry_points.txt").write_text("\n".join(lines) + "\n")
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """A folder with the package and the metadata that `pip install` would leave beside it."""
-    folder = tmp_path / "site"
+def installed(folder: Path) -> Path:
+    """The folder, with the package and the metadata that `pip install` would leave beside it."""
     shutil.copytree(PLUGIN, folder / "plugin", ignore=shutil.ignore_patterns("__pycache__"))
     info = folder / "someones_plugins-1.0.dist-info"
     info.mkdir()
@@ -54,8 +52,7 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def python(package: Path) -> Run:
+def python_with(package: Path) -> Run:
     """Python in a new process, with the package installed."""
 
     def run(*words: object, good: bool = True) -> subprocess.CompletedProcess[str]:
@@ -71,6 +68,17 @@ def python(package: Path) -> Run:
         return done
 
     return run
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """The package as it is installed, which a test may change."""
+    return installed(tmp_path / "site")
+
+
+@pytest.fixture
+def python(package: Path) -> Run:
+    return python_with(package)
 
 
 # -- found ------------------------------------------------------------------------------------------------------------
@@ -214,13 +222,21 @@ def both(python: Run, folder: Path, engine: str) -> list[dict[str, Any]]:
     return documents(python("-c", BOTH, engine, *plans).stdout)
 
 
-@pytest.fixture
-def in_memory(python: Run, tmp_path: Path) -> list[dict[str, Any]]:
-    return both(python, tmp_path, "memory")
+class InMemory(NamedTuple):
+    """What both plans print and leave when they run in memory."""
+
+    folder: Path
+    printed: list[dict[str, Any]]
 
 
-def test_they_run_in_memory_and_are_in_the_report(in_memory: list[dict[str, Any]], tmp_path: Path) -> None:
-    people, curves = in_memory
+@pytest.fixture(scope="module")
+def in_memory(tmp_path_factory: pytest.TempPathFactory) -> InMemory:
+    folder = tmp_path_factory.mktemp("in_memory")
+    return InMemory(folder, both(python_with(installed(folder / "site")), folder, "memory"))
+
+
+def test_they_run_in_memory_and_are_in_the_report(in_memory: InMemory) -> None:
+    people, curves = in_memory.printed
     assert people["status"] == curves["status"] == "holds"
     assert people["guarantee"].startswith(
         "In each column, the smallest and the largest published value are shared by at least 9"
@@ -234,23 +250,25 @@ def test_they_run_in_memory_and_are_in_the_report(in_memory: list[dict[str, Any]
         assert words in page
     assert "moving-average" in Path(curves["report"]).read_text(encoding="utf-8")
     # The distance is the one that was asked for: by values, other groups are formed.
-    data = tv.read(tmp_path / "curves.csv", id="meter", blocks={"load": {"from": "h0", "to": "h5", "kind": "series"}})
+    blocks = {"load": {"from": "h0", "to": "h5", "kind": "series"}}
+    data = tv.read(in_memory.folder / "curves.csv", id="meter", blocks=blocks)
     by_values = tv.MDAV(k=4).protect(data, seed=4).data
-    assert set(map(tuple, by_values.values)) != set(published(tmp_path / "curves-memory").select(data.columns).rows())
+    by_distance = published(in_memory.folder / "curves-memory").select(data.columns)
+    assert set(map(tuple, by_values.values)) != set(by_distance.rows())
 
 
 @pytest.mark.parametrize("engine", ["local", "dask", "spark"])
 def test_they_run_in_chunks_on_every_engine(
-    python: Run, tmp_path: Path, in_memory: list[dict[str, Any]], engine: str, request: pytest.FixtureRequest
+    python: Run, tmp_path: Path, in_memory: InMemory, engine: str, request: pytest.FixtureRequest
 ) -> None:
     if engine == "spark":
         request.getfixturevalue("java")
-    for here, there in zip(in_memory, both(python, tmp_path, engine), strict=True):
+    for here, there in zip(in_memory.printed, both(python, tmp_path, engine), strict=True):
         for key in ("status", "guarantee", "scores"):
             assert there[key] == here[key]
         assert f"on the engine {engine}" in (tmp_path / there["report"]).with_name("release.json").read_text()
     for name in ("people", "curves"):
-        assert published(tmp_path / f"{name}-{engine}").equals(published(tmp_path / f"{name}-memory"))
+        assert published(tmp_path / f"{name}-{engine}").equals(published(in_memory.folder / f"{name}-memory"))
 
 
 # -- broken -----------------------------------------------------------------------------------------------------------

@@ -178,28 +178,36 @@ def nearest_rows(a: Array, b: Array, i: int, among: list[int], metric: str = "eu
     return naive_attacks.nearest(x[i].tolist(), y, among, relative(factor).tolist(), metric)
 
 
-def heaviest_rows(name: str, given: dict[str, Any], a: Array, b: Array, i: int) -> list[int]:
-    if "window" in given:
-        sets = [naive_attacks.rank_sets(a, b, row, given["window"]) for row in range(len(a))]
-        agreed = [[tuple(row in each for each in own) for row in range(len(b))] for own in sets]
-    elif "tolerance" in given:
-        near = np.abs(a[:, None] - b[None]) / a.std(axis=0, ddof=1) <= given["tolerance"]
+def tables_of(a: bytes, b: bytes, columns: int) -> tuple[Array, Array]:
+    """Two tables of doubles from their bytes, which a cache can hold."""
+    known, shown = (np.frombuffer(table).reshape(-1, columns) for table in (a, b))
+    return known, shown
+
+
+@cache
+def heaviest_rows(name: str, key: str, value: float, a: bytes, b: bytes, columns: int) -> list[list[int]]:
+    """Of all known records at once, which would be slow to do again for each; `key` is the setting that differs from the defaults, if there is one."""
+    known, shown = tables_of(a, b, columns)
+    if key == "window":
+        sets = [naive_attacks.rank_sets(known, shown, row, int(value)) for row in range(len(known))]
+        agreed = [[tuple(row in each for each in own) for row in range(len(shown))] for own in sets]
+    elif key == "tolerance":
+        near = np.abs(known[:, None] - shown[None]) / known.std(axis=0, ddof=1) <= value
         agreed = [[tuple(row) for row in rows] for rows in near.tolist()]
     else:
-        agreed = naive_attacks.agreement(a, b)
+        agreed = naive_attacks.agreement(known, shown)
     pairs = [[sum(agreed << j for j, agreed in enumerate(pattern)) for pattern in row] for row in agreed]
-    counts = np.bincount(np.ravel(pairs), minlength=1 << a.shape[1])
-    plain = name == "probabilistic"
-    model = fellegi_sunter(counts, 1 / len(a)) if plain else conditional_model(counts, len(a), len(a))
-    weights = model.weights[pairs[i]]
-    return np.flatnonzero(weights == weights.max()).tolist()
+    counts = np.bincount(np.ravel(pairs), minlength=1 << columns)
+    n = len(known)
+    model = fellegi_sunter(counts, 1 / n) if name == "probabilistic" else conditional_model(counts, n, n)
+    weights = [model.weights[row] for row in pairs]
+    return [np.flatnonzero(row == row.max()).tolist() for row in weights]
 
 
 @cache
 def likeliest(a: bytes, b: bytes, columns: int, method: str | None) -> list[list[int]]:
     """By all known records at once, which would be slow to do again for each."""
-    known, shown = (np.frombuffer(table).reshape(-1, columns) for table in (a, b))
-    return naive_moves.likeliest(known, shown, method)
+    return naive_moves.likeliest(*tables_of(a, b, columns), method)
 
 
 def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) -> list[int]:
@@ -208,7 +216,8 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
     if name == "distance":
         return nearest_rows(a, b, i, everyone, given.get("metric", "euclidean"))
     if name in ("probabilistic", "conditional"):
-        return heaviest_rows(name, given, a, b, i)
+        [(key, value)] = given.items() or [("", 0.0)]
+        return heaviest_rows(name, key, value, a.tobytes(), b.tobytes(), a.shape[1])[i]
     if name == "alignment":
         return nearest_rows(a, b, i, sorted(set.intersection(*naive_attacks.aligned_sets(a, b, i))))
     if name == "column_sides":

@@ -43,6 +43,7 @@ def _cases() -> list[tuple[str, dict[str, Any], str]]:
     return found
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("values", ["ties", "continuous"])
 @pytest.mark.parametrize(("name", "settings", "kind"), _cases())
 def test_memory_and_chunks_agree(tmp_path: Path, name: str, settings: dict[str, Any], kind: str, values: str) -> None:

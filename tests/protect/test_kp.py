@@ -65,7 +65,7 @@ def as_sets(release: tv.Release) -> list[tuple[frozenset[int], set[tuple[str, in
     return sorted(found, key=lambda pair: min(pair[0]))
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(50, 150))
 @given(
     arrays(float, st.tuples(st.integers(5, 40), st.integers(1, 7)), elements=st.integers(0, 6).map(float)),
     st.integers(2, 9),

@@ -210,8 +210,9 @@ def test_without_an_allowance_columns_are_grouped_optimally(x: Array, k: int, ho
     X = np.stack([x, x[::-1]], axis=1)
     made = made_by("peel", X, 1, 2, k, representative=how)
     assert made.peeled == 0
-    scale = np.abs(x - x[0]).max()
-    assert made.loss == pytest.approx(2 * naive.least_loss_groups(x, k, how), rel=1e-9, abs=1e-9 * scale)
+    # The means of the slow version are rounded, even those of equal values.
+    slack = 1e-9 * np.abs(x - x[0]).max() + 1e-15 * len(x) * np.abs(x).max()
+    assert made.loss == pytest.approx(2 * naive.least_loss_groups(x, k, how), rel=1e-9, abs=slack)
 
 
 def one_column(S: Array, k: int, how: str, together: int = 1) -> Any:

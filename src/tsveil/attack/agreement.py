@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -39,6 +39,8 @@ MOST = 12
 CELLS, PIECE = 2**24, 2**20
 #: distinct rows whose agreements are counted at a time
 ROWS = 2**20
+#: the most patterns whose model is kept for the next attack that asks for it
+REMEMBERED = 2**10
 #: probabilities are kept this far from 0 and 1
 EDGE = 1e-6
 
@@ -169,7 +171,16 @@ def first_columns(total: Indices, count: int) -> Indices:
 
 def plain_model(counts: Indices) -> FellegiSunter:
     """The model of some pairs, of which a match is one in as many as a record has pairs, at first."""
-    return fellegi_sunter(counts, 1 / math.sqrt(int(counts.sum())))
+    if len(counts) > REMEMBERED:
+        return fellegi_sunter(counts, 1 / math.sqrt(int(counts.sum())))
+    return _small_model(np.asarray(counts, dtype=np.int64).tobytes())
+
+
+@lru_cache(maxsize=32)
+def _small_model(counts: bytes) -> FellegiSunter:
+    """That of few patterns, which attacks with and without dependences between columns fit to the same counts."""
+    found = np.frombuffer(counts, dtype=np.int64)
+    return fellegi_sunter(found, 1 / math.sqrt(int(found.sum())))
 
 
 class Heaviest(NamedTuple):

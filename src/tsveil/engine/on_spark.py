@@ -6,6 +6,7 @@ data stay in files, so nothing but these results is collected by the driver.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import socket
@@ -13,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -69,6 +71,7 @@ class SparkEngine(Engine):
             for batch in given:
                 numbers = batch.column(0).to_pylist()
                 answers = [perform_task(work, todo[number]) for number in numbers]
+                keep_modules(len(sys.modules))
                 yield pyarrow.RecordBatch.from_pydict(
                     {"id": pyarrow.array(numbers, "int64"), "result": pyarrow.array(answers, "binary")}
                 )
@@ -102,6 +105,13 @@ class SparkEngine(Engine):
         """Stop the session that was started here."""
         if self._owned:
             self.session.stop()
+
+
+@cache
+def keep_modules(count: int) -> None:
+    """Take the modules that a worker has loaded out of the search for garbage, which Spark makes after each task: in it a small task would spend most of its time."""
+    gc.collect()
+    gc.freeze()
 
 
 class _Job(threading.Thread):
