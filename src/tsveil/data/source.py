@@ -47,16 +47,18 @@ class BlockRole(msgspec.Struct, frozen=True):
     columns: tuple[str, ...]
     times: tuple[float, ...] | None
     labels: tuple[str, ...]
+    form: str = ""
 
     @classmethod
     def of(cls, block: Block) -> BlockRole:
         """The role of a block."""
         times = None if block.times is None else tuple(block.times.tolist())
-        return cls(block.name, block.columns, times, block.labels)
+        return cls(block.name, block.columns, times, block.labels, block.form)
 
     def block(self) -> Block:
         """The block as a data set has it."""
-        return Block(self.name, self.columns, None if self.times is None else np.array(self.times), self.labels)
+        times = None if self.times is None else np.array(self.times)
+        return Block(self.name, self.columns, times, self.labels, self.form)
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -281,6 +283,7 @@ def source_of(
     transpose: bool | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    time_format: str | None = None,
     layout: Literal["wide"] | None = None,
 ) -> Source:
     """Files with a row per record as one source; what is not given is guessed from the first records. `name` is for messages."""
@@ -313,6 +316,7 @@ def source_of(
         "numbers": as_list(numbers),
         "independent_rows": independent_rows,
         "transpose": transpose,
+        "time_format": time_format,
     }
     data = _roles(filled, head, id, blocks, confidential, person, shape, "wide" if blocks else layout, answers)
     guessed = [data.id] if id is None and data.id is not None else []
@@ -408,6 +412,7 @@ def _roles(
         id=found.id,
         person=found.person,
         confidential=found.confidential,
+        time_format=answers["time_format"],
         layout=layout,
         subject=f"{file.name} cannot be used",
     )
