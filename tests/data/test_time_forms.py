@@ -265,3 +265,13 @@ def test_three_columns_make_no_time(tmp_path: Path) -> None:
         tv.read(place, time=["Date", "Time", "kwh"])
     with pytest.raises(InputError, match="there is no column 'hour'"):
         tv.read(place, time=["Date", "hour"])
+
+
+def test_a_resampled_release_has_real_times(tmp_path: Path) -> None:
+    after = published(write("long-american-hours", tmp_path), tmp_path / "release", resample=24)
+    times = after["ActivityHour"].unique(maintain_order=True).to_list()
+    assert (len(times), times[0], times[1], times[-1]) == (
+        24, "2016-04-12T00:00:00", "2016-04-12T02:02:37", "2016-04-13T23:00:00",
+    )  # fmt: skip
+    parted = published(write("long-date-and-hour", tmp_path), tmp_path / "parted", resample=48)
+    assert parted["date"].n_unique() * parted["hour"].n_unique() == 48

@@ -16,7 +16,7 @@ import calendar
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Literal
 
@@ -141,6 +141,54 @@ def telling(labels: Sequence[object], forms: Sequence[str]) -> object:
         return len({moment(label, form) for form in forms})
 
     return max(labels, key=meanings)
+
+
+def even_times(labels: Sequence[str], times: Array, m: int, form: str = "") -> tuple[tuple[str, ...], str]:
+    """The labels of m evenly spaced times from the first to the last, and the form by which they are read.
+
+    Where all of them are times that there are already, they are written as those are; else moments are written by ISO 8601, to the second where they are an hour apart
+    or more, and numbers with ten digits. Labels that are no times become 1, 2, ..., m.
+
+    Examples
+    --------
+    >>> labels = ["2018-01-01", "2018-01-02", "2018-01-03"]
+    >>> even_times(labels, np.arange(3.0), 2)
+    (('2018-01-01', '2018-01-03'), '')
+    >>> even_times(labels, np.arange(3.0), 4)
+    (('2018-01-01T00:00', '2018-01-01T16:00', '2018-01-02T08:00', '2018-01-03T00:00'), '')
+    >>> even_times(["1993", "1995"], np.array([1993.0, 1995.0]), 5)
+    (('1993', '1993.5', '1994', '1994.5', '1995'), '')
+    """
+    places = np.linspace(times[0], times[-1], m)
+    slack = 1e-9 * max(1.0, float(np.abs(times).max()))
+    known = np.minimum(np.searchsorted(times, places - slack), len(times) - 1)
+    if len(set(known.tolist())) == m and bool((np.abs(times[known] - places) <= slack).all()):
+        return tuple(labels[at] for at in known.tolist()), form
+    numbers, ends = _numbers(labels), [moment(labels[0], form), moment(labels[-1], form)]
+    if numbers is not None and (ends[0] is None or form.startswith("epoch")):
+        found = [
+            f"{number:.10g}" if not form else str(round(number)) for number in np.linspace(numbers[0], numbers[-1], m)
+        ]
+    elif ends[0] is not None and ends[1] is not None:
+        found, form = _between(ends[0], ends[1], m), ""
+    else:
+        found, form = [], ""
+    if len(set(found)) < m:
+        return tuple(str(point) for point in range(1, m + 1)), ""
+    return tuple(found), form
+
+
+def _between(first: datetime, last: datetime, m: int) -> list[str]:
+    """Evenly spaced moments; times of day where there is no date."""
+    step = (last - first) / (m - 1)
+    moments = [first + at * (last - first) / (m - 1) for at in range(m)]
+    if step >= timedelta(hours=1):
+        moments = [(one + timedelta(microseconds=500_000)).replace(microsecond=0) for one in moments]
+    whole = not any(one.second or one.microsecond for one in moments)
+    precision: Literal["minutes", "auto"] = "minutes" if whole else "auto"
+    if first.year != NO_YEAR:
+        return [one.isoformat(timespec=precision) for one in moments]
+    return ["24:00" if one.day > 1 else one.time().isoformat(precision) for one in moments]
 
 
 @dataclass(frozen=True)
