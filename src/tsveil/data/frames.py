@@ -83,9 +83,12 @@ def dataset_from_wide(
     names = Names(ids, table.rows)
     if missing == "refuse":
         table.tell_missing(numbers, _gaps_to_refuse(numbers, chosen, table, resample))
-        for block in chosen if resample is None else [b for b in chosen if not b.is_series]:
-            present = ~np.isnan(numbers.of([c for c in block.columns if c in table]))
-            tell_incomplete(block, present.sum(axis=1), present.shape[1], names, problems)
+        present = {
+            block.name: ~np.isnan(numbers.of([c for c in block.columns if c in table]))
+            for block in (chosen if resample is None else [b for b in chosen if not b.is_series])
+        }
+        lengths = [(b, found.sum(axis=1), found.shape[1]) for b in chosen if (found := present.get(b.name)) is not None]
+        tell_incomplete(lengths, names, problems)
     if ids is not None and ids.drop_nulls().is_duplicated().any() and problems.found == repeated.found:
         problems.hint(f"options: person={id!r} if they are several records of one {id}; else correct the identifier")
     problems.raise_if_any()
@@ -169,7 +172,7 @@ def dataset_from_long(
 
     records = _Codes.of(table.frame[id])
     series = list(_series(table, numbers, clock, records.codes, variable))
-    for one in series:
+    for one in series if variable is not None else series[:1]:  # columns of values have the same rows
         _check_repetitions(one, table, records, variable)
     if resample is not None:
         problems.raise_if_any()
@@ -184,10 +187,10 @@ def dataset_from_long(
             block = resampled_block(one.block, resample, alone=len(series) == 1)
             parts.append(Part(block, lengths.resample(resample, fill=missing == "interpolate")))
     else:
-        for one in series:
-            if missing == "refuse":
-                tell_incomplete(one.block, one.lengths(n), len(one.block), names, problems)
-            elif n * len(one.block) > max(100_000_000, 20 * len(one.values)):
+        if missing == "refuse":
+            tell_incomplete([(one.block, one.lengths(n), len(one.block)) for one in series], names, problems)
+        for one in series if missing != "refuse" else ():
+            if n * len(one.block) > max(100_000_000, 20 * len(one.values)):
                 problems.add(
                     f"the records of series {one.block.name!r} have too few times in common to fill the others"
                 )

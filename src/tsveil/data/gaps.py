@@ -171,27 +171,32 @@ def resample_notes(series: Sequence[RaggedSeries], m: int, missing: Missing) -> 
     return [f"{filled} missing values were filled by linear interpolation in time", *notes] if filled else notes
 
 
-def tell_incomplete(block: Block, lengths: Indices, size: int, names: Names, problems: Problems) -> None:
-    """Note how many records lack points, how many points they have, and which records come first."""
-    short = lengths < size
-    if not short.any():
-        return
-    low, high = int(lengths[short].min()), int(lengths[short].max())
-    points = f"{low}" if low == high else f"{low} to {high}"
-    count = f"{int(short.sum())} of {len(lengths)} records"
-    what = "points" if block.is_series else "values"
-    kind = "series" if block.is_series else "block"
-    problems.add(
-        f"{kind} {block.name!r} is incomplete: {count} have only {points} of the {size} {what} ({names.first(short)})"
-    )
-    options = ["missing='drop' leaves incomplete records out"]
-    if block.is_series:
-        options += [
-            "missing='interpolate' fills gaps in time",
-            "resample=m brings every series to m points",
-            "split=i cuts series of one length into i shorter ones",
-        ]
-    problems.hint(f"options: {', '.join(options)}")
+def tell_incomplete(blocks: Sequence[tuple[Block, Indices, int]], names: Names, problems: Problems) -> None:
+    """Note how many records lack points of a block (its lengths, and how many points there are), and which records come first.
+
+    What is true of several blocks is said once, with their names.
+    """
+    found: dict[tuple[bool, str], list[str]] = {}
+    for block, lengths, size in blocks:
+        short = lengths < size
+        if short.any():
+            low, high = int(lengths[short].min()), int(lengths[short].max())
+            points = f"{low}" if low == high else f"{low} to {high}"
+            count = f"{int(short.sum())} of {len(lengths)} records"
+            what = "points" if block.is_series else "values"
+            said = f"{count} have only {points} of the {size} {what} ({names.first(short)})"
+            found.setdefault((block.is_series, said), []).append(block.name)
+    for (is_series, said), own in found.items():
+        kind = "series" if is_series else "block" if len(own) == 1 else "blocks"
+        problems.add(f"{kind} {some(own)} {'is' if len(own) == 1 else 'are'} incomplete: {said}")
+        options = ["missing='drop' leaves incomplete records out"]
+        if is_series:
+            options += [
+                "missing='interpolate' fills gaps in time",
+                "resample=m brings every series to m points",
+                "split=i cuts series of one length into i shorter ones",
+            ]
+        problems.hint(f"options: {', '.join(options)}")
 
 
 @dataclass(frozen=True)
