@@ -7,6 +7,9 @@ files of a folder by their names.
 from __future__ import annotations
 
 import hashlib
+import io
+import sqlite3
+import zipfile
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -17,7 +20,7 @@ import polars as pl
 
 from tsveil.core.types import Array
 
-Made = pl.DataFrame | str | dict[str, pl.DataFrame]
+Made = pl.DataFrame | str | bytes | dict[str, pl.DataFrame]
 SHAPES: dict[str, Callable[[], Made]] = {}
 
 FIRST = [
@@ -54,8 +57,8 @@ def write(name: str, folder: Path) -> Path:
         place.mkdir()
         for file, frame in made.items():
             frame.write_parquet(place / file) if file.endswith(".parquet") else frame.write_csv(place / file)
-    elif isinstance(made, str):
-        place.write_text(made, encoding="utf-8")
+    elif isinstance(made, str | bytes):
+        place.write_bytes(made.encode() if isinstance(made, str) else made)
     else:
         made.write_csv(place)
     return place
@@ -707,3 +710,72 @@ def folder_of_weeks() -> Made:
     """A file per week, each with the same meters."""
     frame = curves([f"{hour:02d}:00" for hour in range(24)], household=meters())
     return {f"week-{week}.parquet": frame.with_columns(pl.col("00:00") + week) for week in (1, 2)}
+
+
+# -- encodings, and files of other kinds that are called .csv ---------------------------------------------------------
+
+
+def _in_german() -> str:
+    frame = curves(days(5), household=[f"Gr\u00fcn {at}" for at in range(30)]).rename({"household": "Z\u00e4hler"})
+    return frame.write_csv(separator=";", decimal_comma=True)
+
+
+@shape
+def encoded_windows() -> Made:
+    return _in_german().encode("cp1252")
+
+
+@shape
+def encoded_utf16() -> Made:
+    """What spreadsheets call Unicode text."""
+    return curves(days(5), household=meters()).write_csv(separator="\t").encode("utf-16")
+
+
+@shape
+def encoded_twice() -> Made:
+    """Two files put together, one of them in UTF-8."""
+    text = _in_german()
+    return text.encode() + text.split("\n", 1)[1].encode("cp1252")
+
+
+@shape
+def other_sqlite() -> Made:
+    with sqlite3.connect(":memory:") as base:
+        base.execute("CREATE TABLE readings (meter TEXT, kwh REAL)")
+        base.execute("INSERT INTO readings VALUES ('CH1000', 1.5)")
+    made: bytes = base.serialize()
+    base.close()
+    return made
+
+
+def _zipped(*names: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in names:
+            archive.writestr(name, "meter,2024-01-01\nCH1000,1.5\n")
+    return made.getvalue()
+
+
+@shape
+def other_excel() -> Made:
+    return _zipped("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml")
+
+
+@shape
+def other_zip() -> Made:
+    return _zipped("meters.csv")
+
+
+@shape
+def other_pdf() -> Made:
+    return b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<< /Type /Catalog >>\nendobj\n"
+
+
+@shape
+def other_page() -> Made:
+    return "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body></body></html>\n"
+
+
+@shape
+def other_json() -> Made:
+    return curves(days(5), household=meters()).write_json()

@@ -68,7 +68,7 @@ def read(
     Parameters
     ----------
     path
-        A CSV file (also .tsv or .txt, also compressed by gzip; UTF-8), a Parquet file, or several files of one kind with the same columns:
+        A CSV file (also .tsv or .txt, also compressed by gzip; UTF-8, or UTF-16 or Windows-1252, which a note says), a Parquet file, or several files of one kind with the same columns:
         a folder, or a pattern such as meters/2018-*.parquet.
     layout
         "wide", a row per record, or "long", a row per record and time.
@@ -150,6 +150,8 @@ def read(
         look = _look_at(path, **{name: given[name] for name in _ROLES})
         ask(look.path.name, look.guess.questions)
         data = _dataset(look, times, missing, resample)
+        if look.source.notes:
+            data = replace(data, notes=(*look.source.notes, *data.notes))
         data = data if split is None else split_series(data, split)
     digest = digest_of(files)
     # The files were read twice, so they must be the same from before the first time until after the second.
@@ -382,6 +384,8 @@ def _look_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
     if parts and not roles["time"]:
         why = f"{parts[0]!r} and {parts[1]!r}: the date and the time of day; if each date is a series of its own instead: variable {parts[0]!r}, time {parts[1]!r}"
         found = replace(found, reasons=(*found.reasons, why))
+    if source.notes:
+        found = replace(found, reasons=(*found.reasons, *source.notes))
     return Look(place, source, found, blocks or None, answers, parts, columns)
 
 
@@ -410,7 +414,7 @@ def _transpose(source: FileTable, time: str | None, leave_out: Sequence[str], pr
         problems.hint("options: " + ", ".join(f"leave_out={name!r}" for name in odd[:MOST]))
     problems.raise_if_any()
     turned = persons.transpose(include_header=True, header_name="id", column_names=labels.to_list())
-    return FileTable(turned, source.format, source.separator, source.decimal)
+    return FileTable(turned, source.format, source.separator, source.decimal, notes=source.notes)
 
 
 def _with_one_id(source: FileTable, ids: Sequence[str], kept: Collection[str], problems: Problems) -> FileTable:
@@ -454,7 +458,7 @@ def _joined(
         found = source.texts(others) if source.texts and others else frame.select(pl.col(others).cast(pl.String))
         return pl.DataFrame([one if column == name else found[column] for column in wanted])
 
-    return FileTable(frame, source.format, source.separator, source.decimal, read_texts if source.texts else None)
+    return replace(source, frame=frame, texts=read_texts if source.texts else None)
 
 
 def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -> Dataset:

@@ -292,10 +292,13 @@ def source_of(
     _try(parquet, problems)
     shape = Layout(format="parquet" if parquet else "csv")
     frames: dict[Path, pl.DataFrame] = {}
+    notes: tuple[str, ...] = ()
     if not parquet:
         first = opened_table(files[0], separator, decimal)
         shape = replace(shape, separator=first.separator, decimal=first.decimal)
-        frames = {file: csv_table(str(file), shape.separator, shape.decimal).frame for file in files}
+        tables = {file: csv_table(str(file), shape.separator, shape.decimal) for file in files}
+        frames = {file: table.frame for file, table in tables.items()}
+        notes = tuple(dict.fromkeys(note for table in tables.values() for note in table.notes))
     schemas = {file: dict(frames[file].schema if frames else pl.read_parquet_schema(file)) for file in files}
     _check_schemas(schemas, problems)
     problems.raise_if_any()
@@ -326,8 +329,8 @@ def source_of(
         named = list(dict.fromkeys([*guessed, *(c for c in like_persons(schemas[filled]) if c not in known)]))
         if parquet and named:
             _try([(str(file), named, 0, count) for file, count in zip(files, rows, strict=True)], problems)
-        tables = [frames[file].lazy() if frames else pl.scan_parquet(file, glob=False) for file in files]
-        names = pl.concat([table.select(named) for table in tables], how="vertical_relaxed").collect()
+        lazy = [frames[file].lazy() if frames else pl.scan_parquet(file, glob=False) for file in files]
+        names = pl.concat([table.select(named) for table in lazy], how="vertical_relaxed").collect()
         if not independent_rows:
             ask(name, questions_of_repeats(names, named))
         elif guessed and names[guessed[0]].is_duplicated().any():
@@ -347,6 +350,7 @@ def source_of(
         dropped=data.dropped,
         integers=tuple(column for column in data.columns if schemas[filled][column].is_integer()),
         layout=data.layout,
+        notes=notes,
     )
 
 
