@@ -5,7 +5,8 @@ A guess saves typing; it is never silent. Rules, in this order:
 1. Columns whose names are numbers or time stamps, or a word and a time stamp (load.2018-01-01), or a word and consecutive
    numbers (W0, W1, ...; at least eight), are time series: the table is wide.
 2. A column whose values repeat (who), a column of times (when) and numbers make a long table, when no record has a time
-   twice; if there is one column of numbers only, a column of words may say which series a row belongs to.
+   twice; if there is one column of numbers only, a column of words may say which series a row belongs to. A date and a
+   time of day in two columns are one time (`date_and_clock`).
 3. Otherwise the table is wide and its numeric columns are one block of attributes, without whole numbers that are named
    like an identifier, a code or a part of a date.
 
@@ -13,7 +14,7 @@ The identifier of a wide table has a different value in every row and is text, o
 identifier, count the rows, or stand first before series. What is left has no role: it is dropped unless somebody asks.
 
 What may mean several things is asked (`questions`): rows, or records of a long table, that share a value of a column named like an identifier; tables with a
-row per time and no column that names the rows; and whole numbers that may be codes. Row numbers (rownames, Unnamed: 0) are never data. docs/reading.md has
+row per time and no column that names the rows; times that can be read in several ways; and whole numbers that may be codes. Row numbers (rownames, Unnamed: 0) are never data. docs/reading.md has
 examples of each.
 """
 
@@ -569,8 +570,7 @@ def date_and_clock(frame: pl.DataFrame, id: str | None = None, time_format: str 
     dates, clocks = list[str](), list[str]()
     for name in frame.columns:
         if look.types[name].is_integer():
-            low, high = frame[name].min(), frame[name].max()
-            if _HOUR.fullmatch(name) and low is not None and low >= 0 and high <= 24 and look.distinct(name) > 1:  # type: ignore[operator]
+            if _HOUR.fullmatch(name) and look.distinct(name) > 1 and frame[name].is_between(0, 24).all():
                 clocks.append(name)
         elif look.types[name] == pl.String and look.times(name):
             labels = frame[name].drop_nulls().unique(maintain_order=True).head(50).to_list()
@@ -578,7 +578,7 @@ def date_and_clock(frame: pl.DataFrame, id: str | None = None, time_format: str 
             moments = [found for label in labels if (found := moment(label, form)) is not None]
             if moments and all(one.year == NO_YEAR for one in moments):
                 clocks.append(name)
-            elif (moments and not any(one.hour or one.minute for one in moments)) or not moments:
+            elif not any(one.hour or one.minute for one in moments):  # none: days whose form is not decided
                 dates.append(name)
     if len(dates) != 1 or len(clocks) != 1:
         return None

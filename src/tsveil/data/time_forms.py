@@ -69,6 +69,7 @@ _FORMS = tuple(
 _HOURS = re.compile(_CLOCK, re.ASCII)
 _TIME_OF_DAY = re.compile(rf"(?=.*[:AaPp]){_CLOCK}", re.ASCII)
 _IN_ORDER = re.compile(rf"(?P<first>\d{{1,2}})(?P<mark>[-/.])(?P<second_>\d{{1,2}})(?P=mark)(?P<third>\d{{4}}|\d\d){_AFTER}", re.ASCII)  # fmt: skip
+_SLASHED = re.compile(r"\d{1,2}[-/]\d{1,2}[-/]", re.ASCII)
 _MONTH_AND_NUMBER = re.compile(rf"{_WORD}[\s./'_-]+(?P<number>\d\d?)", re.ASCII)
 _WEEKDAY = re.compile(r"(mon|tue|wed|thu|fri|sat|sun)[a-z]*[.,]?\s+(?=\w)", re.IGNORECASE | re.ASCII)
 _ZONE = re.compile(r"(?P<rest>.*\d:\d\d.*?)\s*(?P<zone>Z|UTC|GMT|(?P<sign>[+-])(?P<h>\d\d):?(?P<m>\d\d))", re.ASCII)
@@ -122,7 +123,7 @@ def moment(label: object, form: str = "") -> datetime | None:
             return _by_pattern(text, form)
         if form in _UNITS:
             return _since_1970(text, _UNITS[form])
-        return _by_itself(text) or _by_word(text, form)
+        return _by_word(text, form) if _SLASHED.match(text) else _by_itself(text) or _by_word(text, form)
     except (ValueError, OverflowError):
         return None
 
@@ -156,6 +157,8 @@ def forms_of(labels: Sequence[object]) -> tuple[str, ...]:
     found = _possible(texts)
     if not found:
         return () if any(map(_needs_form, texts)) else ("",)
+    if len(found) == 1:
+        return tuple(found)
     different: dict[tuple[datetime | None, ...], str] = {}
     for form in found:
         different.setdefault(tuple(moment(text, form) for text in texts), form)
@@ -211,6 +214,8 @@ def _possible(texts: Sequence[str]) -> list[str]:
 
 def _needs_form(text: str) -> bool:
     """Whether a label looks like a date that says less than is needed."""
+    if not _SLASHED.match(text) and text[:3].lower() not in _STARTS:
+        return False
     if match := _IN_ORDER.fullmatch(_parted(text)[0]):
         return match["mark"] != "."  # 10.1.12 may be the number of a section
     month = _MONTH_AND_NUMBER.fullmatch(text)
