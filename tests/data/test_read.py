@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import shutil
 import subprocess
@@ -507,6 +509,18 @@ def test_other_encodings_are_read_with_a_note(file: Any, encoding: str, memory: 
     assert data.notes == (f"the text was read as {said}",)
     assert (data.id, data.ids.to_list(), data.values.tolist()) == ("Z\u00e4hler", [f"Gr{sign}n", "b"], [[1, 2], [3, 4]])
     assert read(file(plain.encode("utf-8-sig")), memory=memory).notes == ()
+
+
+@pytest.mark.parametrize("name", ["FEA1", "ARROW1", "BZhour", "RDX2", "species,DUCK", "7z", "PDF", "X", "[1]", "{a}"])
+def test_names_of_columns_make_no_other_file(file: Any, name: str) -> None:
+    names = name.split(",")
+    rows = "".join(f"{at}.5{',1.5' * (len(names) + 1)}\n" for at in range(9))
+    assert read(file(f"{name},b,c\n{rows}")).n == 9
+
+
+def test_compressed_otherwise(file: Any) -> None:
+    assert "it is compressed by bzip2\n" in message(file(bz2.compress(METERS.encode())))
+    assert "it is compressed by xz\n" in message(file(lzma.compress(METERS.encode())))
 
 
 def test_damaged_files(file: Any) -> None:

@@ -12,24 +12,23 @@ START = 4096
 _SAVE = "save the table as CSV (UTF-8) or Parquet"
 _UNPACK = "unpack it; files compressed by gzip are read as they are"
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-#: how a file begins -> what it is, and what helps
+#: how a file begins -> what it is, and what helps; long enough that no name of a column begins so
 _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (b"SQLite format 3\0", "a SQLite database", "save the table as CSV: sqlite3 -csv -header FILE 'SELECT * FROM TABLE' > NEW.csv"),
     (_OLE, "an Excel workbook of the old kind (.xls), or another document of Microsoft Office", _SAVE),
-    (b"%PDF", "a PDF document", "ask its publisher for the table as CSV, or copy the table into a spreadsheet and save it as CSV (UTF-8)"),
-    (b"ARROW1", "an Arrow file", "save the table as Parquet"),
-    (b"FEA1", "a Feather file", "save the table as Parquet"),
+    (b"%PDF-", "a PDF document", "ask its publisher for the table as CSV, or copy the table into a spreadsheet and save it as CSV (UTF-8)"),
+    (b"ARROW1\0\0", "an Arrow file", "save the table as Parquet"),
+    (b"FEA1\0\0\0\0", "a Feather file", "save the table as Parquet"),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd", _UNPACK),
-    (b"BZh", "compressed by bzip2", _UNPACK),
     (b"\xfd7zXZ\0", "compressed by xz", _UNPACK),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
     (b"Rar!\x1a\x07", "a rar archive", _UNPACK),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file", _SAVE),
-    (b"RDX2\n", "an R workspace", "save the table in R: write.csv(TABLE, 'NEW.csv', row.names = FALSE)"),
-    (b"RDX3\n", "an R workspace", "save the table in R: write.csv(TABLE, 'NEW.csv', row.names = FALSE)"),
+    (b"RDX2\nX\n", "an R workspace", "save the table in R: write.csv(TABLE, 'NEW.csv', row.names = FALSE)"),
+    (b"RDX3\nX\n", "an R workspace", "save the table in R: write.csv(TABLE, 'NEW.csv', row.names = FALSE)"),
     (b"X\n\0\0\0", "an R object (.rds)", "save the table in R: write.csv(TABLE, 'NEW.csv', row.names = FALSE)"),
     (b"<stata_dta>", "a Stata file", _SAVE),
-    (b"$FL2", "an SPSS file", _SAVE),
+    (b"$FL2@(#)", "an SPSS file", _SAVE),
     (b"\x89PNG\r\n", "a picture", "the table that it shows, as CSV (UTF-8) or Parquet"),
     (b"\xff\xd8\xff", "a picture", "the table that it shows, as CSV (UTF-8) or Parquet"),
 )  # fmt: skip
@@ -64,7 +63,9 @@ def _kind(start: bytes) -> tuple[str, str] | None:
     for begin, what, help in _KINDS:
         if start.startswith(begin):
             return what, help
-    if start[8:12] == b"DUCK":
+    if start[:3] == b"BZh" and start[4:10] == b"1AY&SY":
+        return "compressed by bzip2", _UNPACK
+    if start[8:12] == b"DUCK" and 0 in start[12:20]:
         return "a DuckDB database", "save the table as Parquet: COPY (SELECT * FROM TABLE) TO 'NEW.parquet'"
     if _PAGE.match(start):
         return "a web page (HTML), as is often saved instead of a file behind a link", "download the file itself"
