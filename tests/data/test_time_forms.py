@@ -15,7 +15,7 @@ import tsveil as tv
 from shapes import write
 from tsveil.core.errors import InputError, ParameterError, QuestionError
 from tsveil.data.time_forms import WORDS, check_time_format, forms_of, is_time, moment, part_time
-from tsveil.data.times import seconds_of, time_name, times_as_numbers
+from tsveil.data.times import seconds_of, time_name, times_as_numbers, why_not_times
 from tsveil.release.reopen import judge_release, published_series
 
 #: the forms of dates in numbers as patterns, for the slow twin
@@ -180,6 +180,27 @@ def test_every_word_is_a_format() -> None:
 )
 def test_a_date_and_a_time_of_day_are_parted(label: str, parts: tuple[str, str]) -> None:
     assert part_time(label) == parts
+
+
+PIECES = st.sampled_from([*"0123456789/-.: ,+TZ'", "AM", "pm", "Jan", "sept", "Mon", "UTC", "+99:99", "-0530", "24:00", "0001", "9999", "29", "2/", "\u0663", "1e400", "%"])  # fmt: skip
+
+
+@given(
+    st.lists(st.lists(PIECES, max_size=12).map("".join), min_size=1, max_size=3),
+    st.sampled_from(["", *WORDS, "%d/%m/%y", "%H", "%b %d", "%z %Y", "%c"]),
+)
+def test_no_text_breaks_the_reading(labels: list[str], form: str) -> None:
+    forms = forms_of(labels)
+    numbers = times_as_numbers(labels, form)
+    assert numbers is None or (len(numbers) == len(labels) and np.isfinite(numbers).all())
+    assert form or len(forms) == 1 or numbers is None or forms[0] == "epoch-s"
+    for label in labels:
+        assert not (moment(label, form) is not None and not is_time(label, form))
+        part_time(label)
+        time_name(label, form)
+    if numbers is None:
+        assert why_not_times(labels, form)
+    seconds_of(labels, form)
 
 
 # -- reading and writing ----------------------------------------------------------------------------------------------

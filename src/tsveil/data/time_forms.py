@@ -72,7 +72,9 @@ _IN_ORDER = re.compile(rf"(?P<first>\d{{1,2}})(?P<mark>[-/.])(?P<second_>\d{{1,2
 _SLASHED = re.compile(r"\d{1,2}[-/]\d{1,2}[-/]", re.ASCII)
 _MONTH_AND_NUMBER = re.compile(rf"{_WORD}[\s./'_-]+(?P<number>\d\d?)", re.ASCII)
 _WEEKDAY = re.compile(r"(mon|tue|wed|thu|fri|sat|sun)[a-z]*[.,]?\s+(?=\w)", re.IGNORECASE | re.ASCII)
-_ZONE = re.compile(r"(?P<rest>.*\d:\d\d.*?)\s*(?P<zone>Z|UTC|GMT|(?P<sign>[+-])(?P<h>\d\d):?(?P<m>\d\d))", re.ASCII)
+_ZONE = re.compile(
+    r"(?P<rest>.*\d:\d\d.*?)\s*(?P<zone>Z|UTC|GMT|(?P<sign>[+-])(?P<h>[01]\d|2[0-3]):?(?P<m>[0-5]\d))", re.ASCII
+)
 
 
 def check_time_format(form: str | None) -> None:

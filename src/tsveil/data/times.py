@@ -272,7 +272,10 @@ def _moments(labels: Sequence[object], form: str = "") -> list[datetime] | None:
     aware = {one.tzinfo is not None for one in found}
     if len(aware) != 1 or len({one.year == NO_YEAR for one in found}) != 1:
         return None
-    return [m.astimezone(UTC) for m in found] if aware == {True} else found
+    try:
+        return [m.astimezone(UTC) for m in found] if aware == {True} else found
+    except OverflowError:  # before the year 1 or after 9999 in universal time
+        return None
 
 
 def _in_steps(moments: list[datetime]) -> Array:
