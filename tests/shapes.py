@@ -7,6 +7,9 @@ files of a folder by their names.
 from __future__ import annotations
 
 import hashlib
+import io
+import sqlite3
+import zipfile
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -17,7 +20,7 @@ import polars as pl
 
 from tsveil.core.types import Array
 
-Made = pl.DataFrame | str | dict[str, pl.DataFrame]
+Made = pl.DataFrame | str | bytes | dict[str, pl.DataFrame]
 SHAPES: dict[str, Callable[[], Made]] = {}
 
 FIRST = [
@@ -36,6 +39,7 @@ FIRST = [
     "Mia",
     "Noah",
 ]
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 TOWNS = ["Bern", "Chur", "Genf", "Thun"]
 
 
@@ -53,8 +57,8 @@ def write(name: str, folder: Path) -> Path:
         place.mkdir()
         for file, frame in made.items():
             frame.write_parquet(place / file) if file.endswith(".parquet") else frame.write_csv(place / file)
-    elif isinstance(made, str):
-        place.write_text(made, encoding="utf-8")
+    elif isinstance(made, str | bytes):
+        place.write_bytes(made.encode() if isinstance(made, str) else made)
     else:
         made.write_csv(place)
     return place
@@ -340,6 +344,144 @@ def long_half_hours() -> Made:
     return frame.with_columns(stdorToU=pl.lit("Std"))
 
 
+# -- times in other forms -----------------------------------------------------------------------------------------------
+
+
+def dates(count: int, form: str, start: str = "2016-04-01", **step: int) -> list[str]:
+    """Times one after the other, written in a form; %- leaves the zero out."""
+    first, gap = datetime.fromisoformat(start), timedelta(**(step or {"days": 1}))
+    return [(first + at * gap).strftime(form) for at in range(count)]
+
+
+@shape
+def wide_american_dates() -> Made:
+    """Cases by place, as the counts of COVID are published."""
+    frame = curves(dates(40, "%-m/%-d/%y", "2020-01-22"))
+    return frame.select(pl.Series("Province/State", meters()), pl.all())
+
+
+@shape
+def wide_undecided_dates() -> Made:
+    return curves(dates(10, "%d/%m/%Y", "2020-02-01"), household=meters())
+
+
+@shape
+def wide_short_months() -> Made:
+    return curves([f"{month}-{year}" for year in (20, 21) for month in MONTHS], region=meters())  # fmt: skip
+
+
+@shape
+def wide_months_in_words() -> Made:
+    months = dates(24, "%B %Y", "2018-01-15", days=30)
+    return curves(list(dict.fromkeys(f"sales {month}" for month in months)), shop=meters())
+
+
+@shape
+def wide_days_or_years() -> Made:
+    return curves([f"Jan-{day:02d}" for day in range(1, 11)], household=meters())
+
+
+@shape
+def wide_milliseconds() -> Made:
+    return curves([str(1_460_419_200_000 + 3_600_000 * hour) for hour in range(24)], household=meters())
+
+
+@shape
+def long_american_hours() -> Made:
+    return long(meters(12), dates(48, "%-m/%-d/%Y %-I:%M:%S %p", "2016-04-12", hours=1), "Id", "ActivityHour")
+
+
+@shape
+def long_undecided_dates() -> Made:
+    return long(meters(12), dates(12, "%m/%d/%Y", "2020-01-01"), time="day")
+
+
+@shape
+def long_european_dates() -> Made:
+    return long(meters(12), dates(30, "%d/%m/%Y %H:%M", "2020-01-01"), time="reading_time")
+
+
+@shape
+def long_two_orders() -> Made:
+    return long(meters(12), ["13/01/2020", "14/01/2020", "01/15/2020", "01/16/2020"], time="day")
+
+
+@shape
+def long_years_of_two_digits() -> Made:
+    return long(meters(12), dates(20, "%y/%m/%d", "2020-01-12"), time="day")
+
+
+@shape
+def long_short_words() -> Made:
+    return long(meters(12), dates(20, "%d-%b-%y"), time="date")
+
+
+@shape
+def long_words_for_months() -> Made:
+    """Prices of stocks by month, as `Jan 1 2000`."""
+    months = [f"{month} 1 {year}" for year in (2000, 2001) for month in MONTHS]  # fmt: skip
+    return long(FIRST, months, "symbol", "date")
+
+
+@shape
+def long_dates_of_sas() -> Made:
+    return long(meters(12), [day.upper() for day in dates(20, "%d%b%Y:%H:%M:%S", hours=6)], time="datetime")
+
+
+@shape
+def long_seconds() -> Made:
+    return long(meters(12), [str(1_460_419_200 + 900 * at) for at in range(40)], time="timestamp")
+
+
+@shape
+def long_milliseconds() -> Made:
+    return long(meters(12), [str(1_460_419_200_000 + 900_000 * at) for at in range(40)], time="time_ms")
+
+
+@shape
+def long_short_numbers() -> Made:
+    """Hours as `2016041200`."""
+    return long(meters(12), dates(24, "%Y%m%d%H", hours=1), time="slot")
+
+
+@shape
+def long_dotted_short() -> Made:
+    return long(meters(12), dates(30, "%d.%m.%y"), time="date")
+
+
+@shape
+def long_date_and_time() -> Made:
+    frame = long(meters(12), dates(48, "%-m/%-d/%Y|%-I:%M %p", "2016-04-12", hours=1))
+    parts = pl.col("time").str.split("|")
+    return frame.select("meter", parts.list[0].alias("Date"), parts.list[1].alias("Time"), "kwh", gas=pl.col("kwh") * 2)
+
+
+def _autumn(zone: bool) -> list[str]:
+    """The hours of a day in autumn on which the clock goes back: two o'clock comes twice."""
+    hour = datetime(2018, 10, 27, 22)
+    written = []
+    for at in range(25):
+        offset = 2 if at < 3 else 1
+        local = hour + timedelta(hours=at + offset)
+        written.append(local.strftime("%Y-%m-%d %H:%M:%S") + (f"+0{offset}:00" if zone else ""))
+    return written
+
+
+@shape
+def long_autumn_zone() -> Made:
+    return long(meters(12), _autumn(zone=True))
+
+
+@shape
+def long_autumn_local() -> Made:
+    return long(meters(12), _autumn(zone=False))
+
+
+@shape
+def long_universal_time() -> Made:
+    return long(meters(12), dates(24, "%Y-%m-%d %H:%M:%S UTC", hours=1))
+
+
 # -- turned: a row per time -------------------------------------------------------------------------------------------
 
 
@@ -568,3 +710,72 @@ def folder_of_weeks() -> Made:
     """A file per week, each with the same meters."""
     frame = curves([f"{hour:02d}:00" for hour in range(24)], household=meters())
     return {f"week-{week}.parquet": frame.with_columns(pl.col("00:00") + week) for week in (1, 2)}
+
+
+# -- encodings, and files of other kinds that are called .csv ---------------------------------------------------------
+
+
+def _in_german() -> str:
+    frame = curves(days(5), household=[f"Gr\u00fcn {at}" for at in range(30)]).rename({"household": "Z\u00e4hler"})
+    return frame.write_csv(separator=";", decimal_comma=True)
+
+
+@shape
+def encoded_windows() -> Made:
+    return _in_german().encode("cp1252")
+
+
+@shape
+def encoded_utf16() -> Made:
+    """What spreadsheets call Unicode text."""
+    return curves(days(5), household=meters()).write_csv(separator="\t").encode("utf-16")
+
+
+@shape
+def encoded_twice() -> Made:
+    """Two files put together, one of them in UTF-8."""
+    text = _in_german()
+    return text.encode() + text.split("\n", 1)[1].encode("cp1252")
+
+
+@shape
+def other_sqlite() -> Made:
+    with sqlite3.connect(":memory:") as base:
+        base.execute("CREATE TABLE readings (meter TEXT, kwh REAL)")
+        base.execute("INSERT INTO readings VALUES ('CH1000', 1.5)")
+    made: bytes = base.serialize()
+    base.close()
+    return made
+
+
+def _zipped(*names: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in names:
+            archive.writestr(name, "meter,2024-01-01\nCH1000,1.5\n")
+    return made.getvalue()
+
+
+@shape
+def other_excel() -> Made:
+    return _zipped("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml")
+
+
+@shape
+def other_zip() -> Made:
+    return _zipped("meters.csv")
+
+
+@shape
+def other_pdf() -> Made:
+    return b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<< /Type /Catalog >>\nendobj\n"
+
+
+@shape
+def other_page() -> Made:
+    return "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body></body></html>\n"
+
+
+@shape
+def other_json() -> Made:
+    return curves(days(5), household=meters()).write_json()

@@ -34,13 +34,21 @@ def days(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("command", ["inspect", "plan", "protect"])
 def test_days_of_users_are_asked_about(days: Path, tmp_path: Path, command: str) -> None:
-    found = tsveil(command, days, *(["-o", tmp_path / "out"] if command == "protect" else []))
+    found = tsveil(
+        command, days, "--leave-out", "ActivityDate", *(["-o", tmp_path / "out"] if command == "protect" else [])
+    )
     assert found.exit_code == 2
     assert "has several rows for the same 'Id'" in found.output
     assert "--person Id" in found.output
     assert "HOLDS" not in found.output
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob("*.plan.toml"))
+
+
+def test_days_of_users_with_their_dates_are_series_of_the_users(days: Path) -> None:
+    found = tsveil("inspect", days)
+    assert found.exit_code == 0
+    assert "Ready: Dataset: 33 records; series 'Steps' (28 points)" in found.output
 
 
 def test_the_next_command_repeats_the_answer(days: Path) -> None:

@@ -153,13 +153,12 @@ def test_all_problems_of_cells_are_told_at_once() -> None:
         who=["a", "b", "a"], **{"1": ["1", "abc", "3"], "2": [4.0, None, float("inf")], "4": [7.0, float("nan"), 9.0]}
     )
     assert message(tv.Dataset.from_frame, frame, id="who", blocks=LOAD) == (
-        "the frame cannot be used: 6 problems\n"
+        "the frame cannot be used: 5 problems\n"
         "  1. column 'who': the id 'a' occurs 2 times (rows 1, 3)\n"
         "  2. row 2, column '1': 'abc' is not a number\n"
         "  3. row 3, column '2': the value is infinite\n"
-        "  4. row 2, column '2': the value is missing\n"
-        "  5. row 2, column '4': the value is missing\n"
-        "  6. series 'load' is incomplete: 1 of 3 records have only 1 of the 3 points (first: 'b')\n"
+        "  4. row 2, columns '2', '4': the value is missing\n"
+        "  5. series 'load' is incomplete: 1 of 3 records have only 1 of the 3 points (first: 'b')\n"
         "  rows are counted from 1 after the column names\n"
         "  options: missing='drop' leaves incomplete records out, missing='interpolate' fills gaps in time, resample=m "
         "brings every series to m points, split=i cuts series of one length into i shorter ones"
@@ -335,9 +334,12 @@ def test_unequal_lengths_are_resampled() -> None:
     frame = wide(**{"1": [None, 2, 3], "2": [4, 6, 6], "4": [8, None, 9]}).with_columns(x=pl.Series([1, 2, 3]))
     data = tv.Dataset.from_frame(frame, id="who", blocks=LOAD, resample=3, confidential=["x"])
     assert data.block("load").tolist() == [[4, 6, 8], [2, 4, 6], [3, 6, 9]]
-    assert data.columns == ("1", "2", "3")
-    assert data.layout.order == ("who", "1", "2", "3", "x")
-    assert data.notes == ("every series was resampled by linear interpolation to 3 points (before: 2 to 3)",)
+    assert data.columns == ("1", "2.5", "4")
+    assert data.layout.order == ("who", "1", "2.5", "4", "x")
+    assert data.notes == (
+        "every series was resampled by linear interpolation to 3 points (before: 2 to 3)",
+        "resampling: records that begin late or end early are stretched over all times",
+    )
     assert data.integers == frozenset()
 
 
@@ -361,8 +363,8 @@ def test_several_series_are_resampled_each() -> None:
     data = tv.Dataset.from_frame(frame, blocks=blocks | {"p": ["age"]}, resample=3)
     assert data.block("a").tolist() == [[1, 2, 3]]
     assert data.block("b").tolist() == [[5, 5, 5]]
-    assert data.columns == ("a.1", "a.2", "a.3", "b.1", "b.2", "b.3", "age")
-    assert data.layout.order == ("a.1", "a.2", "a.3", "b.1", "b.2", "b.3", "age")
+    assert data.columns == ("a.2018", "a.2018.5", "a.2019", "b.2018", "b.2018.5", "b.2019", "age")
+    assert data.layout.order == data.columns
     assert data.integers == {"age"}
 
 
@@ -530,8 +532,11 @@ def test_unequal_lengths_of_a_long_table() -> None:
     assert np.isnan(kept.values).tolist() == [[False] * 4, [False, True, True, False], [True, True, False, True]]
     even = tv.Dataset.from_long(frame, **LONG, resample=3)
     assert even.values.tolist() == [[0, 1.5, 3], [0, 15, 30], [7, 7, 7]]
-    assert even.columns == ("1", "2", "3")
-    assert even.notes == ("every series was resampled by linear interpolation to 3 points (before: 1 to 4)",)
+    assert even.columns == ("0", "1.5", "3")
+    assert even.notes == (
+        "every series was resampled by linear interpolation to 3 points (before: 1 to 4)",
+        "resampling: records that begin late or end early are stretched over all times",
+    )
 
 
 def test_an_empty_cell_is_a_gap_of_a_long_table() -> None:
@@ -575,3 +580,32 @@ def test_the_subject_and_layout_are_the_callers() -> None:
     data = dataset_from_wide(frame[:2], blocks=LOAD, layout=layout)
     assert data.values[0, 0] == 1.5
     assert (data.layout.format, data.layout.separator, data.layout.decimal) == ("parquet", ";", ",")
+
+
+def test_what_is_wrong_in_several_columns_is_said_once() -> None:
+    names = [f"v{at}" for at in range(7)]
+    rows = [(who, day) for who in "abcdefgh" for day in (1, 1, 2)]
+    frame = pl.DataFrame(
+        {"who": [who for who, _ in rows], "t": [day for _, day in rows], **{name: range(len(rows)) for name in names}}
+    )
+    twice = message(tv.Dataset.from_long, frame, id="who", time="t", value=names)
+    assert twice.split("\n")[0] == "the frame cannot be used: 6 problems"
+    assert "  1. the id 'a' has the time '1' 2 times (rows 1, 2)\n" in twice
+    gaps = frame.filter(pl.col("t") == 2).with_columns(pl.when(pl.col("who") > "f").then("v1").alias("v0"))
+    gaps = gaps.with_columns(v3=pl.Series(["?", *"1234567"]), v5=pl.Series(["?", *"1234567"]))
+    assert message(tv.Dataset.from_long, gaps, id="who", time="t", value=names).split("\n")[:-1] == [
+        "the frame cannot be used: 7 problems",
+        "  1. row 1, columns 'v3', 'v5': '?' is not a number",
+        *(f"  {at}. row {at - 1}, column 'v0': the value is missing" for at in range(2, 7)),
+        "  7. ... and 1 more missing values",
+    ]
+    uneven = frame.unique(["who", "t"], keep="first", maintain_order=True).filter(
+        (pl.col("who") != "b") | (pl.col("t") == 1)
+    )
+    assert message(tv.Dataset.from_long, uneven, id="who", time="t", value=names).split("\n")[0] == (
+        "the frame cannot be used: series 'v0', 'v1', 'v2', 'v3', 'v4' and 2 more are incomplete: 1 of 8 records have only 1 of the 2 points (first: 'b')"
+    )
+    wide = pl.DataFrame({"who": ["x", "y"], **{str(day): [None if day < 9 else 1.0, 2.0] for day in range(12)}})
+    assert message(tv.Dataset.from_frame, wide, id="who", blocks={"load": wide.columns[1:]}).split("\n")[1] == (
+        "  1. row 1, columns '0', '1', '2', '3', '4' and 4 more: the value is missing"
+    )

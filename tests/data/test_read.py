@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import shutil
 import subprocess
@@ -444,19 +446,47 @@ def test_unequal_lengths(file: Any) -> None:
             "  the cells are separated by ','; if that is wrong, give separator=",
         ),
         (
-            "meter,1\nGr\u00fcn,1\n".encode("latin-1"),
-            "meters.csv cannot be read: the text is not encoded as UTF-8 (line 2 of the file has the byte 0xfc)\n"
-            "  options: save the file as 'CSV UTF-8', or convert it: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
+            "meter,1\nGr\u00fcn,1\n".encode() + b"Gr\xfcn 2,1\n",
+            "meters.csv cannot be read: the text is encoded as UTF-8, but for some places (line 3 of the file has the byte 0xfc)\n"
+            "  options: write the file again; or, if it was put together of several, each of them as 'CSV UTF-8'",
         ),
         (
-            METERS.encode("utf-16"),
-            "meters.csv cannot be read: the text is encoded as UTF-16, not as UTF-8\n"
-            "  options: save the file as 'CSV UTF-8', or convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW",
+            b"meter,1\nGr\x81n,1\n",
+            "meters.csv cannot be read: the text is encoded neither as UTF-8 nor as Windows-1252 (line 2 of the file has the byte 0x81)\n"
+            "  options: save the file as 'CSV UTF-8', or convert it: iconv -f ENCODING -t UTF-8 OLD > NEW",
+        ),
+        (
+            b"\x01\x02\xff\x00\x00\x03",
+            "meters.csv cannot be read: it is no text (line 1 of the file has the byte 0xff)\n"
+            "  options: save the table as CSV (UTF-8) or Parquet",
+        ),
+        (
+            METERS.encode("utf-16")[:-1],
+            "meters.csv cannot be read: the text is encoded as UTF-16 and damaged, or cut off\n"
+            "  options: fetch or write the file again, as 'CSV UTF-8' where there is a choice",
         ),
         (
             b"PK\x03\x04 and so on",
-            "meters.csv cannot be read: it is a zip archive or an Excel workbook\n"
-            "  options: save the table as CSV (UTF-8) or Parquet",
+            "meters.csv cannot be read: it is a zip archive\n"
+            "  options: unpack it; files compressed by gzip are read as they are",
+        ),
+        (
+            b"PK\x03\x04\x14\x00\x06\x00 [Content_Types].xml and so on",
+            "meters.csv cannot be read: it is an Excel workbook\n  options: save the table as CSV (UTF-8) or Parquet",
+        ),
+        (
+            b"SQLite format 3\x00\x10\x00\x01 and so on",
+            "meters.csv cannot be read: it is a SQLite database\n"
+            "  options: save the table as CSV: sqlite3 -csv -header FILE 'SELECT * FROM TABLE' > NEW.csv",
+        ),
+        (
+            gzip.compress(b"<!DOCTYPE html>\n<html><body>Not found</body></html>", mtime=0),
+            "meters.csv cannot be read: it is a web page (HTML), as is often saved instead of a file behind a link\n"
+            "  options: download the file itself",
+        ),
+        (
+            b'[{"meter": "a", "1": 2}]',
+            "meters.csv cannot be read: it is JSON\n  options: save the table as CSV (UTF-8) or Parquet",
         ),
         (
             gzip.compress(METERS.encode(), mtime=0)[:-12],
@@ -467,6 +497,30 @@ def test_unequal_lengths(file: Any) -> None:
 )
 def test_files_that_cannot_be_used(file: Any, content: str | bytes, text: str) -> None:
     assert message(file(content)) == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "latin-1", "cp1252"])
+@pytest.mark.parametrize("memory", ["4GB", "1KB"])
+def test_other_encodings_are_read_with_a_note(file: Any, encoding: str, memory: str) -> None:
+    sign = "\u20ac" if encoding == "cp1252" else "\u00fc"
+    plain = f"Z\u00e4hler,2018-01-01,2018-01-02\nGr{sign}n,1,2\nb,3,4\n"
+    data = read(file(plain.encode(encoding)), memory=memory)
+    said = "UTF-16" if encoding.startswith("utf") else "Windows-1252, for it is no UTF-8"
+    assert data.notes == (f"the text was read as {said}",)
+    assert (data.id, data.ids.to_list(), data.values.tolist()) == ("Z\u00e4hler", [f"Gr{sign}n", "b"], [[1, 2], [3, 4]])
+    assert read(file(plain.encode("utf-8-sig")), memory=memory).notes == ()
+
+
+@pytest.mark.parametrize("name", ["FEA1", "ARROW1", "BZhour", "RDX2", "species,DUCK", "7z", "PDF", "X", "[1]", "{a}"])
+def test_names_of_columns_make_no_other_file(file: Any, name: str) -> None:
+    names = name.split(",")
+    rows = "".join(f"{at}.5{',1.5' * (len(names) + 1)}\n" for at in range(9))
+    assert read(file(f"{name},b,c\n{rows}")).n == 9
+
+
+def test_compressed_otherwise(file: Any) -> None:
+    assert "it is compressed by bzip2\n" in message(file(bz2.compress(METERS.encode())))
+    assert "it is compressed by xz\n" in message(file(lzma.compress(METERS.encode())))
 
 
 def test_damaged_files(file: Any) -> None:

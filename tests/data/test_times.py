@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsveil.data.times import time_name, times_as_numbers, times_of_names, why_not_times
+from tsveil.data.times import even_times, time_name, times_as_numbers, times_of_names, why_not_times
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,9 @@ def test_labels_become_numbers(labels: list[object], numbers: list[float]) -> No
         [],
         ["age", "income"],
         ["2018-10-29", "soon"],
-        ["10/29/2018", "10/30/2018"],
+        ["10/11/2018", "10/12/2018"],
+        ["10/29/2018", "29/10/2018"],
+        ["2/30/2018", "2/31/2018"],
         ["2018-13-01"],
         ["25:00"],
         ["1_000", "2_000"],
@@ -119,3 +121,46 @@ def test_names_say_times() -> None:
     name = time_name("load.peak.2018-01-01T00:00")
     assert name is not None
     assert (name.head, name.label, name.form) == ("load.peak", "2018-01-01T00:00", "stamp")
+
+
+@pytest.mark.parametrize(
+    ("labels", "form", "m", "expected"),
+    [
+        # as they are, where these times are there already
+        (["1/29/20", "1/30/20", "1/31/20"], "month-first", 3, ["1/29/20", "1/30/20", "1/31/20"]),
+        (["2018-01", "2018-02", "2018-03"], "", 2, ["2018-01", "2018-03"]),
+        # between them
+        (["1/29/20", "1/30/20"], "month-first", 3, ["2020-01-29T00:00", "2020-01-29T12:00", "2020-01-30T00:00"]),
+        (
+            ["2020-01-01T00:00Z", "2020-01-01T03:00Z"],
+            "",
+            3,
+            ["2020-01-01T00:00+00:00", "2020-01-01T01:30+00:00", "2020-01-01T03:00+00:00"],
+        ),
+        (["2020-01-01", "2020-01-02"], "", 8, ["2020-01-01T00:00:00", "2020-01-01T03:25:43", "2020-01-01T06:51:26"]),
+        (["12:00", "12:01"], "", 3, ["12:00:00", "12:00:30", "12:01:00"]),
+        (["00:00", "24:00"], "", 3, ["00:00", "12:00", "24:00"]),
+        (["1460419200", "1460419201", "1460419210"], "epoch-s", 6, ["1460419200", "1460419202", "1460419204"]),
+        (["1993", "1994"], "", 4, ["1993", "1993.333333", "1993.666667", "1994"]),
+        # no times, or none that could be told apart
+        (["a", "b", "c"], "", 4, ["1", "2", "3", "4"]),
+        (["1460419200", "1460419201"], "epoch-s", 4, ["1", "2", "3", "4"]),
+    ],
+)
+def test_times_of_resampled_series(labels: list[str], form: str, m: int, expected: list[str]) -> None:
+    times = times_as_numbers(labels, form)
+    found, read_by = even_times(labels, np.arange(len(labels), dtype=np.float64) if times is None else times, m, form)
+    assert list(found[: len(expected)]) == expected
+    assert len(set(found)) == len(found) == m
+    assert times_as_numbers(found, read_by) is not None
+
+
+@given(st.integers(2, 60), st.integers(2, 200), st.sampled_from([60, 3600, 86400, 86461]))
+def test_resampled_times_are_even(points: int, m: int, seconds: int) -> None:
+    labels = [(datetime(2019, 12, 31) + timedelta(seconds=seconds * at)).isoformat() for at in range(points)]
+    found, form = even_times(labels, np.arange(points, dtype=np.float64), m)
+    moments = [datetime.fromisoformat(label) for label in found]
+    assert form == ""
+    assert (moments[0], moments[-1]) == (datetime.fromisoformat(labels[0]), datetime.fromisoformat(labels[-1]))
+    steps = np.diff([moment.timestamp() for moment in moments])
+    np.testing.assert_allclose(steps, seconds * (points - 1) / (m - 1), atol=1 if steps[0] >= 3599 else 2e-6)

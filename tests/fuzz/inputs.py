@@ -90,6 +90,9 @@ def tables() -> dict[str, bytes]:
         "comma.csv": _csv(_series(rng), ";", ","),
         "people.csv": _csv(_attributes(rng)),
         "long.csv": _csv(_long(rng)),
+        "dates.csv": _csv(
+            [[who, f"2/{26 + int(day)}/16" if day.isdigit() else day, load] for who, day, load in _long(rng)]
+        ),
         "meters.parquet": out.getvalue(),
     }
 
@@ -133,7 +136,7 @@ VALUES = [
     "[" * 40 + "]" * 40, "[" * 3000 + "]" * 3000, "{a = " * 30 + "1" + "}" * 30, '"\ufeff"', '"=1+1"', '"meters.csv"', '"."', '"/"', '"~"', '"none"', '"all"', '"auto"', '"ses"', '["ses"]', '["holt"]',
 ]  # fmt: skip
 #: values of an option, right ones for some and wrong ones for most
-OPTION_VALUES = ["0", "1", "2", "3", "-1", "0.5", "1e9", "meter", "who", "town", "age", "age,pay", "time", "load", "x=age,pay", "a=2024-01-01..2024-01-03", "promise", "whole-record", "file", "done", "meters.csv", "truth.csv", "id", ",", ";", "release", "page.html"]  # fmt: skip
+OPTION_VALUES = ["0", "1", "2", "3", "-1", "0.5", "1e9", "meter", "who", "town", "age", "age,pay", "time", "load", "x=age,pay", "a=2024-01-01..2024-01-03", "promise", "whole-record", "file", "done", "meters.csv", "truth.csv", "id", ",", ";", "release", "page.html", "day-first", "month-first", "epoch-ms", "%d/%m/%y", "%"]  # fmt: skip
 #: what would start a cluster or a server, which are other tests' business
 ELSEWHERE = ("--scheduler", "--master")
 #: section -> its keys, and for each the words that it knows; the method's parameters are added
@@ -178,7 +181,7 @@ def made(number: int) -> Input:
 
 def valid_input(number: int, chance: random.Random) -> Input:
     """A valid input."""
-    table = chance.choices(list(tables()), [4, 2, 3, 1, 1])[0]
+    table = chance.choices(list(tables()), [4, 2, 3, 1, 1, 1])[0]
     fitting = [name for name in SETTINGS if table != "people.csv" or name not in SERIES_ONLY]
     method = chance.choice(fitting)
     files = {table: tables()[table]}

@@ -52,14 +52,17 @@ def csv_file(data: bytes) -> None:
     assert read.ids.n_unique() == read.n
     assert not np.isinf(read.values).any()
     if look.guess.layout == "wide" and look.source.format == "csv":
-        _same_as_plain(data, look.source.separator, look.source.decimal, read)
+        encodings = {note.split()[5].rstrip(",").lower() for note in look.source.notes}
+        _same_as_plain(data, next(iter(encodings), "utf-8"), look.source.separator, look.source.decimal, read)
 
 
-def _same_as_plain(data: bytes, separator: str, decimal: str, read: tv.Dataset) -> None:
+def _same_as_plain(data: bytes, encoding: str, separator: str, decimal: str, read: tv.Dataset) -> None:
     """Every number is the one that Python's own parser finds in that place."""
     if data[:2] == b"\x1f\x8b":
         return
-    text = data.decode("utf-8").removeprefix("\ufeff").lstrip("\r\n")
+    if encoding == "utf-16" and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        return  # whether the first byte of two is the high one, nobody said
+    text = data.decode(encoding).removeprefix("\ufeff").lstrip("\r\n")
     text = text.replace("\r", "\n") if "\n" not in text else text
     if re.search(r"\r(?!\n)", text):
         return  # the end of a row for the plain parser; for tsveil, among other line ends, white space

@@ -78,6 +78,9 @@ KEYS: dict[str, Case] = {
     ),
     "input.transpose": Case(True, DATA, given={"input": {"path": "turned.csv", "transpose": False}}),
     "input.time": Case("minute", DATA, given=LONG),
+    "input.time_format": Case(
+        "day-first", FACTS, given={"input": {"path": "dates.csv", "id": "id", "time_format": "month-first"}}
+    ),
     "input.variable": Case("sort", DATA, given=LONG),
     "input.value": Case("kw", DATA, given=LONG),
     "input.separator": Case(";", refused="cannot be used"),
@@ -163,6 +166,9 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     attributes.with_columns(customer_id=pl.int_range(pl.len()) // 2).drop("id").write_csv(base / "owners.csv")
     days_of = {f"MAC{3 * at}": attributes["a0"][at : at + 30] for at in range(25)}
     pl.DataFrame({"day": [f"2020-01-{day + 1:02d}" for day in range(30)], **days_of}).write_csv(base / "turned.csv")
+    attributes.rename({"a0": "01/02/2020", "a1": "01/03/2020", "b0": "01/04/2020", "b1": "01/05/2020"}).write_csv(
+        base / "dates.csv"
+    )
     days = BLOCKS["two series"]["first"]
     first = plain.columns.index(days["from"])
     tall = plain.unpivot(plain.columns[first : first + 4], index="id", variable_name="day", value_name="kwh")

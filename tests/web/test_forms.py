@@ -14,7 +14,7 @@ import pytest
 
 from tsveil.core.errors import InputError, OutputError
 from tsveil.data import questions
-from tsveil.data.questions import code_question, transpose_question, whose
+from tsveil.data.questions import code_question, time_questions, transpose_question, whose
 from tsveil.web import forms
 from tsveil.web.pages import _between, whole_percent
 from tsveil.web.serve import serve
@@ -283,3 +283,12 @@ def test_persons_and_what_the_rows_are_come_back_as_they_were_shown() -> None:
     assert forms.rows_as({}) == ""
     with pytest.raises(InputError, match="person: there is no column 'nobody'"):
         forms.roles(wide(person=["nobody"]), COLUMNS)
+
+
+def test_the_question_of_a_form_of_times_has_its_answers() -> None:
+    (question,) = time_questions("in column 'day'", ["01/02/2020", "01/03/2020"], "")
+    (found,) = forms.question_forms([question])
+    assert [answer for _, answer in found["subjects"][0]["answers"]] == [
+        {"time_format": "month-first"},
+        {"time_format": "day-first"},
+    ]

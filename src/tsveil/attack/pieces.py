@@ -47,7 +47,7 @@ class Columns(msgspec.Struct, frozen=True):
         """Those of a block of a data set."""
         if block.times is None:
             return cls(block.name, block.columns)
-        seconds = seconds_of(block.labels)
+        seconds = seconds_of(block.labels, block.form)
         in_seconds = None if seconds is None else tuple(seconds.tolist())
         return cls(block.name, block.columns, tuple(block.times.tolist()), in_seconds)
 

@@ -191,7 +191,7 @@ def part_of(block: Block, columns: Sequence[str]) -> Block:
     """Some columns of a block, with their times."""
     chosen = np.flatnonzero(np.isin(block.columns, columns))
     labels = tuple(block.labels[at] for at in chosen) if block.labels else ()
-    return Block(block.name, tuple(columns), None if block.times is None else block.times[chosen], labels)
+    return Block(block.name, tuple(columns), None if block.times is None else block.times[chosen], labels, block.form)
 
 
 # -- the steps, each a function of one task ---------------------------------------------------------------------------

@@ -51,7 +51,17 @@ READING: dict[str, Callable[[Any], Any]] = {
     "transpose": click.option(
         "--transpose/--no-transpose", default=None, help="The rows are times and the columns persons, or not."
     ),
-    "time": click.option("--time", metavar="COLUMN", help="Long layout: the time."),
+    "time": click.option(
+        "--time",
+        multiple=True,
+        metavar="COLUMN",
+        help="Long layout: the time; two columns if date and time stand apart.",
+    ),
+    "time_format": click.option(
+        "--time-format",
+        metavar="FORM",
+        help="How times are written: month-first, day-first, year-first, month-year, month-day, epoch-s, epoch-ms, or a pattern such as %d.%m.%y.",
+    ),
     "variable": click.option("--variable", metavar="COLUMN", help="Long layout: which series a row belongs to."),
     "value": click.option(
         "--value", multiple=True, metavar="COLUMN", help="Long layout: the value, or one column per series."
@@ -143,8 +153,9 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     given["blocks"] = dict(map(_block, given["blocks"]))
     for several in ("confidential", "person", "leave_out", "numbers"):
         given[several] = [name for text in given.get(several, ()) for name in next(csv.reader([text]), [text])]
-    given["id"] = list(given["id"]) if len(given["id"]) > 1 else (given["id"] or (None,))[0]
-    given["value"] = list(given["value"]) if len(given["value"]) > 1 else (given["value"] or (None,))[0]
+    for one_or_several in ("id", "time", "value"):
+        names = given[one_or_several]
+        given[one_or_several] = list(names) if len(names) > 1 else (names or (None,))[0]
     return {name: value for name, value in given.items() if value or (name == "transpose" and value is False)}
 
 

@@ -23,6 +23,9 @@ SEPARATORS = ("\t", ";", "|", ",")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+#: what no text has, and a sign of UTF-8 that is no ASCII
+_BINARY = re.compile(rb"[\x00-\x06\x0e-\x19]")
+_CHARACTER = re.compile(rb"[\xc3-\xdf][\x80-\xbf](?![\x80-\xbf])|[\xe1-\xef][\x80-\xbf]{2}")
 #: rows whose types are inferred; lines, and bytes of them, that are looked at to find the separator
 _SAMPLE = 1000
 _LINES = 200
@@ -31,7 +34,7 @@ _BYTES = 1_000_000
 
 def table_of_csv(data: bytes, separator: str | None, decimal: str | None, problems: Problems) -> FileTable:
     """The table of a CSV file; a separator and a decimal mark that are not given are found."""
-    data = as_utf8(data, problems)
+    data, notes = as_utf8(data, problems)
     if not data or data.isspace():
         raise InputError(f"{problems.subject}: the file is empty")
     lines = list(_first_lines(data))
@@ -65,7 +68,7 @@ def table_of_csv(data: bytes, separator: str | None, decimal: str | None, proble
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             pass  # a cell far down does not fit; as text every cell fits
         else:
-            return FileTable(frame, "csv", separator, decimal, lambda names: parse(columns=names, infer_schema=False))
+            return FileTable(frame, "csv", separator, decimal, lambda names: parse(names, infer_schema=False), notes)
     try:
         texts = parse(infer_schema=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -73,7 +76,7 @@ def table_of_csv(data: bytes, separator: str | None, decimal: str | None, proble
         problems.raise_if_any()
         raise InputError(f"{problems.subject}: it is not well-formed CSV ({first_line(error)})") from error
     frame = texts.select(_numbers_or_text(texts[name], decimal) for name in texts.columns)
-    return FileTable(frame, "csv", separator, decimal, lambda names: texts.select(names))
+    return FileTable(frame, "csv", separator, decimal, lambda names: texts.select(names), notes)
 
 
 def _numbers_or_text(text: pl.Series, decimal: str) -> pl.Series:
@@ -90,28 +93,67 @@ def _numbers_or_text(text: pl.Series, decimal: str) -> pl.Series:
     return text if wrong.any() else numbers
 
 
-def as_utf8(data: bytes, problems: Problems) -> bytes:
-    """The text without a byte-order mark and with line ends that polars knows."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        problems.add("the text is encoded as UTF-16, not as UTF-8")
-        problems.hint("options: save the file as 'CSV UTF-8', or convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW")
-        problems.raise_if_any()
+def as_utf8(data: bytes, problems: Problems) -> tuple[bytes, tuple[str, ...]]:
+    """The text as UTF-8, without a byte-order mark and with line ends that polars knows; and a note if it was encoded otherwise.
+
+    UTF-16 is known by its byte-order mark or by the zeros of its digits and separators. Text that is no UTF-8 is taken for Windows-1252, which has all signs of
+    latin-1, unless it is UTF-8 in other places: then it is damaged, or two texts were put together.
+
+    Examples
+    --------
+    >>> as_utf8("Z\xe4hler,1".encode("latin-1"), Problems("meters.csv cannot be read"))
+    (b'Z\xc3\xa4hler,1', ('the text was read as Windows-1252, for it is no UTF-8',))
+    """
+    notes: tuple[str, ...] = ()
+    if (wide := _of_two_bytes(data)) is not None:
+        try:
+            data = data.decode(wide).encode("utf-8")
+        except UnicodeDecodeError:
+            problems.add("the text is encoded as UTF-16 and damaged, or cut off")
+            problems.hint("options: fetch or write the file again, as 'CSV UTF-8' where there is a choice")
+            problems.raise_if_any()
+        notes = ("the text was read as UTF-16",)
     if not data.isascii():
         try:
             data.decode("utf-8")
         except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            problems.add(
-                f"the text is not encoded as UTF-8 (line {line} of the file has the byte {data[error.start]:#x})"
-            )
-            problems.hint(
-                "options: save the file as 'CSV UTF-8', or convert it: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW"
-            )
-            problems.raise_if_any()
+            data = _from_windows(data, error.start, problems)
+            notes = ("the text was read as Windows-1252, for it is no UTF-8",)
     data = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
     if b"\n" not in data and b"\r" in data:
-        return data.replace(b"\r", b"\n")
-    return data
+        return data.replace(b"\r", b"\n"), notes
+    return data, notes
+
+
+def _of_two_bytes(data: bytes) -> str | None:
+    """The kind of UTF-16 that a text is encoded in, if it is."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    start = data[:200]
+    if len(start) >= 4 and start[1::2].count(0) > len(start) / 4 and 0 not in start[::2]:
+        return "utf-16-le"
+    return "utf-16-be" if len(start) >= 4 and start[::2].count(0) > len(start) / 4 and 0 not in start[1::2] else None
+
+
+def _from_windows(data: bytes, place: int, problems: Problems) -> bytes:
+    """A text that is no UTF-8, read as Windows-1252; `place` is the first byte that does not fit UTF-8."""
+    where = f"line {data.count(bytes([10]), 0, place) + 1} of the file has the byte {data[place]:#x}"
+    if _BINARY.search(data[:_BYTES]):
+        problems.add(f"it is no text ({where})")
+        problems.hint("options: save the table as CSV (UTF-8) or Parquet")
+    elif _CHARACTER.search(data):
+        problems.add(f"the text is encoded as UTF-8, but for some places ({where})")
+        problems.hint(
+            "options: write the file again; or, if it was put together of several, each of them as 'CSV UTF-8'"
+        )
+    else:
+        try:
+            return data.decode("cp1252").encode("utf-8")
+        except UnicodeDecodeError:
+            problems.add(f"the text is encoded neither as UTF-8 nor as Windows-1252 ({where})")
+            problems.hint("options: save the file as 'CSV UTF-8', or convert it: iconv -f ENCODING -t UTF-8 OLD > NEW")
+    problems.raise_if_any()
+    raise AssertionError
 
 
 def _first_lines(data: bytes) -> Iterator[str]:

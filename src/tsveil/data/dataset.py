@@ -42,6 +42,8 @@ class Block:
     times: Array | None = None
     #: the times as they are written in the file
     labels: tuple[str, ...] = ()
+    #: how these are read where they do not say it themselves (`time_forms`)
+    form: str = ""
 
     @property
     def is_series(self) -> bool:
@@ -64,6 +66,8 @@ class Layout:
     order: tuple[str, ...] = ()
     #: long: the columns with the time, the series' name (None: one column per series) and the values
     time: str = "time"
+    #: long: the columns with the date and the time of day, where these stand apart; `time` is then a name for both
+    time_parts: tuple[str, ...] = ()
     variable: str | None = None
     values: tuple[str, ...] = ("value",)
 
@@ -212,6 +216,7 @@ class Dataset:
         person: str | Sequence[str] = (),
         confidential: Sequence[str] = (),
         times: Times = None,
+        time_format: str | None = None,
         missing: Missing = "refuse",
         resample: int | None = None,
     ) -> Dataset:
@@ -222,6 +227,7 @@ class Dataset:
         `blocks` maps a name to its columns: a list, or {"from": first, "to": last} for all columns between two. A block
         is a series when `times` has its times, or when its columns' names are numbers or time stamps (a word may stand
         before the stamps, as in load.2018-01-01); `times={"name": None}` makes it a block of attributes in any case.
+        `time_format` says how the stamps are written where they do not say it themselves, as for `tsveil.read`.
 
         Gaps are refused unless `missing` says what to do: "drop" leaves the records out, "interpolate" fills series
         linearly in time (the ends take the nearest value), "keep" admits NaN. `resample=m` brings every series to m
@@ -243,6 +249,7 @@ class Dataset:
             person=person,
             confidential=confidential,
             times=times,
+            time_format=time_format,
             missing=missing,
             resample=resample,
         )
@@ -258,14 +265,15 @@ class Dataset:
         variable: str | None = None,
         person: str | Sequence[str] = (),
         confidential: Sequence[str] = (),
+        time_format: str | None = None,
         missing: Missing = "refuse",
         resample: int | None = None,
     ) -> Dataset:
         """From a polars or pandas frame with a row per record and time, in any order.
 
         A record may have several series: one per `value` column, or one per word in the `variable` column. A series has
-        the times that occur in any record; a record that lacks some of them has gaps: see `from_frame` for `missing`
-        and `resample`. A confidential column and a person column have one value per record.
+        the times that occur in any record; a record that lacks some of them has gaps: see `from_frame` for `missing`,
+        `resample` and `time_format`. A confidential column and a person column have one value per record.
 
         Examples
         --------
@@ -288,6 +296,7 @@ class Dataset:
             variable=variable,
             person=person,
             confidential=confidential,
+            time_format=time_format,
             missing=missing,
             resample=resample,
         )

@@ -25,6 +25,8 @@ class FileTable:
     decimal: str = "."
     #: some columns as they are written in the file; None when the frame has them so
     texts: Callable[[list[str]], pl.DataFrame] | None = None
+    #: what was done to the text, in sentences
+    notes: tuple[str, ...] = ()
 
     def frame_with_texts(self, id: str | None, confidential: Sequence[str], *words: str | None) -> pl.DataFrame:
         """The frame with the columns that are not protected kept as text where a number would look different."""

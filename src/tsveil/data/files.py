@@ -22,6 +22,7 @@ from tsveil.core.errors import InputError, Problems, some
 from tsveil.data.csv_text import as_utf8, table_of_csv
 from tsveil.data.file_table import FileTable, check_width, first_line
 from tsveil.data.memory import half_of_memory, reserve
+from tsveil.data.other_files import START, refuse_other_files
 from tsveil.data.table import check_names
 from tsveil.data.trial import parsing_problem
 
@@ -122,7 +123,7 @@ def contents_of(path: Path) -> bytes:
     b'meter,1\\r\\na,2\\r\\n'
     """
     problems = Problems(f"{path.name} cannot be read")
-    return as_utf8(_bytes(path, problems), problems)
+    return as_utf8(_bytes(path, problems), problems)[0]
 
 
 def table_of_files(
@@ -152,7 +153,8 @@ def table_of_files(
             [t.frame.select(pl.col(wanted).cast(pl.String)) if t.texts is None else t.texts(wanted) for t in tables]
         )
 
-    return FileTable(frame, first.format, first.separator, first.decimal, texts if first.texts else None)
+    notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+    return FileTable(frame, first.format, first.separator, first.decimal, texts if first.texts else None, notes)
 
 
 def _table_of_file(path: Path, separator: str | None, decimal: str | None, own: bool, problems: Problems) -> FileTable:
@@ -172,10 +174,7 @@ def _table_of_file(path: Path, separator: str | None, decimal: str | None, own: 
             return FileTable(pl.read_parquet(io.BytesIO(data)), "parquet")
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # no trial was possible
             raise InputError(f"{problems.subject}: it is not a complete Parquet file ({first_line(error)})") from error
-    if data[:4] == b"PK\x03\x04":
-        problems.add("it is a zip archive or an Excel workbook")
-        problems.hint("options: save the table as CSV (UTF-8) or Parquet")
-        problems.raise_if_any()
+    refuse_other_files(data[:START], problems)
     return table_of_csv(data, "\t" if separator == "tab" else separator, decimal, problems)
 
 
@@ -224,8 +223,9 @@ def refuse_change(subject: str, before: os.stat_result, after: os.stat_result) -
 
 def _unpack(file: BinaryIO, size: int, problems: Problems) -> bytes:
     """What a file holds. A line that no table has is refused before it fills the memory."""
-    start = file.read(4)
+    start = file.read(START)
     file.seek(0)
+    refuse_other_files(start, problems)
     if start[:2] == b"\x1f\x8b":
         file.seek(-4, os.SEEK_END)
         _check_size(int.from_bytes(file.read(4), "little"), problems)  # what the file says of itself, modulo 2^32
@@ -238,7 +238,7 @@ def _unpack(file: BinaryIO, size: int, problems: Problems) -> bytes:
                 _check_size(length, problems)
         reserve(_ROOM * sum(map(len, chunks)) + _THREADS)
         return b"".join(chunks)
-    if size > LONGEST_LINE and start != b"PAR1":
+    if size > LONGEST_LINE and not start.startswith(b"PAR1"):
         for _ in _check_line_lengths(iter(lambda: file.read(_CHUNK), b""), problems):
             pass
         file.seek(0)

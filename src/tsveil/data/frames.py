@@ -29,7 +29,8 @@ from tsveil.data.gaps import (
     tell_incomplete,
 )
 from tsveil.data.table import MOST, Numbers, Table, as_list
-from tsveil.data.times import time_name, times_as_numbers, times_of_names, why_not_times
+from tsveil.data.time_forms import check_time_format, form_of, is_time
+from tsveil.data.times import no_time, time_name, times_as_numbers, times_of_names, why_not_times
 
 #: a block's columns: names, or {"columns": [...]} or {"from": first, "to": last}; the latter with "kind" and "times"
 BlockSpec = str | Sequence[str] | Mapping[str, Any]
@@ -47,6 +48,7 @@ def dataset_from_wide(
     person: str | Sequence[str] = (),
     confidential: str | Sequence[str] = (),
     times: Times = None,
+    time_format: str | None = None,
     missing: Missing = "refuse",
     resample: int | None = None,
     layout: Layout | None = None,
@@ -54,11 +56,12 @@ def dataset_from_wide(
 ) -> Dataset:
     """A Dataset from a frame with a row per record; `Dataset.from_frame` says what the parameters mean."""
     check_gap_options(missing, resample)
+    check_time_format(time_format)
     table = Table(frame, subject)
     problems = table.problems
     layout = replace(layout or Layout(), shape="wide", order=tuple(table.frame.columns))
     carried, owner = as_list(confidential), as_list(person)
-    chosen = _blocks(blocks, times, table)
+    chosen = _blocks(blocks, times, time_format or "", table)
     table.check_roles(
         [
             ("the identifier", as_list(id)),
@@ -80,9 +83,12 @@ def dataset_from_wide(
     names = Names(ids, table.rows)
     if missing == "refuse":
         table.tell_missing(numbers, _gaps_to_refuse(numbers, chosen, table, resample))
-        for block in chosen if resample is None else [b for b in chosen if not b.is_series]:
-            present = ~np.isnan(numbers.of([c for c in block.columns if c in table]))
-            tell_incomplete(block, present.sum(axis=1), present.shape[1], names, problems)
+        present = {
+            block.name: ~np.isnan(numbers.of([c for c in block.columns if c in table]))
+            for block in (chosen if resample is None else [b for b in chosen if not b.is_series])
+        }
+        lengths = [(b, found.sum(axis=1), found.shape[1]) for b in chosen if (found := present.get(b.name)) is not None]
+        tell_incomplete(lengths, names, problems)
     if ids is not None and ids.drop_nulls().is_duplicated().any() and problems.found == repeated.found:
         problems.hint(f"options: person={id!r} if they are several records of one {id}; else correct the identifier")
     problems.raise_if_any()
@@ -121,6 +127,7 @@ def dataset_from_long(
     variable: str | None = None,
     person: str | Sequence[str] = (),
     confidential: str | Sequence[str] = (),
+    time_format: str | None = None,
     missing: Missing = "refuse",
     resample: int | None = None,
     layout: Layout | None = None,
@@ -128,11 +135,13 @@ def dataset_from_long(
 ) -> Dataset:
     """A Dataset from a frame with a row per record and time; `Dataset.from_long` says what the parameters mean."""
     check_gap_options(missing, resample)
+    check_time_format(time_format)
     table = Table(frame, subject)
     problems = table.problems
     values, carried, owner = as_list(value), as_list(confidential), as_list(person)
-    shape = replace(layout or Layout(), shape="long", order=tuple(table.frame.columns))
-    layout = replace(shape, time=time, variable=variable, values=tuple(values))
+    layout = layout or Layout()
+    order = layout.order if layout.time_parts else tuple(table.frame.columns)
+    layout = replace(layout, shape="long", order=order, time=time, variable=variable, values=tuple(values))
     table.check_roles(
         [
             ("the identifier", [id]),
@@ -156,14 +165,14 @@ def dataset_from_long(
     if id in table:
         _check_constant(table, id, "confidential", [name for name in carried if name in table])
         _check_constant(table, id, "person", [name for name in owner if name in table and name != id])
-    clock = _Clock.of(table, time) if time in table else None
+    clock = _Clock.of(table, time, time_format or "") if time in table else None
     if problems or clock is None:
         problems.raise_if_any()
         raise AssertionError
 
     records = _Codes.of(table.frame[id])
     series = list(_series(table, numbers, clock, records.codes, variable))
-    for one in series:
+    for one in series if variable is not None else series[:1]:  # columns of values have the same rows
         _check_repetitions(one, table, records, variable)
     if resample is not None:
         problems.raise_if_any()
@@ -178,10 +187,10 @@ def dataset_from_long(
             block = resampled_block(one.block, resample, alone=len(series) == 1)
             parts.append(Part(block, lengths.resample(resample, fill=missing == "interpolate")))
     else:
-        for one in series:
-            if missing == "refuse":
-                tell_incomplete(one.block, one.lengths(n), len(one.block), names, problems)
-            elif n * len(one.block) > max(100_000_000, 20 * len(one.values)):
+        if missing == "refuse":
+            tell_incomplete([(one.block, one.lengths(n), len(one.block)) for one in series], names, problems)
+        for one in series if missing != "refuse" else ():
+            if n * len(one.block) > max(100_000_000, 20 * len(one.values)):
                 problems.add(
                     f"the records of series {one.block.name!r} have too few times in common to fill the others"
                 )
@@ -229,7 +238,7 @@ def _make_dataset(
 # -- wide -------------------------------------------------------------------------------------------------------------
 
 
-def _blocks(blocks: Mapping[str, BlockSpec], times: Times, table: Table) -> list[Block]:
+def _blocks(blocks: Mapping[str, BlockSpec], times: Times, form: str, table: Table) -> list[Block]:
     """The blocks as they were asked for; their columns need not exist yet."""
     problems = table.problems
     if not blocks:
@@ -252,7 +261,7 @@ def _blocks(blocks: Mapping[str, BlockSpec], times: Times, table: Table) -> list
             given = times.get(name, given)
         elif times is not None and kind != "attributes":
             given = times
-        block = _block_with_times(name, columns, kind, given, table)
+        block = _block_with_times(name, columns, kind, given, form, table)
         if block is not None:
             found.append(block)
     return found
@@ -285,30 +294,33 @@ def _block_columns(name: str, options: Mapping[str, Any], table: Table) -> tuple
 
 
 def _block_with_times(
-    name: str, columns: tuple[str, ...], kind: str | None, given: Sequence[Any] | None, table: Table
+    name: str, columns: tuple[str, ...], kind: str | None, given: Sequence[Any] | None, form: str, table: Table
 ) -> Block | None:
     """The block with its times: those given, or those that the names of its columns say."""
     if kind == "attributes":
         return Block(name, columns)
     if given is not None:
-        numbers = times_as_numbers(given)
+        form = (
+            form if any(isinstance(label, str) for label in given) else ""
+        )  # numbers that are given are times as they are
+        numbers = times_as_numbers(given, form)
         if numbers is None:
-            table.problems.add(f"the times of block {name!r} cannot be used: {why_not_times(given)}")
+            table.problems.add(f"the times of block {name!r} cannot be used: {why_not_times(given, form)}")
             return None
-        return Block(name, columns, numbers, tuple(str(label) for label in given))
-    said = times_of_names(columns)
+        return Block(name, columns, numbers, tuple(str(label) for label in given), form or form_of(given))
+    said = times_of_names(columns, form)
     if said is not None:
         labels, numbers = said
-        part = time_name(columns[0])
+        part = time_name(columns[0], form)
         if part is not None and part.form == "number" and bool((np.diff(numbers) <= 0).any()):
             table.problems.hint("the first line of a file must hold the names of the columns")
         # W0, W1, ... may be weeks as well as questions: a name and a count are a time only when somebody says so.
         if kind == "series" or (part is not None and part.form != "counter"):
-            return Block(name, columns, numbers, labels)
+            return Block(name, columns, numbers, labels, form or form_of(labels))
     if kind == "series":
-        parts = [time_name(column) for column in columns]
+        parts = [time_name(column, form) for column in columns]
         if all(part is not None and part.form == "stamp" for part in parts):
-            why = why_not_times([part.label for part in parts if part is not None])
+            why = why_not_times([part.label for part in parts if part is not None], form)
             table.problems.add(f"the times of block {name!r} cannot be used: {why}")
             return None
         return Block(name, columns, np.arange(len(columns), dtype=np.float64), columns)
@@ -369,28 +381,33 @@ class _Clock:
     times: Array
     labels: tuple[str, ...]
     of_row: Indices
+    #: how the times are read where they do not say it themselves
+    form: str
 
     @classmethod
-    def of(cls, table: Table, name: str) -> _Clock | None:
+    def of(cls, table: Table, name: str, form: str) -> _Clock | None:
         column = table.frame[name]
         times = _Codes.of(column.drop_nulls())
         labels = times.values.to_list()
         if not labels:
             return None  # the check for empty cells, or for records, has told
-        numbers = times_as_numbers(labels)
+        form = form or form_of(labels)
+        numbers = times_as_numbers(labels, form)
         if numbers is None:
-            wrong = [label for label in labels if times_as_numbers([label]) is None]
+            wrong = [label for label in labels if not is_time(label, form) and times_as_numbers([label], form) is None]
             rows = [int(table.rows[(column == label).arg_max()]) for label in wrong[:MOST]]
             table.tell_rows(
                 [
-                    f"row {row}, column {name!r}: {str(label)!r} is neither a number nor a time stamp"
+                    f"row {row}, column {name!r}: {no_time(label, form)}"
                     for row, label in zip(rows, wrong, strict=False)
                 ],
                 len(wrong),
                 f"different texts in column {name!r} that are no times",
             )
+            if wrong and not form and any(character.isdigit() for character in str(wrong[0])):
+                table.problems.hint("options: time_format='%d.%m.%y %H:%M', or whatever says how the times are written")
             if not wrong:
-                table.problems.add(f"the times in column {name!r} cannot be used: {why_not_times(labels)}")
+                table.problems.add(f"the times in column {name!r} cannot be used: {why_not_times(labels, form)}")
             return None
         if column.null_count():
             return None  # told as missing values
@@ -398,7 +415,7 @@ class _Clock:
         different, first, place = np.unique(numbers, return_index=True, return_inverse=True)
         written = [labels[at] for at in first.tolist()]
         texts = tuple(label.isoformat() if hasattr(label, "isoformat") else str(label) for label in written)
-        return cls(different, texts, place[times.codes])
+        return cls(different, texts, place[times.codes], form)
 
 
 @dataclass(frozen=True)
@@ -449,7 +466,7 @@ def _series(table: Table, numbers: Numbers, clock: _Clock, record: Indices, vari
         used = np.bincount(times, minlength=len(clock.times)) > 0
         labels = tuple(clock.labels[time] for time in np.flatnonzero(used).tolist())
         columns = labels if len(chosen) == 1 else tuple(f"{name}.{label}" for label in labels)
-        block = Block(name, columns, times_as_numbers(labels), labels)
+        block = Block(name, columns, times_as_numbers(labels, clock.form), labels, clock.form)
         yield _Series(
             block=block,
             record=record[rows],

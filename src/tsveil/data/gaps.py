@@ -18,6 +18,7 @@ from tsveil.core.errors import ParameterError, Problems, some
 from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.dataset import Block
 from tsveil.data.resample import fill_gaps, resample
+from tsveil.data.times import even_times
 
 Missing = Literal["refuse", "drop", "interpolate", "keep"]
 
@@ -89,6 +90,11 @@ class RaggedSeries:
         outside = self.values.size - int(self.lengths.sum())
         return int(np.isnan(self.values).sum()) - outside
 
+    def differ_in_span(self) -> bool:
+        """Whether some records begin later or end earlier than others."""
+        first, length = self.starts[self.lengths > 0], self.lengths[self.lengths > 0]
+        return len(np.unique(self.times[first])) > 1 or len(np.unique(self.times[first + length - 1])) > 1
+
     def resample(self, m: int, *, fill: bool) -> Array:
         """Every series at m points; NaN where there is nothing to resample, or a gap that is not to be filled."""
         result = np.full((len(self.lengths), m), np.nan)
@@ -119,16 +125,17 @@ def spans(values: Array) -> tuple[Indices, Indices]:
 
 
 def resampled_block(block: Block, m: int, *, alone: bool) -> Block:
-    """The block of m numbered points that takes the place of a series."""
-    labels = tuple(str(point) for point in range(1, m + 1))
+    """The block of m points, evenly spaced from the first time of a series to its last, that takes the place of the series."""
+    assert block.times is not None
+    labels, form = even_times(block.labels, block.times, m, block.form)
     columns = labels if alone else tuple(f"{block.name}.{label}" for label in labels)
-    return Block(block.name, columns, np.arange(1, m + 1, dtype=np.float64), labels)
+    return Block(block.name, columns, np.arange(1, m + 1, dtype=np.float64), labels, form)
 
 
 #: what notes say was done, as anybody may read it; how many records and points it concerned is left out
 _DONE = re.compile(
-    r"empty rows were skipped|(missing values).*( were (filled by linear interpolation in time|kept as gaps))|records were dropped because they have gaps"
-    r"|every series was resampled by linear interpolation to \d+ points|each series was split into \d+ consecutive series of equal length"
+    r"empty rows were skipped|the text was read as (?:UTF-16|Windows-1252)|(missing values).*( were (filled by linear interpolation in time|kept as gaps))|records were dropped because they have gaps"
+    r"|every series was resampled by linear interpolation to \d+ points|(?<=: )records that begin late or end early are stretched over all times|each series was split into \d+ consecutive series of equal length"
 )
 
 
@@ -141,6 +148,8 @@ def in_public(note: str) -> str:
     'Missing values were filled by linear interpolation in time.'
     >>> in_public("every series was resampled by linear interpolation to 24 points (before: 20 to 31)")
     'Every series was resampled by linear interpolation to 24 points.'
+    >>> in_public("resampling: records that begin late or end early are stretched over all times")
+    'Records that begin late or end early are stretched over all times.'
     >>> in_public("household 1007 was left out")
     'The data were prepared before they were protected; their publisher knows how.'
     """
@@ -156,31 +165,38 @@ def resample_notes(series: Sequence[RaggedSeries], m: int, missing: Missing) -> 
     lengths = np.concatenate([one.lengths for one in series])
     was = f"{lengths.min()}" if lengths.min() == lengths.max() else f"{lengths.min()} to {lengths.max()}"
     notes = [f"every series was resampled by linear interpolation to {m} points (before: {was})"]
+    if any(one.differ_in_span() for one in series):
+        notes.append("resampling: records that begin late or end early are stretched over all times")
     filled = sum(one.gaps_inside() for one in series) if missing == "interpolate" else 0
     return [f"{filled} missing values were filled by linear interpolation in time", *notes] if filled else notes
 
 
-def tell_incomplete(block: Block, lengths: Indices, size: int, names: Names, problems: Problems) -> None:
-    """Note how many records lack points, how many points they have, and which records come first."""
-    short = lengths < size
-    if not short.any():
-        return
-    low, high = int(lengths[short].min()), int(lengths[short].max())
-    points = f"{low}" if low == high else f"{low} to {high}"
-    count = f"{int(short.sum())} of {len(lengths)} records"
-    what = "points" if block.is_series else "values"
-    kind = "series" if block.is_series else "block"
-    problems.add(
-        f"{kind} {block.name!r} is incomplete: {count} have only {points} of the {size} {what} ({names.first(short)})"
-    )
-    options = ["missing='drop' leaves incomplete records out"]
-    if block.is_series:
-        options += [
-            "missing='interpolate' fills gaps in time",
-            "resample=m brings every series to m points",
-            "split=i cuts series of one length into i shorter ones",
-        ]
-    problems.hint(f"options: {', '.join(options)}")
+def tell_incomplete(blocks: Sequence[tuple[Block, Indices, int]], names: Names, problems: Problems) -> None:
+    """Note how many records lack points of a block (its lengths, and how many points there are), and which records come first.
+
+    What is true of several blocks is said once, with their names.
+    """
+    found: dict[tuple[bool, str], list[str]] = {}
+    for block, lengths, size in blocks:
+        short = lengths < size
+        if short.any():
+            low, high = int(lengths[short].min()), int(lengths[short].max())
+            points = f"{low}" if low == high else f"{low} to {high}"
+            count = f"{int(short.sum())} of {len(lengths)} records"
+            what = "points" if block.is_series else "values"
+            said = f"{count} have only {points} of the {size} {what} ({names.first(short)})"
+            found.setdefault((block.is_series, said), []).append(block.name)
+    for (is_series, said), own in found.items():
+        kind = "series" if is_series else "block" if len(own) == 1 else "blocks"
+        problems.add(f"{kind} {some(own)} {'is' if len(own) == 1 else 'are'} incomplete: {said}")
+        options = ["missing='drop' leaves incomplete records out"]
+        if is_series:
+            options += [
+                "missing='interpolate' fills gaps in time",
+                "resample=m brings every series to m points",
+                "split=i cuts series of one length into i shorter ones",
+            ]
+        problems.hint(f"options: {', '.join(options)}")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ A guess saves typing; it is never silent. Rules, in this order:
 1. Columns whose names are numbers or time stamps, or a word and a time stamp (load.2018-01-01), or a word and consecutive
    numbers (W0, W1, ...; at least eight), are time series: the table is wide.
 2. A column whose values repeat (who), a column of times (when) and numbers make a long table, when no record has a time
-   twice; if there is one column of numbers only, a column of words may say which series a row belongs to.
+   twice; if there is one column of numbers only, a column of words may say which series a row belongs to. A date and a
+   time of day in two columns are one time (`date_and_clock`).
 3. Otherwise the table is wide and its numeric columns are one block of attributes, without whole numbers that are named
    like an identifier, a code or a part of a date.
 
@@ -13,7 +14,7 @@ The identifier of a wide table has a different value in every row and is text, o
 identifier, count the rows, or stand first before series. What is left has no role: it is dropped unless somebody asks.
 
 What may mean several things is asked (`questions`): rows, or records of a long table, that share a value of a column named like an identifier; tables with a
-row per time and no column that names the rows; and whole numbers that may be codes. Row numbers (rownames, Unnamed: 0) are never data. docs/reading.md has
+row per time and no column that names the rows; times that can be read in several ways; and whole numbers that may be codes. Row numbers (rownames, Unnamed: 0) are never data. docs/reading.md has
 examples of each.
 """
 
@@ -32,14 +33,15 @@ from tsveil.core.errors import InputError, some
 from tsveil.data.questions import (
     Question,
     code_question,
-    like_times,
     may_be_codes,
     may_need_transposing,
     owner_question,
+    time_questions,
     transpose_question,
     whose,
 )
 from tsveil.data.table import as_numbers, as_polars
+from tsveil.data.time_forms import NO_YEAR, form_of, is_time, moment
 from tsveil.data.times import time_name, times_as_numbers
 
 Kind = Literal["series", "attributes"]
@@ -66,6 +68,9 @@ _CALENDAR = re.compile(
     r"(.*[^a-z])?(t|time|timestamp|datetime|date|day|week|month|quarter|season|year|hour|minute|second|period|weekday)",
     re.IGNORECASE,
 )
+#: names of columns that count seconds since 1970, and of the hour beside a date
+_SINCE_1970 = re.compile(r".*(epoch|unix).*|(.*[^a-z])?(ts|tstp|timestamp|time)([^a-z]?(s|ms|utc))?", re.IGNORECASE)
+_HOUR = re.compile(r".*hours?|.*hour.?(of.?day|ending|beginning)|h|hr|he", re.IGNORECASE)
 #: numbers that stand for a place or a class
 _CODE = re.compile(r".*code|(.*[^a-z])?(zip|plz|fips|nuts|nace|naics|isco|isic)", re.IGNORECASE)
 #: what programs call the column of row numbers: surely, and if it counts the rows
@@ -118,12 +123,13 @@ def guess(
     numbers: Sequence[str] = (),
     independent_rows: bool = False,
     transpose: bool | None = None,
+    time_format: str | None = None,
     judged: Collection[str] = (),
 ) -> Guess:
     """What a polars or pandas frame seems to be; what is given is taken as it is, the rest is guessed.
 
-    `leave_out` are columns without a role, `numbers` are quantities although they look like codes; `independent_rows` and `transpose` answer questions, and
-    so do blocks that were named (`judged`, their columns).
+    `leave_out` are columns without a role, `numbers` are quantities although they look like codes; `independent_rows`, `transpose` and `time_format` answer
+    questions, and so do blocks that were named (`judged`, their columns).
 
     Examples
     --------
@@ -135,7 +141,7 @@ def guess(
     wide layout: the names of 2 columns are times, so each row is a record with the series 'series' (2 points)
     identifier 'meter': its values are all different
     """
-    look = _Look(as_polars(frame), numbers)
+    look = _Look(as_polars(frame), numbers, time_format or "")
     carried = tuple(confidential)
     if unknown := [name for name in (*leave_out, *numbers) if name not in look.types]:
         raise InputError(f"there is no column {some(unknown)}\n  columns available: {some(look.types, 20)}")
@@ -153,18 +159,23 @@ def guess(
                 questions += [owner_question(name, str(found.id)) for name in found.dropped if _owns(look, name, found)]
             if not value and len(found.values) > 1:
                 questions += _codes(look, found.values, numbers, in_time=True)
+            if found.time in look.types and not look.types[found.time].is_temporal():
+                labels = look.frame[found.time].drop_nulls().unique(maintain_order=True).to_list()
+                questions += time_questions(f"in column {found.time!r}", labels, look.form)
             return replace(
                 found, person=tuple(person), dropped=(*found.dropped, *leave_out), questions=tuple(questions)
             )
     found = _wide(look, free, carried, id, series)
     if not questions and not independent_rows and not person:
         questions = questions_of_repeats(
-            look.frame, [name for name in free if name != found.id and name not in judged], free
+            look.frame, [name for name in free if name != found.id and name not in judged], free, look.form
         )
     if independent_rows and id is None and found.id is not None and _names_a_person(look, found.id):
         found = replace(found, id=None, dropped=(*found.dropped, found.id))
     if not judged and not questions and "attributes" in found.blocks:
         questions = _codes(look, found.blocks["attributes"], numbers)
+    said = [time_questions("as the names of columns", family.labels, look.form) for family in series]
+    questions += next(filter(None, said), [])
     return replace(found, person=tuple(person), dropped=(*found.dropped, *leave_out), questions=tuple(questions))
 
 
@@ -179,7 +190,9 @@ def like_persons(names: Collection[str]) -> list[str]:
     return [name for name in names if _like_id(name) and not _DESCRIBES.fullmatch(name)]
 
 
-def questions_of_repeats(frame: pl.DataFrame, columns: Sequence[str], free: Sequence[str] = ()) -> list[Question]:
+def questions_of_repeats(
+    frame: pl.DataFrame, columns: Sequence[str], free: Sequence[str] = (), time_format: str = ""
+) -> list[Question]:
     """The questions of those columns that are named like an identifier and whose values repeat; `free` may hold the times.
 
     Examples
@@ -190,9 +203,9 @@ def questions_of_repeats(frame: pl.DataFrame, columns: Sequence[str], free: Sequ
       Or several records that belong to one meter?   --person meter
       Or is 'meter' not a person at all?             --independent-rows
     """
-    look = _Look(frame)
+    look = _Look(frame, form=time_format)
     repeated = [name for name in columns if _names_a_person(look, name)]
-    times = [*_long_times(look, free), *(name for name in free if look.slashed(name))] if repeated else []
+    times = _long_times(look, free) if repeated else []
     when = next((name for name in times if not _like_id(name)), None)
     if when and len(repeated) > 1 and not frame.select(*repeated, when).is_duplicated().any():
         return [whose(frame, max(repeated, key=look.distinct), when, repeated)]
@@ -202,14 +215,15 @@ def questions_of_repeats(frame: pl.DataFrame, columns: Sequence[str], free: Sequ
 def _transpose_questions(look: _Look, free: Sequence[str]) -> list[Question]:
     """The question of a table whose rows are times, and whose columns may be persons; none where a column names the rows."""
     rest = [name for name in free if not _counts(look, name)]
-    every = [name for name in rest if look.times(name) or look.slashed(name)]
+    every = [name for name in rest if look.times(name)]
     times = [name for name in every if look.distinct(name) == look.frame.height]
     others = [name for name in rest if name not in every]
     words = [name for name in others if not look.numeric(name)]
     if len(times) != 1 or any(map(_like_id, others)) or any(look.distinct(name) == look.frame.height for name in words):
         return []
     numeric = [name for name in others if look.numeric(name)]
-    return [transpose_question(times[0], numeric)] if may_need_transposing(look.frame, times[0], numeric) else []
+    needed = may_need_transposing(look.frame, times[0], numeric, look.form)
+    return [transpose_question(times[0], numeric)] if needed else []
 
 
 def _codes(look: _Look, columns: Sequence[str], numbers: Sequence[str], in_time: bool = False) -> list[Question]:
@@ -229,14 +243,15 @@ def _owns(look: _Look, name: str, found: Guess) -> bool:
 
 
 class _Look:
-    """A frame, and what its columns hold; somebody said of the `quantities` that they are no codes."""
+    """A frame, and what its columns hold; somebody said of the `quantities` that they are no codes, and in which `form` times are written."""
 
-    def __init__(self, frame: pl.DataFrame, quantities: Collection[str] = ()) -> None:
-        self.frame, self.quantities = frame, frozenset(quantities)
+    def __init__(self, frame: pl.DataFrame, quantities: Collection[str] = (), form: str = "") -> None:
+        self.frame, self.quantities, self.form = frame, frozenset(quantities), form
         self.types = dict(frame.schema)
         self.numeric = cache(self._numeric)
         self.numbers = cache(self._numbers)
         self.distinct = cache(lambda name: frame[name].n_unique())
+        self.times = cache(self._times)
 
     def _numeric(self, name: str) -> bool:
         """Numbers; or text of which four in five cells are numbers, so that a stray word is told and not overlooked."""
@@ -272,23 +287,24 @@ class _Look:
         rows = self.frame.height
         return rows - self.frame.select(names).hash_rows().n_unique() <= max(1, rows // 20)
 
-    def times(self, name: str) -> bool:
+    def _times(self, name: str) -> bool:
         """Whether a column holds times: dates, texts that are time stamps, or numbers with a fitting name."""
         kind = self.types[name]
         if kind.is_temporal():
             return True
-        if kind.is_numeric():
-            return _CALENDAR.fullmatch(name) is not None
-        if kind != pl.String:
+        if kind.is_numeric() and _CALENDAR.fullmatch(name) is not None:
+            return True
+        if kind != pl.String and not kind.is_numeric():
             return False
         sample = self.frame[name].drop_nulls().unique(maintain_order=True).head(50).to_list()
+        if kind.is_numeric():
+            by_form = "%" in self.form and kind.is_integer() and all(is_time(label, self.form) for label in sample)
+            return by_form or (_SINCE_1970.fullmatch(name) is not None and form_of(sample).startswith("epoch"))
         # A few labels that are no times are told when the table is used; they do not make the column something else.
-        readable = sum(times_as_numbers([label]) is not None for label in sample)
+        readable = sum(
+            is_time(label, self.form) or times_as_numbers([label], self.form) is not None for label in sample
+        )
         return bool(sample) and readable >= (0.5 if _CALENDAR.fullmatch(name) else 0.8) * len(sample)
-
-    def slashed(self, name: str) -> bool:
-        """Whether a column holds dates such as 4/12/2016."""
-        return self.types[name] == pl.String and like_times(self.frame[name])
 
 
 def _names_a_person(look: _Look, name: str) -> bool:
@@ -364,7 +380,7 @@ class _Family:
 def _series(look: _Look, free: Sequence[str]) -> list[_Family]:
     members: dict[tuple[str, str, Literal["stamp", "number", "counter"]], list[tuple[str, str]]] = {}
     for name in free:
-        said = time_name(name)
+        said = time_name(name, look.form)
         if said is not None:
             members.setdefault((said.head, said.joint, said.form), []).append((name, said.label))
     families = [_Family(*key, *zip(*found, strict=True)) for key, found in members.items()]
@@ -542,6 +558,41 @@ def _long_guess(
 def _long_times(look: _Look, free: Sequence[str]) -> list[str]:
     found = [name for name in free if look.times(name) and look.distinct(name) > 1]
     return sorted(found, key=lambda name: _CALENDAR.fullmatch(name) is None)
+
+
+def date_and_clock(frame: pl.DataFrame, id: str | None = None, time_format: str = "") -> tuple[str, str] | None:
+    """The columns with the date and with the time of day of a long table that has them apart, or None.
+
+    Neither of the two alone says which row of a record it is, both together do.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"meter": ["a"] * 4, "day": ["2024-01-01"] * 2 + ["2024-01-02"] * 2, "hour": [1, 2, 1, 2], "kwh": [1.5, 2.0, 3.0, 1.0]})
+    >>> date_and_clock(pl.concat([frame, frame.with_columns(meter=pl.lit("b"))]))
+    ('day', 'hour')
+    """
+    look = _Look(frame, form=time_format)
+    dates, clocks = list[str](), list[str]()
+    for name in frame.columns:
+        if look.types[name].is_integer():
+            if _HOUR.fullmatch(name) and look.distinct(name) > 1 and frame[name].is_between(0, 24).all():
+                clocks.append(name)
+        elif look.types[name] == pl.String and look.times(name):
+            labels = frame[name].drop_nulls().unique(maintain_order=True).head(50).to_list()
+            form = time_format or form_of(labels)
+            moments = [found for label in labels if (found := moment(label, form)) is not None]
+            if moments and all(one.year == NO_YEAR for one in moments):
+                clocks.append(name)
+            elif not any(one.hour or one.minute for one in moments):  # none: days whose form is not decided
+                dates.append(name)
+    if len(dates) != 1 or len(clocks) != 1:
+        return None
+    date, clock = dates[0], clocks[0]
+    free = [name for name in frame.columns if name not in (date, clock)]
+    for who in [id] if id is not None else _long_ids(look, free):
+        if who in look.types and look.unique(who, date, clock):
+            return None if look.unique(who, date) or look.unique(who, clock) else (date, clock)
+    return None
 
 
 def _long_ids(look: _Look, free: Sequence[str]) -> list[str]:

@@ -28,8 +28,14 @@ def roles_of(like: Dataset) -> dict[str, Any]:
     """The options by which `read` gives the columns of a file the roles that they have in a data set."""
     layout = like.layout
     options: dict[str, Any] = {"layout": layout.shape, "id": like.id, "confidential": list(like.confidential)}
+    if form := next((block.form for block in like.blocks if block.form), ""):
+        options["time_format"] = form
     if layout.shape == "long":
-        options |= {"time": layout.time, "variable": layout.variable, "value": list(layout.values)}
+        options |= {
+            "time": list(layout.time_parts) or layout.time,
+            "variable": layout.variable,
+            "value": list(layout.values),
+        }
     else:
         options["blocks"] = {
             block.name: {

@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 from tsveil.core.errors import QuestionError
-from tsveil.data.times import time_name, times_as_numbers
+from tsveil.data.time_forms import MONTHS, forms_of, moment
+from tsveil.data.times import telling, time_name, times_as_numbers
 
 #: numbers of columns that may be the hours, quarters of hours, months, ... of a record, and not persons
 _CLOCKS = frozenset({7, 12, 24, 28, 29, 30, 31, 48, 52, 53, 96, 144, 168, 288, 365, 366, 8760, 8784})
@@ -29,8 +30,6 @@ _FEWEST = 4
 #: whole numbers with at most this many different values, in four times as many rows, may be codes: marks from 0 to 10, months
 _CODES, _ROWS_PER_CODE = 12, 4
 _DIGITS = re.compile(r"\d+")
-#: dates whose day and month cannot be told apart: they are times all the same
-_SLASHED = r"^\d{1,2}/\d{1,2}/\d{2,4}"
 
 
 @dataclass(frozen=True)
@@ -107,17 +106,46 @@ def code_question(columns: Sequence[str], *, in_time: bool = False) -> Question:
     )
 
 
+def time_questions(where: str, labels: Sequence[object], form: str) -> list[Question]:
+    """The question of times that can be read in several ways, each of which fits all of them; none if somebody gave the form.
+
+    Examples
+    --------
+    >>> print(*time_questions("in column 'day'", ["01/02/2020", "01/03/2020"], ""))
+    has times in column 'day' that can be read in several ways, such as '01/02/2020'.
+      Is it 2 January 2020?   --time-format month-first
+      Or 1 February 2020?     --time-format day-first
+    """
+    forms = () if form else forms_of(labels)
+    if len(forms) < 2:
+        return []
+    label = telling(labels, forms)
+    meanings = [_in_words(label, form) for form in forms]
+    return [
+        Question(
+            f"has times {where} that can be read in several ways, such as {str(label)!r}.",
+            tuple(
+                (f"{'Or' if at else 'Is it'} {meaning}?", f"--time-format {shlex.quote(form)}")
+                for at, (meaning, form) in enumerate(zip(meanings, forms, strict=True))
+            ),
+        )
+    ]
+
+
+def _in_words(label: object, form: str) -> str:
+    """What a label says in a form."""
+    found = moment(label, form)
+    assert found is not None
+    day, month = ("" if form == "month-year" else f"{found.day} "), MONTHS[found.month - 1]
+    return f"{day}{month}" + ("" if form == "month-day" else f" {found.year}")
+
+
 def _quote(name: str) -> str:
     """A name as it is typed after an option; with a comma, which would make two of it, in quotation marks."""
     return shlex.quote(f'"{name}"' if "," in name else name)
 
 
-def like_times(column: pl.Series) -> bool:
-    """Whether texts are dates such as 4/12/2016, which are not read but are no names either."""
-    return bool(column.dtype == pl.String and column.drop_nulls().str.contains(_SLASHED).mean() == 1)
-
-
-def may_need_transposing(frame: pl.DataFrame, time: str, numeric: Sequence[str]) -> bool:
+def may_need_transposing(frame: pl.DataFrame, time: str, numeric: Sequence[str], form: str = "") -> bool:
     """Whether the rows of a table look like the times in a column and its numbers like persons.
 
     Examples
@@ -137,14 +165,15 @@ def may_need_transposing(frame: pl.DataFrame, time: str, numeric: Sequence[str])
         if numbers[0] in (0, 1) and all(b - a == 1 for a, b in pairwise(numbers)):
             return False
     many = len(numeric) >= _FEWEST and (alike or len(numeric) > max(frame.height, 50))
-    return many or _regular(frame[time].head(1000))
+    return many or _regular(frame[time].head(1000), form)
 
 
-def _regular(times: pl.Series) -> bool:
-    """Whether times go one way, most of them by the same step, as rows that are times do."""
-    if len(times) < 3 or like_times(times):
-        return len(times) >= 3
-    numbers = times_as_numbers(times.cast(pl.String).to_list())
+def _regular(times: pl.Series, form: str) -> bool:
+    """Whether times go one way, most of them by the same step, as rows that are times do; in any way in which they may be read."""
+    if len(times) < 3:
+        return False
+    labels = times.cast(pl.String).to_list()
+    numbers = times_as_numbers(labels, form or next(iter(forms_of(labels)), ""))
     steps = np.diff(numbers) if numbers is not None else np.zeros(1)
     if not ((steps > 0).all() or (steps < 0).all()):
         return False

@@ -22,10 +22,11 @@ from tsveil.data.file_table import FileTable
 from tsveil.data.files import digest_of, files_of, refuse_change, table_of_files
 from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
 from tsveil.data.gaps import Missing, check_gap_options
-from tsveil.data.guess import Guess, guess, row_numbers
-from tsveil.data.questions import ask, like_times
+from tsveil.data.guess import Guess, date_and_clock, guess, row_numbers
+from tsveil.data.questions import ask
 from tsveil.data.resample import split as split_series
 from tsveil.data.table import MOST
+from tsveil.data.time_forms import check_time_format
 
 #: the memory that work on a data set may take unless the caller says otherwise, and about how many times the size of the data it takes
 MEMORY = "4GB"
@@ -33,7 +34,7 @@ WORKING = 6
 #: the options that say what stands where in a file
 _ROLES = (
     "layout", "id", "person", "blocks", "confidential", "time", "variable", "value", "separator", "decimal",
-    "leave_out", "numbers", "independent_rows", "transpose",
+    "leave_out", "numbers", "independent_rows", "transpose", "time_format",
 )  # fmt: skip
 
 
@@ -45,13 +46,14 @@ def read(
     person: str | Sequence[str] = (),
     blocks: Mapping[str, BlockSpec] | None = None,
     confidential: str | Sequence[str] = (),
-    time: str | None = None,
+    time: str | Sequence[str] | None = None,
     variable: str | None = None,
     value: str | Sequence[str] | None = None,
     leave_out: str | Sequence[str] = (),
     numbers: str | Sequence[str] = (),
     independent_rows: bool = False,
     transpose: bool | None = None,
+    time_format: str | None = None,
     times: Times = None,
     separator: str | None = None,
     decimal: str | None = None,
@@ -66,7 +68,7 @@ def read(
     Parameters
     ----------
     path
-        A CSV file (also .tsv or .txt, also compressed by gzip; UTF-8), a Parquet file, or several files of one kind with the same columns:
+        A CSV file (also .tsv or .txt, also compressed by gzip; UTF-8, or UTF-16 or Windows-1252, which a note says), a Parquet file, or several files of one kind with the same columns:
         a folder, or a pattern such as meters/2018-*.parquet.
     layout
         "wide", a row per record, or "long", a row per record and time.
@@ -80,14 +82,17 @@ def read(
         {"columns": [...]}, the latter two optionally with "kind" ("series" or "attributes") and "times"; and the times
         of the series where the columns' names do not say them.
     time, variable, value
-        Long: the columns with the time, with the name of the series, and with the values (several columns: a series
-        each).
+        Long: the columns with the time (two where the date and the time of day stand apart), with the name of the series, and with the values (several
+        columns: a series each).
     leave_out, numbers
         Columns that are left out, and columns of whole numbers that are quantities although they look like codes.
     independent_rows
         Rows that share a value of a column named like an identifier belong to different persons all the same.
     transpose
         True: the rows of the file are times and its columns are persons. False: they are not, although it looks like that.
+    time_format
+        How times are written that do not say it themselves: "month-first" or "day-first" (4/12/2016), "year-first" (16/04/12), "month-year" or "month-day"
+        (Jan-20), "epoch-s", "epoch-ms", or a pattern of `datetime.strptime` such as "%d.%m.%y %H:%M".
     separator, decimal
         CSV: one of , ; | and tab, and . or ,
     missing
@@ -118,9 +123,10 @@ def read(
     given: dict[str, Any] = {
         "layout": layout, "id": id, "person": person, "blocks": blocks, "confidential": confidential, "time": time, "variable": variable, "value": value,
         "separator": separator, "decimal": decimal, "missing": None if missing == "refuse" else missing, "resample": resample, "split": split, "leave_out": leave_out, "numbers": numbers,
-        "independent_rows": independent_rows, "transpose": transpose,
+        "independent_rows": independent_rows, "transpose": transpose, "time_format": time_format,
     }  # fmt: skip
     check_gap_options(missing, resample)
+    check_time_format(time_format)
     _check_options(layout, separator, decimal, split)
     files = files_of(path)
     large = exceeds(files, bytes_of(memory)) and layout != "long"
@@ -133,7 +139,7 @@ def read(
         try:
             data = _in_files(
                 path, files, later, id=one_id, person=person, blocks=blocks, confidential=confidential, separator=separator, decimal=decimal, layout=layout,
-                leave_out=leave_out, numbers=numbers, independent_rows=independent_rows, transpose=transpose,
+                leave_out=leave_out, numbers=numbers, independent_rows=independent_rows, transpose=transpose, time_format=time_format,
             )  # fmt: skip
         except QuestionError:
             raise
@@ -144,6 +150,8 @@ def read(
         look = _look_at(path, **{name: given[name] for name in _ROLES})
         ask(look.path.name, look.guess.questions)
         data = _dataset(look, times, missing, resample)
+        if look.source.notes:
+            data = replace(data, notes=(*look.source.notes, *data.notes))
         data = data if split is None else split_series(data, split)
     digest = digest_of(files)
     # The files were read twice, so they must be the same from before the first time until after the second.
@@ -230,6 +238,7 @@ def look_at(path: str | Path, **options: Any) -> Look:
     """
     given: dict[str, Any] = {name: options.get(name) for name in _ROLES}
     _check_options(given["layout"], given["separator"], given["decimal"], options.get("split"))
+    check_time_format(given["time_format"])
     return _look_at(path, **given)
 
 
@@ -259,23 +268,26 @@ class Look:
     blocks: Mapping[str, BlockSpec] | None = None
     #: the answers to questions that were given, as options for `read`
     answers: Mapping[str, Any] = field(default_factory=dict)
+    #: long: the columns of the file with the date and the time of day, where these stand apart
+    time_parts: tuple[str, ...] = ()
+    #: the columns in the order of the file
+    columns: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
         """The number of rows in the file, without the column names."""
         return self.source.frame.height
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns in the order of the file."""
-        return tuple(self.source.frame.columns)
-
     def options(self) -> dict[str, Any]:
         """The roles as options for `read`, in plain values; consecutive columns by the first and the last."""
         found = self.guess
         options: dict[str, Any] = {"layout": found.layout, "id": found.id}
         if found.layout == "long":
-            options |= {"time": found.time, "variable": found.variable, "value": list(found.values)}
+            options |= {
+                "time": list(self.time_parts) or found.time,
+                "variable": found.variable,
+                "value": list(found.values),
+            }
         else:
             options["blocks"] = self.blocks or {
                 name: {**_columns_in_short(columns, self.columns), "kind": found.kinds[name]}
@@ -344,25 +356,37 @@ def _look_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
     ids = _names(roles["id"])
     if len(ids) > 1:
         source = _with_one_id(source, ids, {*kept["person"], *kept["confidential"]}, problems)
+    id = "+".join(ids) or None
+    time, parts = (None, ()) if turned else _time_parts(source, roles, id)
+    columns = tuple(source.frame.columns)
+    if parts:
+        source = _with_one_time(source, parts, problems)
+        kept["numbers"] = [name for name in kept["numbers"] if name not in parts]
     judged = columns_of(blocks, source.frame.columns) if blocks else ()
     found = guess(
         source.frame,
         layout="wide" if blocks else roles["layout"],
-        id="+".join(ids) or None,
-        time=None if turned else roles["time"],
+        id=id,
+        time=time,
         variable=roles["variable"],
         independent_rows=bool(roles["independent_rows"]) or own,
         transpose=False if own else roles["transpose"],
+        time_format=roles["time_format"],
         judged=judged,
         **kept,
     )
     if blocks and not ids and found.id in judged:
         found = replace(found, id=None)
-    answers = {name: roles[name] for name in ("leave_out", "numbers", "independent_rows") if roles[name]}
+    answers = {name: roles[name] for name in ("leave_out", "numbers", "independent_rows", "time_format") if roles[name]}
     answers |= {} if roles["transpose"] is None else {"transpose": turned}
     answers |= {"time": roles["time"]} if turned and roles["time"] else {}
     answers |= {"id": ids} if len(ids) > 1 else {}
-    return Look(place, source, found, blocks or None, answers)
+    if parts and not roles["time"]:
+        why = f"{parts[0]!r} and {parts[1]!r}: the date and the time of day; if each date is a series of its own instead: variable {parts[0]!r}, time {parts[1]!r}"
+        found = replace(found, reasons=(*found.reasons, why))
+    if source.notes:
+        found = replace(found, reasons=(*found.reasons, *source.notes))
+    return Look(place, source, found, blocks or None, answers, parts, columns)
 
 
 def _names(given: str | Sequence[str] | None) -> list[str]:
@@ -385,33 +409,56 @@ def _transpose(source: FileTable, time: str | None, leave_out: Sequence[str], pr
     labels, persons = frame[time].cast(pl.String), frame.drop(time)
     if labels.null_count() or labels.n_unique() < len(labels):
         problems.add(f"the table cannot be turned: the times in column {time!r} are missing or repeat")
-    elif like_times(labels):
-        problems.add(
-            f"the table cannot be turned: {labels[0]!r} in column {time!r} does not say which is the day and which the month"
-        )
-        problems.hint("options: write dates as 2016-04-12")
     if odd := [name for name, kind in persons.schema.items() if not kind.is_numeric()]:
         problems.add(f"the table cannot be turned: column {some(odd)} holds no numbers")
         problems.hint("options: " + ", ".join(f"leave_out={name!r}" for name in odd[:MOST]))
     problems.raise_if_any()
     turned = persons.transpose(include_header=True, header_name="id", column_names=labels.to_list())
-    return FileTable(turned, source.format, source.separator, source.decimal)
+    return FileTable(turned, source.format, source.separator, source.decimal, notes=source.notes)
 
 
 def _with_one_id(source: FileTable, ids: Sequence[str], kept: Collection[str], problems: Problems) -> FileTable:
     """Several identifiers made one, whose name and values are theirs with a plus sign between them; those with a role of their own stay."""
-    _check_columns(source.frame, ids, problems)
-    texts = source.texts(list(ids)) if source.texts else source.frame.select(pl.col(ids).cast(pl.String))
-    name = "+".join(ids)
-    one = texts.select(pl.concat_str(ids, separator="+").alias(name)).to_series()
-    frame = source.frame.drop([column for column in ids if column not in kept]).insert_column(0, one)
+    return _joined(source, ids, "+", kept, 0, problems)
+
+
+def _time_parts(source: FileTable, roles: Mapping[str, Any], id: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """The column of times that was given, and the two that together hold them, given or found."""
+    given = tuple(_names(roles["time"]))
+    if len(given) > 1:
+        return "+".join(given), given
+    if given or roles["blocks"] or roles["layout"] == "wide" or roles["variable"]:
+        return next(iter(given), None), ()
+    found = date_and_clock(source.frame, id, roles["time_format"] or "")
+    return ("+".join(found), found) if found else (None, ())
+
+
+def _with_one_time(source: FileTable, parts: Sequence[str], problems: Problems) -> FileTable:
+    """The date and the time of day made one column, with a space between them."""
+    if len(parts) != 2:
+        problems.add(f"a time has at most two columns, the date and the time of day. Got {some(parts)}.")
+        problems.raise_if_any()
+    _check_columns(source.frame, parts, problems)
+    return _joined(source, parts, " ", (), source.frame.columns.index(parts[0]), problems)
+
+
+def _joined(
+    source: FileTable, names: Sequence[str], between: str, kept: Collection[str], at: int, problems: Problems
+) -> FileTable:
+    """Several columns made one, as they are written; those that are kept stay beside it."""
+    _check_columns(source.frame, names, problems)
+    texts = source.texts(list(names)) if source.texts else source.frame.select(pl.col(names).cast(pl.String))
+    name = "+".join(names)
+    one = texts.select(pl.concat_str(names, separator=between).alias(name)).to_series()
+    frame = source.frame.drop([column for column in names if column not in kept])
+    frame = frame.insert_column(min(at, frame.width), one)
 
     def read_texts(wanted: list[str]) -> pl.DataFrame:
         others = [column for column in wanted if column != name]
         found = source.texts(others) if source.texts and others else frame.select(pl.col(others).cast(pl.String))
         return pl.DataFrame([one if column == name else found[column] for column in wanted])
 
-    return FileTable(frame, source.format, source.separator, source.decimal, read_texts if source.texts else None)
+    return replace(source, frame=frame, texts=read_texts if source.texts else None)
 
 
 def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -> Dataset:
@@ -438,6 +485,7 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
             person=found.person,
             confidential=found.confidential,
             times=times,
+            time_format=look.answers.get("time_format"),
             missing=missing,
             resample=resample,
             layout=layout,
@@ -452,6 +500,8 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
     problems.raise_if_any()
     assert found.id is not None
     assert found.time is not None
+    if look.time_parts:
+        layout = replace(layout, time_parts=look.time_parts, order=look.columns)
     return dataset_from_long(
         source.frame_with_texts(found.id, found.confidential, found.time, found.variable, *found.person),
         id=found.id,
@@ -460,6 +510,7 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
         variable=found.variable,
         value=found.values,
         confidential=found.confidential,
+        time_format=look.answers.get("time_format"),
         missing=missing,
         resample=resample,
         layout=layout,

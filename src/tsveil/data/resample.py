@@ -113,6 +113,7 @@ def _parts(block: Block, parts: int) -> list[Block]:
             block.columns[part * size : (part + 1) * size],
             block.times[part * size : (part + 1) * size],
             block.labels[part * size : (part + 1) * size],
+            block.form,
         )
         for part in range(parts)
     ]

@@ -47,16 +47,18 @@ class BlockRole(msgspec.Struct, frozen=True):
     columns: tuple[str, ...]
     times: tuple[float, ...] | None
     labels: tuple[str, ...]
+    form: str = ""
 
     @classmethod
     def of(cls, block: Block) -> BlockRole:
         """The role of a block."""
         times = None if block.times is None else tuple(block.times.tolist())
-        return cls(block.name, block.columns, times, block.labels)
+        return cls(block.name, block.columns, times, block.labels, block.form)
 
     def block(self) -> Block:
         """The block as a data set has it."""
-        return Block(self.name, self.columns, None if self.times is None else np.array(self.times), self.labels)
+        times = None if self.times is None else np.array(self.times)
+        return Block(self.name, self.columns, times, self.labels, self.form)
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -281,6 +283,7 @@ def source_of(
     transpose: bool | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    time_format: str | None = None,
     layout: Literal["wide"] | None = None,
 ) -> Source:
     """Files with a row per record as one source; what is not given is guessed from the first records. `name` is for messages."""
@@ -289,10 +292,13 @@ def source_of(
     _try(parquet, problems)
     shape = Layout(format="parquet" if parquet else "csv")
     frames: dict[Path, pl.DataFrame] = {}
+    notes: tuple[str, ...] = ()
     if not parquet:
         first = opened_table(files[0], separator, decimal)
         shape = replace(shape, separator=first.separator, decimal=first.decimal)
-        frames = {file: csv_table(str(file), shape.separator, shape.decimal).frame for file in files}
+        tables = {file: csv_table(str(file), shape.separator, shape.decimal) for file in files}
+        frames = {file: table.frame for file, table in tables.items()}
+        notes = tuple(dict.fromkeys(note for table in tables.values() for note in table.notes))
     schemas = {file: dict(frames[file].schema if frames else pl.read_parquet_schema(file)) for file in files}
     _check_schemas(schemas, problems)
     problems.raise_if_any()
@@ -313,6 +319,7 @@ def source_of(
         "numbers": as_list(numbers),
         "independent_rows": independent_rows,
         "transpose": transpose,
+        "time_format": time_format,
     }
     data = _roles(filled, head, id, blocks, confidential, person, shape, "wide" if blocks else layout, answers)
     guessed = [data.id] if id is None and data.id is not None else []
@@ -322,8 +329,8 @@ def source_of(
         named = list(dict.fromkeys([*guessed, *(c for c in like_persons(schemas[filled]) if c not in known)]))
         if parquet and named:
             _try([(str(file), named, 0, count) for file, count in zip(files, rows, strict=True)], problems)
-        tables = [frames[file].lazy() if frames else pl.scan_parquet(file, glob=False) for file in files]
-        names = pl.concat([table.select(named) for table in tables], how="vertical_relaxed").collect()
+        lazy = [frames[file].lazy() if frames else pl.scan_parquet(file, glob=False) for file in files]
+        names = pl.concat([table.select(named) for table in lazy], how="vertical_relaxed").collect()
         if not independent_rows:
             ask(name, questions_of_repeats(names, named))
         elif guessed and names[guessed[0]].is_duplicated().any():
@@ -343,6 +350,7 @@ def source_of(
         dropped=data.dropped,
         integers=tuple(column for column in data.columns if schemas[filled][column].is_integer()),
         layout=data.layout,
+        notes=notes,
     )
 
 
@@ -408,6 +416,7 @@ def _roles(
         id=found.id,
         person=found.person,
         confidential=found.confidential,
+        time_format=answers["time_format"],
         layout=layout,
         subject=f"{file.name} cannot be used",
     )

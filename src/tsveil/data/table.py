@@ -1,7 +1,7 @@
 """A frame on its way to a `Dataset`: roles are checked, cells become numbers, every problem is noted with its place.
 
 Rows are counted from 1 after the column names, empty rows included, so that a row can be found in the file. Of each
-kind of problem the first five are spelled out and the others counted.
+kind of problem the first five are spelled out and the others counted; what is wrong in several columns of a row is one problem.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -94,6 +94,14 @@ def tell(problems: Problems, examples: Iterable[str], total: int, rest: str) -> 
         shown += 1
     if total > shown:
         problems.add(f"... and {total - shown} more {rest}")
+
+
+class Cell(NamedTuple):
+    """A cell that is wrong: the place of its row in the frame, its column, and what is wrong."""
+
+    row: int
+    column: str
+    what: str
 
 
 @dataclass(frozen=True)
@@ -191,19 +199,33 @@ class Table:
 
     def tell_missing(self, numbers: Numbers, refused: Mask) -> None:
         """Note the missing cells that are refused."""
-        if not refused.any():
-            return
-        cells = np.argwhere(refused)
-        examples = [
-            f"row {self.rows[row]}, column {numbers.columns[at]!r}: the value is missing" for row, at in cells[:MOST]
+        self._tell_marked(refused, numbers.columns, "is missing", "missing values")
+
+    def _tell_marked(self, marked: Mask, columns: Sequence[str], what: str, rest: str) -> None:
+        rows = np.flatnonzero(marked.any(axis=1))[:MOST].tolist()
+        cells = [
+            Cell(row, columns[at], f"the value {what}") for row in rows for at in np.flatnonzero(marked[row]).tolist()
         ]
-        self.tell_rows(examples, len(cells), "missing values")
+        self.tell_cells(cells, int(marked.sum()), rest)
+
+    def tell_cells(self, cells: Sequence[Cell], total: int, rest: str) -> None:
+        """Note problems of single cells: what is wrong in several columns of a row is said once, with the names of the columns."""
+        lines: dict[tuple[int, str], list[str]] = {}
+        for cell in cells:
+            lines.setdefault((cell.row, cell.what), []).append(cell.column)
+        shown = list(lines.items())[:MOST]
+        examples = [
+            f"row {self.rows[row]}, {'column' if len(names) == 1 else 'columns'} {some(names)}: {what}"
+            for (row, what), names in shown
+        ]
+        more = total - sum(len(names) for _, names in shown)
+        self.tell_rows(examples, len(examples) + more, rest)
 
     def numbers(self, columns: Sequence[str], decimal: str) -> Numbers:
         """The columns as an array; what is not a finite number is noted."""
         converted: list[pl.Series] = []
-        wrong: list[tuple[int, str, str]] = []
-        count, commas = 0, False
+        wrong, lost = list[Cell](), list[Cell]()
+        count, large, commas = 0, 0, False
         types = self.frame.schema
         for name in columns:
             if types[name].is_numeric() or types[name] == pl.Null:
@@ -214,9 +236,9 @@ class Table:
                 converted.append(pl.Series(name, np.zeros(len(column))))
                 continue
             found, bad = as_numbers(column, decimal)
-            lost = inexact(column) if found.dtype.is_float() else []
-            examples = [f"row {self.rows[row]}, column {name!r}: {too_large(column[row])}" for row in lost[:MOST]]
-            self.tell_rows(examples, len(lost), f"such numbers in column {name!r}")
+            changed = inexact(column) if found.dtype.is_float() else []
+            lost += [Cell(row, name, too_large(column[row])) for row in changed[:MOST]]
+            large += len(changed)
             # A placeholder, so that the cell is not told a second time, as missing; the problem stops the reading anyway.
             converted.append(found.set(bad, 0).alias(name))
             at = np.flatnonzero(bad.to_numpy())
@@ -226,11 +248,11 @@ class Table:
                 commas = commas or _COMMA.fullmatch(text) is not None
                 continue
             count += len(at)
-            wrong += [(int(self.rows[row]), name, str(column[int(row)])) for row in at[:MOST]]
-        wrong.sort(key=lambda cell: cell[0])
-        examples = [f"row {row}, column {name!r}: {text!r} is not a number" for row, name, text in wrong[:MOST]]
-        self.tell_rows(examples, count, "cells that are not numbers")
-        if decimal == "." and (commas or any(_COMMA.fullmatch(text) for *_, text in wrong)):
+            wrong += [Cell(int(row), name, f"{str(column[int(row)])!r} is not a number") for row in at[:MOST]]
+            commas = commas or any(_COMMA.fullmatch(str(column[int(row)])) for row in at[:MOST])
+        self.tell_cells(sorted(lost), large, "such numbers")
+        self.tell_cells(sorted(wrong, key=lambda cell: cell.row), count, "cells that are not numbers")
+        if decimal == "." and commas:
             self.problems.hint("numbers with a decimal comma are read with decimal=','")
 
         frame = self.frame[list(columns)].with_columns(converted)
@@ -255,9 +277,4 @@ class Table:
         self.tell_rows(examples[:MOST], len(examples), "columns with numbers beyond 2^53")
 
     def _check_finite(self, values: Array, columns: Sequence[str]) -> None:
-        infinite = np.isinf(values)
-        if not infinite.any():
-            return
-        cells = np.argwhere(infinite)
-        examples = [f"row {self.rows[row]}, column {columns[at]!r}: the value is infinite" for row, at in cells[:MOST]]
-        self.tell_rows(examples, len(cells), "infinite values")
+        self._tell_marked(np.isinf(values), columns, "is infinite", "infinite values")

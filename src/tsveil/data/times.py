@@ -6,8 +6,8 @@ units of their smallest step, so hourly stamps become 0, 1, 2, ... and a gap of 
 months (or all on month ends) are counted in months: the months of a monthly series are meant to be equally long.
 
 Understood are ISO 8601 (with or without a time zone; with it, moments are compared in universal time), 2018/10/29,
-29.10.2018, each with or without a time of day (24:00 included), 2018-10, 201810, 2018M10, 2018Q4, and times of day
-alone. The forms 10/29/2018 and 29/10/2018 are not: they cannot be told apart.
+29.10.2018, 29-Oct-18, Oct 29, 2018, each with or without a time of day (24:00 and 1:00 PM included), 2018-10, 201810, 2018M10, 2018Q4, Oct 2018, and times of day
+alone; and what can be read in several ways, 10/29/2018, Oct-18 or seconds since 1970, by the form that fits all labels or that somebody gave (`time_forms`).
 """
 
 from __future__ import annotations
@@ -16,39 +16,24 @@ import calendar
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from tsveil.core.types import Array
+from tsveil.data.time_forms import NO_YEAR, NUMBER, forms_of, is_time, moment
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])?")
-_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(:(?P<second>\d\d))?"
-_FORMS = tuple(
-    re.compile(form, re.ASCII)
-    for form in (
-        rf"(?P<year>\d{{4}})(?P<mark>[-/])(?P<month>\d{{1,2}})((?P=mark)(?P<day>\d{{1,2}})([ T]{_CLOCK})?)?",
-        rf"(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.(?P<year>\d{{4}})([ T]{_CLOCK})?",
-        r"(?P<year>\d{4})[- ]?[Mm](?P<month>\d{1,2})",
-        r"(?P<year>\d{4})[- ]?[Qq](?P<quarter>[1-4])",
-        r"(?P<year>\d{4})(?P<month>\d\d)",
-    )
-)
-_TIME_OF_DAY = re.compile(_CLOCK, re.ASCII)
 _COUNTED = re.compile(r"(?P<head>.*?\D)?(?P<number>\d+)", re.ASCII | re.DOTALL)
 _JOINTS = ".,_:;/|- "
-#: the year given to times of day, which have none
-_NO_YEAR = 1
 
 
-def times_as_numbers(labels: Sequence[object], *, counted: bool = False) -> Array | None:
+def times_as_numbers(labels: Sequence[object], form: str = "", *, counted: bool = False) -> Array | None:
     """The labels as numbers, or None when they are neither numbers nor time stamps.
 
-    The labels may come in any order; stamps are counted from the earliest one. With `counted`, labels that share a word
-    and end in a whole number (W0, W1, ...) are taken by that number, too.
+    The labels may come in any order; stamps are counted from the earliest one. Without a `form` the one is taken that fits all labels, if there is one only.
+    With `counted`, labels that share a word and end in a whole number (W0, W1, ...) are taken by that number, too.
 
     Examples
     --------
@@ -58,6 +43,8 @@ def times_as_numbers(labels: Sequence[object], *, counted: bool = False) -> Arra
     array([0., 1., 4.])
     >>> times_as_numbers(["2018-01-31", "2018-02-28", "2018-03-31"])
     array([0., 1., 2.])
+    >>> times_as_numbers(["1/30/20", "1/31/20", "2/2/20"])
+    array([0., 1., 3.])
     >>> times_as_numbers(["age", "income"]) is None
     True
     >>> times_as_numbers(["W0", "W1", "W2"], counted=True)
@@ -65,16 +52,16 @@ def times_as_numbers(labels: Sequence[object], *, counted: bool = False) -> Arra
     """
     if not len(labels):
         return None
-    moments = _moments(labels)
+    moments = _moments(labels, form)
     if moments is not None:
         return _in_steps(moments)
-    numbers = _numbers(labels)
+    numbers = None if "%" in form else _numbers(labels)
     if numbers is not None:
         return numbers
     return _counter_values(labels) if counted else None
 
 
-def seconds_of(labels: Sequence[object]) -> Array | None:
+def seconds_of(labels: Sequence[object], form: str = "") -> Array | None:
     """Time stamps in seconds from a midnight that begins a Monday, so that they tell the hour and the weekday; None when they are not all moments.
 
     Stamps with a time zone are taken in universal time. Times of day are those of one day.
@@ -86,32 +73,122 @@ def seconds_of(labels: Sequence[object]) -> Array | None:
     >>> seconds_of(["1993", "1994"]) is None
     True
     """
-    moments = _moments(labels) if len(labels) else None
+    moments = _moments(labels, form) if len(labels) else None
     if moments is None:
         return None
-    monday = datetime(_NO_YEAR, 1, 1, tzinfo=moments[0].tzinfo)
-    return np.array([(moment - monday).total_seconds() for moment in moments], dtype=np.float64)
+    monday = datetime(NO_YEAR, 1, 1, tzinfo=moments[0].tzinfo)
+    return np.array([(one - monday).total_seconds() for one in moments], dtype=np.float64)
 
 
-def why_not_times(labels: Sequence[object]) -> str:
+def why_not_times(labels: Sequence[object], form: str = "") -> str:
     """Why labels cannot be read as times, as the end of a sentence.
 
     Examples
     --------
     >>> why_not_times(["2018-10-29", "soon"])
     "'soon' is neither a number nor a time stamp"
+    >>> why_not_times(["1/2/2020", "1/3/2020"])
+    "'1/2/2020' does not say which is the day and which the month; time_format='month-first' or 'day-first' says it"
+    >>> why_not_times(["1/13/2020", "13/1/2020"])
+    "'1/13/2020' and '13/1/2020' cannot be read in the same way"
     >>> why_not_times(["2018-10-29T00:00", "2018-10-29T01:00+01:00"])
     "'2018-10-29T01:00+01:00' names a time zone and '2018-10-29T00:00' does not"
     """
-    moments = [_moment(label) for label in labels]
-    for label, moment in zip(labels, moments, strict=True):
-        if moment is None and not _NUMBER.fullmatch(str(label).strip()):
-            return f"{str(label)!r} is neither a number nor a time stamp"
+    for label in labels:
+        if not is_time(label, form) and ("%" in form or not NUMBER.fullmatch(str(label).strip())):
+            return no_time(label, form)
+    forms = (form,) if form else forms_of(labels)
+    if not forms:
+        kept: list[object] = []
+        for label in labels:
+            if not forms_of([*kept, label]):
+                other = next(one for one in kept if not forms_of([one, label]))
+                return f"{str(other)!r} and {str(label)!r} cannot be read in the same way"
+            kept.append(label)
+    if len(forms) > 1:
+        return undecided(labels, forms)
+    moments = [moment(label, forms[0]) for label in labels]
     with_zone = next((str(a) for a, m in zip(labels, moments, strict=True) if m is not None and m.tzinfo), None)
     without = next((str(a) for a, m in zip(labels, moments, strict=True) if m is not None and not m.tzinfo), None)
     if with_zone is not None and without is not None:
         return f"{with_zone!r} names a time zone and {without!r} does not"
     return "numbers, time stamps and times of day are mixed"
+
+
+def no_time(label: object, form: str = "") -> str:
+    """What is said of a label that is no time.
+
+    Examples
+    --------
+    >>> no_time("12.4.16", "%d/%m/%y")
+    "'12.4.16' does not fit the time format '%d/%m/%y'"
+    """
+    what = f"does not fit the time format {form!r}" if "%" in form else "is neither a number nor a time stamp"
+    return f"{str(label)!r} {what}"
+
+
+def undecided(labels: Sequence[object], forms: Sequence[str]) -> str:
+    """What is said of labels that can be read in several forms."""
+    which = "the day and which the month" if "day-first" in forms else "meant"
+    options = " or ".join(map(repr, forms))
+    return f"{str(telling(labels, forms))!r} does not say which is {which}; time_format={options} says it"
+
+
+def telling(labels: Sequence[object], forms: Sequence[str]) -> object:
+    """The first label that is another moment in each form, or in some of them."""
+
+    def meanings(label: object) -> int:
+        return len({moment(label, form) for form in forms})
+
+    return max(labels, key=meanings)
+
+
+def even_times(labels: Sequence[str], times: Array, m: int, form: str = "") -> tuple[tuple[str, ...], str]:
+    """The labels of m evenly spaced times from the first to the last, and the form by which they are read.
+
+    Where all of them are times that there are already, they are written as those are; else moments are written by ISO 8601, to the second where they are an hour apart
+    or more, and numbers with ten digits. Labels that are no times become 1, 2, ..., m.
+
+    Examples
+    --------
+    >>> labels = ["2018-01-01", "2018-01-02", "2018-01-03"]
+    >>> even_times(labels, np.arange(3.0), 2)
+    (('2018-01-01', '2018-01-03'), '')
+    >>> even_times(labels, np.arange(3.0), 4)
+    (('2018-01-01T00:00', '2018-01-01T16:00', '2018-01-02T08:00', '2018-01-03T00:00'), '')
+    >>> even_times(["1993", "1995"], np.array([1993.0, 1995.0]), 5)
+    (('1993', '1993.5', '1994', '1994.5', '1995'), '')
+    """
+    places = np.linspace(times[0], times[-1], m)
+    slack = 1e-9 * max(1.0, float(np.abs(times).max()))
+    known = np.minimum(np.searchsorted(times, places - slack), len(times) - 1)
+    if len(set(known.tolist())) == m and bool((np.abs(times[known] - places) <= slack).all()):
+        return tuple(labels[at] for at in known.tolist()), form
+    numbers, ends = _numbers(labels), [moment(labels[0], form), moment(labels[-1], form)]
+    if numbers is not None and (ends[0] is None or form.startswith("epoch")):
+        found = [
+            f"{number:.10g}" if not form else str(round(number)) for number in np.linspace(numbers[0], numbers[-1], m)
+        ]
+    elif ends[0] is not None and ends[1] is not None:
+        found, form = _between(ends[0], ends[1], m), ""
+    else:
+        found, form = [], ""
+    if len(set(found)) < m:
+        return tuple(str(point) for point in range(1, m + 1)), ""
+    return tuple(found), form
+
+
+def _between(first: datetime, last: datetime, m: int) -> list[str]:
+    """Evenly spaced moments; times of day where there is no date."""
+    step = (last - first) / (m - 1)
+    moments = [first + at * (last - first) / (m - 1) for at in range(m)]
+    if step >= timedelta(hours=1):
+        moments = [(one + timedelta(microseconds=500_000)).replace(microsecond=0) for one in moments]
+    whole = not any(one.second or one.microsecond for one in moments)
+    precision: Literal["minutes", "auto"] = "minutes" if whole else "auto"
+    if first.year != NO_YEAR:
+        return [one.isoformat(timespec=precision) for one in moments]
+    return ["24:00" if one.day > 1 else one.time().isoformat(precision) for one in moments]
 
 
 @dataclass(frozen=True)
@@ -125,8 +202,8 @@ class TimeName:
 
 
 @lru_cache(maxsize=2**16)  # asked for when a table is guessed, and again when it is read
-def time_name(name: str) -> TimeName | None:
-    """What the name of a column says of a time, or None.
+def time_name(name: str, form: str = "") -> TimeName | None:
+    """What the name of a column says of a time, or None; a `form` says how times are written.
 
     Examples
     --------
@@ -140,12 +217,12 @@ def time_name(name: str) -> TimeName | None:
     text = name.strip()
     if not any(character.isdigit() for character in text):
         return None
-    if _moment(text) is not None:
+    if is_time(text, form):
         return TimeName("", "", name, "stamp")
-    if _NUMBER.fullmatch(text):
+    if NUMBER.fullmatch(text):
         return TimeName("", "", name, "number")
     for place, character in enumerate(text):
-        if character in _JOINTS and place and _moment(text[place + 1 :]) is not None:
+        if character in _JOINTS and place and is_time(text[place + 1 :], form):
             return TimeName(text[:place], character, text[place + 1 :], "stamp")
     match = _COUNTED.fullmatch(text)
     if match is None or match["head"] is None:
@@ -154,7 +231,7 @@ def time_name(name: str) -> TimeName | None:
     return TimeName(head, match["head"][len(head) :], match["number"], "counter")
 
 
-def times_of_names(names: Sequence[str]) -> tuple[tuple[str, ...], Array] | None:
+def times_of_names(names: Sequence[str], form: str = "") -> tuple[tuple[str, ...], Array] | None:
     """The times that the names of a series' columns say, as labels and numbers; a word shared by all names is left out.
 
     Examples
@@ -162,84 +239,50 @@ def times_of_names(names: Sequence[str]) -> tuple[tuple[str, ...], Array] | None
     >>> times_of_names(["load.2018-01-01", "load.2018-01-02"])
     (('2018-01-01', '2018-01-02'), array([0., 1.]))
     """
-    parts = [time_name(name) for name in names]
+    parts = [time_name(name, form) for name in names]
     found = [part for part in parts if part is not None]
     if len(found) < len(names) or len({(part.head, part.joint) for part in found}) != 1:
         return None
     labels = tuple(part.label for part in found)
-    numbers = times_as_numbers(labels)
+    numbers = times_as_numbers(labels, form)
     return None if numbers is None else (labels, numbers)
 
 
 def _numbers(labels: Sequence[object]) -> Array | None:
     texts = [str(label).strip() for label in labels]
-    if not all(_NUMBER.fullmatch(text) for text in texts):
+    if not all(NUMBER.fullmatch(text) for text in texts):
         return None
     found = np.array([float(text) for text in texts], dtype=np.float64)
     return found if bool(np.isfinite(found).all()) else None
 
 
-def _moments(labels: Sequence[object]) -> list[datetime] | None:
+def _moments(labels: Sequence[object], form: str = "") -> list[datetime] | None:
     """Every label as a moment, or None as soon as one is not, or when only some name a time zone or a day."""
+    if not form:
+        forms = forms_of(labels)
+        if len(forms) != 1:
+            return None
+        form = forms[0]
     found: list[datetime] = []
     for label in labels:
-        moment = _moment(label)
-        if moment is None:
+        one = moment(label, form)
+        if one is None:
             return None
-        found.append(moment)
-    aware = {moment.tzinfo is not None for moment in found}
-    if len(aware) != 1 or len({moment.year == _NO_YEAR for moment in found}) != 1:
+        found.append(one)
+    aware = {one.tzinfo is not None for one in found}
+    if len(aware) != 1 or len({one.year == NO_YEAR for one in found}) != 1:
         return None
-    return [m.astimezone(UTC) for m in found] if aware == {True} else found
-
-
-def _moment(label: object) -> datetime | None:
-    if isinstance(label, datetime):
-        return label
-    if isinstance(label, date):
-        return datetime(label.year, label.month, label.day)
-    if isinstance(label, np.datetime64):
-        moment = label.astype("datetime64[us]").item()
-        return moment if isinstance(moment, datetime) else None
-    text = str(label).strip()
-    if len(text) < 4 or not text[0].isdigit():
+    try:
+        return [m.astimezone(UTC) for m in found] if aware == {True} else found
+    except OverflowError:  # before the year 1 or after 9999 in universal time
         return None
-    if _NUMBER.fullmatch(text) and not _COMPACT.fullmatch(text):
-        return None  # a plain number; 201810 and 20181029 may still be a month and a day
-    for read in (datetime.fromisoformat, _by_form):
-        try:
-            return read(text)
-        except (ValueError, OverflowError):
-            continue
-    return None
-
-
-def _by_form(text: str) -> datetime:
-    """A moment written in one of our own forms; ValueError when it is in none, or its figures are no date."""
-    if match := _TIME_OF_DAY.fullmatch(text):
-        return datetime(_NO_YEAR, 1, 1) + _clock(match.groupdict())
-    for form in _FORMS:
-        if match := form.fullmatch(text):
-            parts = match.groupdict()
-            month = int(parts.get("month") or 3 * int(parts.get("quarter") or 0) - 2)
-            midnight = datetime(int(parts["year"]), month, int(parts.get("day") or 1))
-            return midnight + _clock(parts)
-    raise ValueError("no known form")
-
-
-def _clock(parts: dict[str, str | None]) -> timedelta:
-    """The time of day; the end of a day may be written as 24:00."""
-    hour, minute, second = (int(parts.get(name) or 0) for name in ("hour", "minute", "second"))
-    if minute > 59 or second > 59 or hour * 3600 + minute * 60 + second > 86400:
-        raise ValueError("no time of day")
-    return timedelta(hours=hour, minutes=minute, seconds=second)
 
 
 def _in_steps(moments: list[datetime]) -> Array:
     months = _whole_months(moments)
     if months is None:
         earliest = min(moments)
-        counts = np.array([(moment - earliest).total_seconds() for moment in moments], dtype=np.float64)
+        counts = np.array([(one - earliest).total_seconds() for one in moments], dtype=np.float64)
     else:
         counts = months - months.min()
     steps = np.diff(np.unique(counts))
@@ -248,7 +291,7 @@ def _in_steps(moments: list[datetime]) -> Array:
 
 def _whole_months(moments: list[datetime]) -> Array | None:
     """Moments in months, when they lie on the same day of different months or all on month ends."""
-    months = np.array([12 * moment.year + moment.month for moment in moments], dtype=np.float64)
+    months = np.array([12 * one.year + one.month for one in moments], dtype=np.float64)
     if len({(m.day, m.time()) for m in moments}) > 1 and not (
         len({m.time() for m in moments}) == 1 and all(m.day == calendar.monthrange(m.year, m.month)[1] for m in moments)
     ):

@@ -25,6 +25,7 @@ from tsveil.data.disk import (
     tidy,
     unlock,
 )
+from tsveil.data.time_forms import part_time
 
 
 def as_frame(data: Dataset) -> pl.DataFrame:
@@ -82,9 +83,14 @@ def _long(data: Dataset) -> pl.DataFrame:
         table = table.pivot(on="__series", index=["__record", layout.time], values="__value", maintain_order=True)
         table = table.sort("__record", maintain_order=True)
     table = record.join(table, on="__record", how="right", maintain_order="right").drop("__record")
-    time = table[layout.time]
-    with contextlib.suppress(pl.exceptions.PolarsError):
-        table = table.with_columns(time.cast(pl.Int64, strict=True))
+    if layout.time_parts:
+        apart = [part_time(label) for label in table[layout.time].to_list()]
+        table = table.drop(layout.time).with_columns(
+            pl.Series(name, [label[at] for label in apart]) for at, name in enumerate(layout.time_parts)
+        )
+    for time in layout.time_parts or [layout.time]:
+        with contextlib.suppress(pl.exceptions.PolarsError):
+            table = table.with_columns(table[time].cast(pl.Int64, strict=True))
     order = [name for name in layout.order if name in table.columns]
     return table.select([*order, *(name for name in table.columns if name not in order)])
 

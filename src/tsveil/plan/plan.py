@@ -44,7 +44,10 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
     independent_rows: bool = False
     #: the rows of the file are times and its columns are persons; false: they are not, although it looks like that
     transpose: bool | None = None
-    time: str | None = None
+    #: two columns where the date and the time of day stand apart
+    time: str | list[str] | None = None
+    #: how times are written that do not say it themselves
+    time_format: str | None = None
     variable: str | None = None
     value: str | list[str] | None = None
     separator: str | None = None

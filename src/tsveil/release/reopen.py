@@ -56,7 +56,8 @@ class ColumnFacts(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     id: str | None = None
     confidential: list[str] = []
     blocks: dict[str, BlockFacts] = {}
-    time: str | None = None
+    time: str | list[str] | None = None
+    time_format: str | None = None
     variable: str | None = None
     value: list[str] = []
     separator: str = ","
@@ -202,9 +203,11 @@ def published_series(folder: Path) -> tuple[Dataset, dict[str, str]]:
     if not isinstance(data, Dataset) or not data.series:
         raise InputError(f"{folder} publishes no time series")
     # release.json has the times of series as numbers; the names of their columns tell hours and weekdays as well.
-    labels = [times_of_names(block.columns) for block in data.blocks]
+    form = str(given.get("time_format", ""))
+    labels = [times_of_names(block.columns, form) for block in data.blocks]
     blocks = [
-        replace(block, labels=names[0]) if names else block for block, names in zip(data.blocks, labels, strict=True)
+        replace(block, labels=names[0], form=form) if names else block
+        for block, names in zip(data.blocks, labels, strict=True)
     ]
     data = replace(data, blocks=tuple(blocks))
     names = [str(name) for name in data.ids.to_list()]

@@ -21,6 +21,7 @@ import polars as pl
 
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block
+from tsveil.data.time_forms import moment
 
 #: the colours that the style sheet knows, by what they paint
 INK = {
@@ -58,9 +59,11 @@ def _times(block: Block) -> tuple[Array, bool]:
     """The times of a series for an axis, and whether they are moments (in milliseconds) or plain numbers."""
     assert block.times is not None
     try:
-        first, last = (
-            datetime.fromisoformat(label).replace(tzinfo=None) for label in (block.labels[0], block.labels[-1])
-        )
+        ends = (block.labels[0], block.labels[-1])
+        if block.form:
+            first, last = (found.replace(tzinfo=None) for label in ends if (found := moment(label, block.form)))
+        else:
+            first, last = (datetime.fromisoformat(label).replace(tzinfo=None) for label in ends)
     except (ValueError, IndexError):
         return block.times, False
     if len(block) < 2:

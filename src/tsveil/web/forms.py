@@ -83,9 +83,11 @@ def roles(form: Form, columns: Sequence[str]) -> dict[str, Any]:
         found[role] = [column(name, role) for name in form.get(role, ()) if name]
     found |= ROWS.get(first(form, "rows"), {})
     if found["layout"] == "long":
-        for role in ("time", "variable"):
-            if name := first(form, role):
-                found[role] = column(name, role)
+        if name := first(form, "time"):
+            parts = name.split("+")
+            found["time"] = parts if len(parts) == 2 and {*parts} <= {*columns} else column(name, "time")
+        if name := first(form, "variable"):
+            found["variable"] = column(name, "variable")
         found["value"] = [column(name, "values") for name in form.get("value", ()) if name]
     else:
         found["blocks"] = _blocks(form, columns, problems)
@@ -97,6 +99,8 @@ def roles(form: Form, columns: Sequence[str]) -> dict[str, Any]:
     }.items():
         if first(form, name) in choices:
             found[name] = first(form, name)
+    if text := first(form, "time_format"):
+        found["time_format"] = text
     for name in ("resample", "split"):
         if text := first(form, name):
             if text.isdigit() and len(text) < 10:
@@ -145,6 +149,7 @@ TYPED: dict[str, tuple[str, Any]] = {
     "--layout": ("layout", ""),
     "--id": ("id", ""),
     "--time": ("time", ""),
+    "--time-format": ("time_format", ""),
     "--person": ("person", []),
     "--confidential": ("confidential", []),
     "--leave-out": ("leave_out", []),

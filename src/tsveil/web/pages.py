@@ -54,6 +54,7 @@ ROLES = (
     "blocks",
     "confidential",
     "time",
+    "time_format",
     "variable",
     "value",
     "missing",
