@@ -50,7 +50,7 @@ fuzz: .venv/.fuzz
 	@FUZZ_SECONDS=$$(($(FUZZ_SECONDS) * 2 / 3)) $(BIN)/python tests/fuzz/run.py
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/checked FUZZ_EXAMPLES=$$(($(FUZZ_SECONDS) / 2 + 1)) $(BIN)/python -m pytest -n auto tests/fuzz
 
-# Mutated files, plans and command lines, of which the suite tries 500.
+# Mutated files, plans and command lines, of which the suite tries 2,000.
 fuzz-inputs: .venv/.test
 	@TSVEIL_INPUTS=100000 $(BIN)/python -m pytest -n auto tests/fuzz/test_inputs.py
 

@@ -1,4 +1,4 @@
-"""Mutated files, plans and command lines, 500 in every test run; `make fuzz-inputs` tries 100,000 (TSVEIL_INPUTS, from TSVEIL_FIRST_INPUT on)."""
+"""Mutated files, plans and command lines, 2,000 in every test run; `make fuzz-inputs` tries 100,000 (TSVEIL_INPUTS, from TSVEIL_FIRST_INPUT on)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import vl_convert
 
 from fuzz.inputs import Input, compile_all, made, tried, valid_input
 
-INPUTS = int(os.environ.get("TSVEIL_INPUTS", "500"))
+INPUTS = int(os.environ.get("TSVEIL_INPUTS", "2000"))
 #: the first input, to go on where another run ended
 FIRST = int(os.environ.get("TSVEIL_FIRST_INPUT", "0"))
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10" viewBox="0 0 10 10"></svg>'
 #: inputs of one test
-BLOCK = 125
+BLOCK = 500
 
 
 @pytest.fixture(scope="module")
