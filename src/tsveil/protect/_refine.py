@@ -124,25 +124,17 @@ def make_state(Z: Array, groups: Indices, k: int) -> State:
     # A trial may hold groups that are too small for a while: at most one for each near one, and the new one.
     slots = n // k + width + 2
     room = 2 * k  # a group is split as soon as it has 2k
-
-    def numbers(*shape: int) -> Indices:
-        return np.zeros(shape, dtype=np.int64)
-
-    sizes, members = numbers(slots), numbers(slots, room)
-    sizes[:many] = np.bincount(groups)
-    order = np.argsort(groups, kind="stable")
-    starts = np.cumsum(sizes[:many]) - sizes[:many]
-    members[groups[order], np.arange(n) - starts[groups[order]]] = order
+    rows = np.zeros((2 * slots, refine.MEMBERS + room), dtype=np.int64)
     state = refine.State(
-        Z=Z, labels=groups.copy(), members=members, sizes=sizes, centres=np.zeros((slots, columns)), sse=np.zeros(slots),
-        near=numbers(slots, width), changed=numbers(slots), rested=numbers(slots, width),
-        queue=numbers(slots), waits=numbers(slots), free=numbers(slots),
-        touched=numbers(slots), is_touched=numbers(slots), old_members=numbers(slots, room), old_sizes=numbers(slots),
-        old_centres=np.zeros((slots, columns)), old_sse=np.zeros(slots), old_near=numbers(slots, width),
-        old_changed=numbers(slots), old_rested=numbers(slots, width),
-        reach=np.zeros((4, room)), counts=numbers(5),
+        Z=Z, labels=groups.copy(), groups=rows, near=np.zeros((2 * slots, 2 * width), dtype=np.int64),
+        centres=np.zeros((2 * slots, columns + 1)), slots=np.zeros((5, slots), dtype=np.int64),
+        reach=np.zeros((4, room)), counts=np.zeros(5, dtype=np.int64),
     )  # fmt: skip
-    state.free[: slots - many] = np.arange(slots - 1, many - 1, -1)
+    state.sizes[:many] = np.bincount(groups)
+    order = np.argsort(groups, kind="stable")
+    starts = np.cumsum(state.sizes[:many]) - state.sizes[:many]
+    state.members[groups[order], np.arange(n) - starts[groups[order]]] = order
+    state.slots[refine.EMPTY, : slots - many] = np.arange(slots - 1, many - 1, -1)
     state.counts[refine.FREE] = slots - many
     for group in range(many):
         refine.compute(state, group)
@@ -154,12 +146,11 @@ def list_near(state: State) -> None:
     from tsveil._kernels import refine
 
     live = np.flatnonzero(state.sizes)
+    near = near_rows(np.ascontiguousarray(state.means[live]), state.near_slots.shape[1])
     state.near.fill(-1)
-    state.rested.fill(-1)
-    near = near_rows(state.centres[live], state.near.shape[1])
-    state.near[live] = np.where(near < 0, -1, live[near])
-    state.queue[: len(live)] = live
-    state.waits[live] = 1
+    state.near_slots[live] = np.where(near < 0, -1, live[near])
+    state.slots[refine.QUEUE, : len(live)] = live
+    state.slots[refine.WAITS, live] = 1
     state.counts[refine.HEAD], state.counts[refine.QUEUED] = 0, len(live)
 
 
