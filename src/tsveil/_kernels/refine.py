@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tsveil._kernels.compiling import kernel
+from tsveil._kernels.compiling import compact, kernel
 from tsveil._kernels.mdav import keep_smallest, squared_distance
 from tsveil.core.types import AnyArray, Array, Indices
 
@@ -99,6 +99,7 @@ class State(NamedTuple):
 @kernel
 def compute(s: State, g: int) -> None:
     """The mean and the SSE of a group from its records, x0 + mean(x - x0) with x0 its first one."""
+    compact()
     Z, groups, centres = s.Z, s.groups, s.centres
     end = MEMBERS + groups[g, SIZE]
     columns = Z.shape[1]
@@ -117,6 +118,7 @@ def compute(s: State, g: int) -> None:
 @kernel
 def copy_row(rows: AnyArray, source: int, target: int) -> None:
     """Copy a row; a loop compiles ten times as fast as an assignment of rows."""
+    compact()
     for j in range(rows.shape[1]):
         rows[target, j] = rows[source, j]
 
@@ -124,6 +126,7 @@ def copy_row(rows: AnyArray, source: int, target: int) -> None:
 @kernel
 def touch(s: State, g: int) -> None:
     """Remember a slot before its first change in the present trial."""
+    compact()
     slots, counts = s.slots, s.counts
     if slots[IS_TOUCHED, g]:
         return
@@ -139,6 +142,7 @@ def touch(s: State, g: int) -> None:
 @kernel
 def mark(s: State, g: int) -> None:
     """Note that a group has changed, and queue it."""
+    compact()
     slots, counts = s.slots, s.counts
     counts[CLOCK] += 1
     s.groups[g, CHANGED] = counts[CLOCK]
@@ -151,6 +155,7 @@ def mark(s: State, g: int) -> None:
 @kernel
 def next_waiting(s: State) -> int:
     """The first slot of the queue, taken from it."""
+    compact()
     slots, counts = s.slots, s.counts
     g = slots[QUEUE, counts[HEAD]]
     counts[HEAD] = (counts[HEAD] + 1) % slots.shape[1]
@@ -162,6 +167,7 @@ def next_waiting(s: State) -> int:
 @kernel
 def put(s: State, g: int, record: int) -> None:
     """Add a record to a group, in order."""
+    compact()
     groups = s.groups
     at = MEMBERS + groups[g, SIZE]
     while at > MEMBERS and groups[g, at - 1] > record:
@@ -175,6 +181,7 @@ def put(s: State, g: int, record: int) -> None:
 @kernel
 def take(s: State, g: int, record: int) -> None:
     """Take a record out of a group."""
+    compact()
     groups = s.groups
     at = MEMBERS
     while groups[g, at] != record:
@@ -240,6 +247,7 @@ def best_change(s: State, k: int, g: int, h: int) -> tuple[float, int, int]:
 @kernel
 def exchange(s: State, g: int, h: int, left: int, right: int) -> float:
     """Record `left` goes from g to h and `right` from h to g; either may be -1. Gives the SSE of both groups afterwards."""
+    compact()
     if left >= 0:
         take(s, g, left)
     if right >= 0:
@@ -255,6 +263,7 @@ def exchange(s: State, g: int, h: int, left: int, right: int) -> float:
 @kernel
 def improve(s: State, k: int, g: int, h: int) -> tuple[int, float]:
     """Make the best changes between two groups until there is none: how many there were, and by how much the SSE fell."""
+    compact()
     changes, fall = 0, 0.0
     while True:
         _, left, right = best_change(s, k, g, h)
@@ -280,6 +289,7 @@ def descend(s: State, k: int, debt: float) -> bool:
     A trial has a debt, the SSE that it has added: False as soon as it is plain that this will not be made good, because the latest
     changes brought too small a part of what is still missing.
     """
+    compact()
     groups, near, counts = s.groups, s.near, s.counts
     width = near.shape[1] // 2
     changes, fall = 0, 0.0
@@ -308,6 +318,7 @@ def descend(s: State, k: int, debt: float) -> bool:
 @kernel
 def settle(s: State) -> None:
     """Keep what the present trial has changed."""
+    compact()
     for p in range(s.counts[MANY_TOUCHED]):
         s.slots[IS_TOUCHED, s.slots[TOUCHED, p]] = 0
     s.counts[MANY_TOUCHED] = 0
@@ -316,6 +327,7 @@ def settle(s: State) -> None:
 @kernel
 def undo(s: State) -> None:
     """Put back every group as it was before the present trial."""
+    compact()
     groups, slots, counts = s.groups, s.slots, s.counts
     many = slots.shape[1]
     for p in range(counts[MANY_TOUCHED]):
@@ -344,6 +356,7 @@ def undo(s: State) -> None:
 @kernel
 def gain(s: State) -> float:
     """By how much the present trial has lowered the SSE, less the share that a change must bring."""
+    compact()
     groups, centres, slots = s.groups, s.centres, s.slots
     before, after = 0.0, 0.0
     for p in range(s.counts[MANY_TOUCHED]):
@@ -358,6 +371,7 @@ def gain(s: State) -> float:
 @kernel
 def release(s: State, g: int) -> None:
     """Make a slot empty."""
+    compact()
     s.groups[g, SIZE] = 0
     s.slots[EMPTY, s.counts[FREE]] = g
     s.counts[FREE] += 1
@@ -366,6 +380,7 @@ def release(s: State, g: int) -> None:
 @kernel
 def new_group(s: State, beside: int) -> int:
     """An empty slot with the neighbours of another group and that group itself."""
+    compact()
     near = s.near
     width = near.shape[1] // 2
     s.counts[FREE] -= 1
@@ -382,6 +397,7 @@ def new_group(s: State, beside: int) -> int:
 @kernel
 def farthest(s: State, g: int, points: Array, point: int) -> int:
     """The record of a group that is farthest from a row of points, the lowest of equally far ones."""
+    compact()
     far, found = -1.0, s.groups[g, MEMBERS]
     for p in range(MEMBERS, MEMBERS + s.groups[g, SIZE]):
         away = squared_distance(s.Z, s.groups[g, p], points, point)
@@ -393,6 +409,7 @@ def farthest(s: State, g: int, points: Array, point: int) -> int:
 @kernel
 def split(s: State, k: int, g: int) -> None:
     """Cut a group of 2k or more in two: by the distances to its outermost record and to the one farthest from that."""
+    compact()
     Z, groups, centres = s.Z, s.groups, s.centres
     size, columns = groups[g, SIZE], Z.shape[1]
     keys, records = np.empty(size), np.empty(size, dtype=np.int64)
@@ -437,6 +454,7 @@ def split(s: State, k: int, g: int) -> None:
 @kernel
 def scatter(s: State, k: int, g: int) -> bool:
     """Empty a group: each record goes where it costs least among the near groups; False if there is no room."""
+    compact()
     groups, near = s.groups, s.near
     touch(s, g)
     size = groups[g, SIZE]
@@ -468,6 +486,7 @@ def scatter(s: State, k: int, g: int) -> bool:
 @kernel
 def neighbourhood(s: State, g: int) -> Indices:
     """A group and its near groups, each once."""
+    compact()
     width = s.near.shape[1] // 2
     found = np.empty(width + 1, dtype=np.int64)
     found[0] = g
@@ -486,6 +505,7 @@ def neighbourhood(s: State, g: int) -> Indices:
 @kernel
 def form(s: State, k: int, seed: int) -> bool:
     """A new group of a record and its k-1 nearest in the near groups; groups that become too small are emptied."""
+    compact()
     Z, labels, groups = s.Z, s.labels, s.groups
     around = neighbourhood(s, labels[seed])
     room = 0
@@ -529,6 +549,7 @@ def attempt(s: State, k: int, records: Indices, kinds: Indices, picks: Array) ->
     A row of `kinds` says what the steps of a trial do (NOTHING ends it), a row of `picks` (numbers from 0 to 1) which record of which
     near group each further step takes.
     """
+    compact()
     kept = 0
     for row in range(records.shape[0]):
         record = records[row]
@@ -555,6 +576,7 @@ def attempt(s: State, k: int, records: Indices, kinds: Indices, picks: Array) ->
 @kernel
 def near_centres(centres: Array, start: int, stop: int, near: Indices) -> None:
     """The nearest other rows of each of a range of rows, by distance, then index."""
+    compact()
     width = min(near.shape[1], centres.shape[0] - 1)
     keys, found = np.empty(width), np.empty(width, dtype=np.int64)
     for g in range(start, stop):
@@ -574,6 +596,7 @@ def near_centres(centres: Array, start: int, stop: int, near: Indices) -> None:
 @kernel
 def outermost(s: State, since: int) -> Indices:
     """The record farthest from its mean in each group that has changed after a time, or has near groups that have."""
+    compact()
     groups, near = s.groups, s.near
     found = np.empty(s.slots.shape[1], dtype=np.int64)
     many = 0
