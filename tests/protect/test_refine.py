@@ -199,6 +199,37 @@ def test_a_trial_that_fails_leaves_no_trace() -> None:
             assert not used[state.slots[kernels.EMPTY, : state.counts[kernels.FREE]]].any()
 
 
+def searched(Z: Array, k: int, trials: int) -> Indices:
+    state = make_state(Z, exact_groups(Z, k), k)
+    _refine.at_rest(state, k)
+    _refine.search(state, k, np.random.default_rng(0), Budget(None, trials))
+    return state.labels
+
+
+@pytest.mark.parametrize(("n", "columns", "k"), [(300, 3, 3), (90, 2, 5), (700, 8, 2)])
+def test_a_search_finds_the_same_with_any_number_of_threads(
+    n: int, columns: int, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the same as one trial after another."""
+    Z = np.random.default_rng(n).normal(size=(n, columns))
+    made, kept = _refine.make_trials, 0
+
+    def one_by_one(states: Any, k: int, records: Indices, kinds: Indices, picks: Array, crew: Any) -> None:
+        nonlocal kept
+        for row in range(len(records)):
+            kept += kernels.attempt(states[0], k, *(each[row : row + 1] for each in (records, kinds, picks)), True) == 0
+
+    monkeypatch.setenv("TSVEIL_THREADS", "1")
+    monkeypatch.setattr(_refine, "make_trials", one_by_one)
+    plain = searched(Z, k, 1500)
+    assert kept > 5
+    monkeypatch.setattr(_refine, "make_trials", made)
+    for threads, ahead in ((1, 32), (2, 32), (3, 5), (7, 1), (2, 200)):
+        monkeypatch.setenv("TSVEIL_THREADS", str(threads))
+        monkeypatch.setattr(_refine, "AHEAD", ahead)
+        np.testing.assert_array_equal(searched(Z, k, 1500), plain)
+
+
 def test_the_state_is_consistent_after_a_search() -> None:
     Z = np.random.default_rng(4).normal(size=(400, 3))
     state = make_state(Z, exact_groups(Z, 3), 3)
@@ -285,12 +316,13 @@ class SweepOptions:
 
         monkeypatch.setattr(_refine, "at_rest", resting)
 
-    def attempt(self, state: Any, k: int, records: Indices, kinds: Indices, picks: Array) -> int:
-        assert len(records) == len(kinds)
+    def attempt(self, state: Any, k: int, records: Indices, kinds: Indices, picks: Array, one: bool) -> int:
+        assert one
+        assert len(records) == len(kinds) == len(picks)
         assert picks.shape[1] == 2 * (kinds.shape[1] - 1)  # where each step after the first begins
         self.records.append(records.tolist())
         self.kinds.append(kinds)
-        return 0
+        return -1
 
     def __len__(self) -> int:
         return sum(map(len, self.records))
@@ -300,6 +332,7 @@ def searched_with(monkeypatch: pytest.MonkeyPatch, budget: Budget, n: int = 60, 
     Z = np.random.default_rng(4).normal(size=(n, 3))
     state = make_state(Z, exact_groups(Z, k), k)
     trials = SweepOptions(monkeypatch)
+    monkeypatch.setenv("TSVEIL_THREADS", "1")
     _refine.search(state, k, np.random.default_rng(0), budget)
     return trials
 
@@ -346,9 +379,10 @@ def test_rounds_of_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     attempt = kernels.attempt
 
-    def counted(state: Any, k: int, records: Indices, kinds: Indices, picks: Array) -> int:
+    def counted(state: Any, k: int, records: Indices, kinds: Indices, picks: Array, one: bool) -> int:
+        assert not one
         calls.append(int(kinds[0, 0]) if len(kinds) else 0)
-        return int(attempt(state, k, records, kinds, picks))
+        return int(attempt(state, k, records, kinds, picks, one))
 
     monkeypatch.setattr(kernels, "attempt", counted)
 

@@ -28,8 +28,9 @@ from tsveil.core.types import AnyArray, Array, Indices
 LEAST = 1e-9
 #: columns of `groups`: size, when the group changed last, and from here on its records
 SIZE, CHANGED, MEMBERS = 0, 1, 2
-#: rows of `slots`: slots that wait to be looked at, and whether each does; empty slots; slots changed by the present trial, and whether each is
-QUEUE, WAITS, EMPTY, TOUCHED, IS_TOUCHED = 0, 1, 2, 3, 4
+#: rows of `slots`: slots that wait to be looked at, and whether each does; empty slots; slots changed by the present trial, and whether each is; the empty ones
+#: before that trial
+QUEUE, WAITS, EMPTY, TOUCHED, IS_TOUCHED, WERE_EMPTY = 0, 1, 2, 3, 4, 5
 #: entries of `counts`: groups touched by the present trial, first of the queue, length of the queue, clock, empty slots
 MANY_TOUCHED, HEAD, QUEUED, CLOCK, FREE = 0, 1, 2, 3, 4
 #: after WINDOW changes a trial is given up if what is missing is more than PATIENCE times what they have brought
@@ -543,16 +544,20 @@ def form(s: State, k: int, seed: int) -> bool:
 
 
 @kernel
-def attempt(s: State, k: int, records: Indices, kinds: Indices, picks: Array) -> int:
-    """One trial per record: dissolve its group or form a new one around it, then go on nearby; gives how many were worth while.
+def attempt(s: State, k: int, records: Indices, kinds: Indices, picks: Array, one: bool) -> int:
+    """One trial per record: dissolve its group or form a new one around it, then go on nearby.
 
     A row of `kinds` says what the steps of a trial do (NOTHING ends it), a row of `picks` (numbers from 0 to 1) which record of which
-    near group each further step takes.
+    near group each further step takes. With `one` the trials end with the first that is worth while, and one that is not leaves no trace, not
+    even in the order of the empty slots. Gives the row of the last that was worth while, -1 if there was none.
     """
     compact()
-    kept = 0
+    slots, counts = s.slots, s.counts
+    kept = -1
     for row in range(records.shape[0]):
         record = records[row]
+        for p in range(counts[FREE]):
+            slots[WERE_EMPTY, p] = slots[EMPTY, p]
         possible = True
         for step in range(kinds.shape[1]):
             if kinds[row, step] == NOTHING:
@@ -567,9 +572,14 @@ def attempt(s: State, k: int, records: Indices, kinds: Indices, picks: Array) ->
                 break
         if possible and descend(s, k, -gain(s)) and gain(s) > 0.0:
             settle(s)
-            kept += 1
+            kept = row
+            if one:
+                return kept
         else:
             undo(s)
+            if one:
+                for p in range(counts[FREE]):
+                    slots[EMPTY, p] = slots[WERE_EMPTY, p]
     return kept
 
 
