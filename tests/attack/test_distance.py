@@ -14,6 +14,8 @@ import naive_attacks as naive
 import tsveil as tv
 from tsveil.attack.distance import distance
 from tsveil.attack.files import checked_counts, on_one_scale, relative
+from tsveil.attack.nearest import Rows
+from tsveil.attack.nearest_columns import nearest_distinct
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.types import Array
 
@@ -79,6 +81,34 @@ def test_a_tree_finds_what_comparing_finds(seed: int, offset: float, metric: Any
     for one, other in zip(compared, searched, strict=True):
         for field in ("candidates", "link", "hit"):
             assert np.array_equal(getattr(one, field), getattr(other, field))
+
+
+@given(
+    st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 400), st.integers(1, 6), st.booleans(), st.sampled_from(["euclidean", "l1"]),
+    st.sampled_from([1e-160, 1.0, 1e160, 1e305]), st.sampled_from([0.0, 1e9]), st.booleans(),
+)  # fmt: skip
+def test_tiles_that_are_left_out_hold_no_link(
+    seed: int, n: int, m: int, columns: int, coarse: bool, metric: Any, unit: float, offset: float, every: bool
+) -> None:
+    """Against all pairs, each summed in the order of the columns: the same distances to the last bit, and the same ties."""
+    rng = np.random.default_rng(seed)
+    a, b = (unit * (offset / max(unit, 1.0) + table(rng, rows, columns, coarse)) for rows in (n, m))
+    factor = rng.choice([0.0, 0.3, 1.0, 7.0], size=columns)
+    own = np.where(rng.random(n) < 0.7, rng.integers(0, m, n), -1)
+    counts = list(range(1, columns + 1)) if every else [columns]
+    with pytest.MonkeyPatch.context() as patch, np.errstate(over="ignore"):
+        patch.setattr("tsveil.attack.nearest_columns.FEW", 2)
+        found = nearest_distinct(a, Rows.of(b, own), factor, metric, counts)
+        for at, count in enumerate(counts):
+            total = np.zeros((n, m))
+            for j in range(count):
+                step = np.abs(a[:, j, None] - b[:, j]) * factor[j]
+                total += step if metric == "l1" else step * step
+            least = total == total.min(axis=1, keepdims=True)
+            assert np.array_equal(found.best[:, at], total.min(axis=1))
+            assert np.array_equal(found.tied[:, at], least.sum(axis=1))
+            assert np.array_equal(found.link[:, at], least.argmax(axis=1))
+            assert np.array_equal(found.hit[:, at] > 0, (own >= 0) & least[np.arange(n), own])
 
 
 @given(st.integers(-300, 300), st.integers(0, 10**6), st.booleans())

@@ -184,7 +184,7 @@ def test_a_trial_that_fails_leaves_no_trace() -> None:
     Z = np.random.default_rng(3).normal(size=(300, 3))
     state = make_state(Z, exact_groups(Z, 4), 4)
     _refine.at_rest(state, 4)
-    kept = {name: getattr(state, name).copy() for name in ("labels", "sizes", "centres", "sse", "near", "changed")}
+    kept = {name: getattr(state, name).copy() for name in ("labels", "sizes", "changed", "means", "sse", "near_slots")}
     for record in range(0, 300, 7):
         for forms in (True, False):
             if forms:
@@ -196,7 +196,38 @@ def test_a_trial_that_fails_leaves_no_trace() -> None:
                 np.testing.assert_array_equal(getattr(state, name), old, err_msg=name)
             used = state.sizes > 0
             assert state.counts[kernels.FREE] == (~used).sum()
-            assert not used[state.free[: state.counts[kernels.FREE]]].any()
+            assert not used[state.slots[kernels.EMPTY, : state.counts[kernels.FREE]]].any()
+
+
+def searched(Z: Array, k: int, trials: int) -> Indices:
+    state = make_state(Z, exact_groups(Z, k), k)
+    _refine.at_rest(state, k)
+    _refine.search(state, k, np.random.default_rng(0), Budget(None, trials))
+    return state.labels
+
+
+@pytest.mark.parametrize(("n", "columns", "k"), [(300, 3, 3), (90, 2, 5), (700, 8, 2)])
+def test_a_search_finds_the_same_with_any_number_of_threads(
+    n: int, columns: int, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the same as one trial after another."""
+    Z = np.random.default_rng(n).normal(size=(n, columns))
+    made, kept = _refine.make_trials, 0
+
+    def one_by_one(states: Any, k: int, records: Indices, kinds: Indices, picks: Array, crew: Any) -> None:
+        nonlocal kept
+        for row in range(len(records)):
+            kept += kernels.attempt(states[0], k, *(each[row : row + 1] for each in (records, kinds, picks)), True) == 0
+
+    monkeypatch.setenv("TSVEIL_THREADS", "1")
+    monkeypatch.setattr(_refine, "make_trials", one_by_one)
+    plain = searched(Z, k, 1500)
+    assert kept > 5
+    monkeypatch.setattr(_refine, "make_trials", made)
+    for threads, ahead in ((1, 32), (2, 32), (3, 5), (7, 1), (2, 200)):
+        monkeypatch.setenv("TSVEIL_THREADS", str(threads))
+        monkeypatch.setattr(_refine, "AHEAD", ahead)
+        np.testing.assert_array_equal(searched(Z, k, 1500), plain)
 
 
 def test_the_state_is_consistent_after_a_search() -> None:
@@ -207,7 +238,7 @@ def test_the_state_is_consistent_after_a_search() -> None:
     for g in np.flatnonzero(state.sizes):
         members = np.flatnonzero(state.labels == g)
         np.testing.assert_array_equal(state.members[g, : state.sizes[g]], members)
-        np.testing.assert_allclose(state.centres[g], Z[members].mean(axis=0), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(state.means[g], Z[members].mean(axis=0), rtol=1e-12, atol=1e-14)
     assert state.sse[state.sizes > 0].sum() == pytest.approx(naive_refine.sse(Z, state.labels), rel=1e-12)
 
 
@@ -238,23 +269,23 @@ def test_the_state_begins_with_the_given_groups() -> None:
     for g in range(many):
         members = np.flatnonzero(groups == g)
         assert state.members[g, : len(members)].tolist() == members.tolist()
-        assert np.allclose(state.centres[g], Z[members].mean(axis=0))
+        assert np.allclose(state.means[g], Z[members].mean(axis=0))
         assert state.sse[g] == pytest.approx(((Z[members] - Z[members].mean(axis=0)) ** 2).sum())
     assert state.labels is not groups
-    free = state.free[: state.counts[kernels.FREE]].tolist()
+    free = state.slots[kernels.EMPTY, : state.counts[kernels.FREE]].tolist()
     assert sorted(free) == list(range(many, len(state.sizes)))
     # Room for every group that k allows, and for the small ones of a trial.
-    assert len(state.sizes) >= 50 // 4 + state.near.shape[1] + 1
+    assert len(state.sizes) >= 50 // 4 + state.near_slots.shape[1] + 1
     assert state.members.shape[1] >= 8
-    assert state.near.shape[1] == min(10, many - 1)
+    assert state.near_slots.shape[1] == min(10, many - 1)
     list_near(state)
-    assert sorted(state.queue[:many].tolist()) == list(range(many))
+    assert sorted(state.slots[kernels.QUEUE, :many].tolist()) == list(range(many))
     assert state.counts[kernels.QUEUED] == many
     assert state.counts[kernels.HEAD] == 0
-    assert state.waits[:many].tolist() == [1] * many
-    assert not state.waits[many:].any()
-    assert np.array_equal(state.near[:many], near_rows(state.centres[:many], state.near.shape[1]))
-    assert (state.near[many:] == -1).all()
+    assert state.slots[kernels.WAITS, :many].tolist() == [1] * many
+    assert not state.slots[kernels.WAITS, many:].any()
+    assert np.array_equal(state.near_slots[:many], near_rows(state.means[:many], state.near_slots.shape[1]))
+    assert (state.near_slots[many:] == -1).all()
     assert (state.rested == -1).all()
 
 
@@ -285,12 +316,13 @@ class SweepOptions:
 
         monkeypatch.setattr(_refine, "at_rest", resting)
 
-    def attempt(self, state: Any, k: int, records: Indices, kinds: Indices, picks: Array) -> int:
-        assert len(records) == len(kinds)
+    def attempt(self, state: Any, k: int, records: Indices, kinds: Indices, picks: Array, one: bool) -> int:
+        assert one
+        assert len(records) == len(kinds) == len(picks)
         assert picks.shape[1] == 2 * (kinds.shape[1] - 1)  # where each step after the first begins
         self.records.append(records.tolist())
         self.kinds.append(kinds)
-        return 0
+        return -1
 
     def __len__(self) -> int:
         return sum(map(len, self.records))
@@ -300,6 +332,7 @@ def searched_with(monkeypatch: pytest.MonkeyPatch, budget: Budget, n: int = 60, 
     Z = np.random.default_rng(4).normal(size=(n, 3))
     state = make_state(Z, exact_groups(Z, k), k)
     trials = SweepOptions(monkeypatch)
+    monkeypatch.setenv("TSVEIL_THREADS", "1")
     _refine.search(state, k, np.random.default_rng(0), budget)
     return trials
 
@@ -346,9 +379,10 @@ def test_rounds_of_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     attempt = kernels.attempt
 
-    def counted(state: Any, k: int, records: Indices, kinds: Indices, picks: Array) -> int:
+    def counted(state: Any, k: int, records: Indices, kinds: Indices, picks: Array, one: bool) -> int:
+        assert not one
         calls.append(int(kinds[0, 0]) if len(kinds) else 0)
-        return int(attempt(state, k, records, kinds, picks))
+        return int(attempt(state, k, records, kinds, picks, one))
 
     monkeypatch.setattr(kernels, "attempt", counted)
 

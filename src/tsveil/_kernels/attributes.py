@@ -7,14 +7,18 @@ import numpy as np
 from tsveil._kernels.compiling import kernel
 from tsveil.core.types import Array, Indices
 
-#: distinct released records that are compared at a time: their running sums stay in the first-level cache
+#: candidates that lie side by side in a tile
+LANES = 64
+#: candidates whose distances are summed at a time in a table: the running sums stay in the first-level cache
 TILE = 512
 
 
 @kernel
 def nearest_by_columns(
     known: Array,
+    by_column: Array,
     candidates: Array,
+    boxes: Array,
     factor: Array,
     absolute: bool,
     wanted: Indices,
@@ -23,67 +27,88 @@ def nearest_by_columns(
     owner: Indices,
     records: Indices,
     mine: Indices,
+    own: Indices,
+    best: Array,
+    tied: Indices,
+    link: Indices,
+    hit: Indices,
     counter: Indices,
-) -> tuple[Array, Indices, Indices, Indices]:
+) -> None:
     """For each known record and each wanted number of known columns: least distance, size of the tie, lowest row tied, records of its person tied.
 
-    `candidates` is (columns, distinct released records), `wanted` holds increasing numbers of columns. The distance is the
-    sum over columns, in their order, of the squared (or absolute) differences times `factor`. `copies` and `first` give
-    each candidate's number of records and lowest row, `owner` says whose it is and `records` how many of its records are that person's,
-    `mine` whose each known record is.
+    `by_column` has the known records as columns. `candidates` is (tiles, columns, 64), with anything after the last of the distinct released records; `boxes` has the least and the largest
+    value of each column in each tile. `wanted` holds increasing numbers of columns. The distance is the sum over columns, in their order, of the
+    squared (or absolute) differences times `factor`. `copies` and `first` give each candidate's number of records and lowest row, `owner` says
+    whose it is and `records` how many of its records are that person's, `mine` whose each known record is, `own` its candidate (-1: none). The
+    results begin as infinity, 0, -1 and 0.
+
+    A tile is left out if its box is farther away than the best candidate so far, the own one to begin with. The distance to the box takes the
+    same steps in the same order, and each of them, rounded, grows with what goes into it: so it is at most the distance to any candidate inside,
+    to the last bit.
     """
     n = known.shape[0]
-    m = candidates.shape[1]
-    best = np.full((n, len(wanted)), np.inf)
-    tied = np.zeros((n, len(wanted)), np.int64)
-    link = np.full((n, len(wanted)), -1, np.int64)
-    hit = np.zeros((n, len(wanted)), np.int64)
-    total = np.empty(TILE)
-    # Sums of at least zero have the same order as their bits, whose minimum compiles to vector instructions.
-    bits = total.view(np.int64)
-    smallest = np.empty(1, np.int64)
-    for low in range(0, m, TILE):
-        width = min(TILE, m - low)
-        for i in range(n):
-            total[:width] = 0.0
+    total = np.empty(LANES)
+    away = np.empty(n)
+    near = np.empty(n, np.int64)
+    for i in range(n):
+        if own[i] >= 0:
+            so_far = 0.0
             done = 0
-            for w in range(len(wanted)):
+            for w in range(wanted.shape[0]):
                 for j in range(done, wanted[w]):
-                    value = known[i, j]
-                    scale = factor[j]
-                    # A slice of its own: the loops over it become vector instructions.
-                    row = candidates[j, low : low + width]
-                    if absolute:
-                        for u in range(width):
-                            total[u] += abs(value - row[u]) * scale
-                    else:
-                        for u in range(width):
-                            difference = (value - row[u]) * scale
-                            total[u] += difference * difference
+                    step = abs(known[i, j] - candidates[own[i] // LANES, j, own[i] % LANES]) * factor[j]
+                    so_far += step if absolute else step * step
                 done = wanted[w]
-                lowest = bits[0]
-                for u in range(width):
-                    lowest = min(lowest, bits[u])
-                smallest[0] = lowest
-                least = smallest.view(np.float64)[0]
-                if least > best[i, w]:
+                best[i, w] = so_far
+    for tile in range(candidates.shape[0]):
+        for i in range(n):
+            away[i] = 0.0
+            near[i] = 0
+        done = 0
+        for w in range(wanted.shape[0]):
+            for j in range(done, wanted[w]):
+                low, high, scale = boxes[0, j, tile], boxes[1, j, tile], factor[j]
+                for i in range(n):
+                    below = low - by_column[j, i]
+                    above = by_column[j, i] - high
+                    step = (below if below > above else above) * scale
+                    step = step if step > 0.0 else 0.0
+                    away[i] += step if absolute else step * step
+            done = wanted[w]
+            for i in range(n):
+                near[i] |= np.int64(away[i] <= best[i, w])
+        for i in range(n):
+            if near[i] == 0:
+                continue
+            for lane in range(LANES):
+                total[lane] = 0.0
+            done = 0
+            for w in range(wanted.shape[0]):
+                for j in range(done, wanted[w]):
+                    value, scale = known[i, j], factor[j]
+                    for lane in range(LANES):
+                        step = abs(value - candidates[tile, j, lane]) * scale
+                        total[lane] += step if absolute else step * step
+                done = wanted[w]
+                limit = best[i, w]
+                hits = np.int64(0)
+                for lane in range(LANES):
+                    hits += np.int64(total[lane] <= limit)
+                if hits == 0:
                     continue
-                if least < best[i, w]:
-                    best[i, w] = least
-                    tied[i, w] = 0
-                    hit[i, w] = 0
-                    link[i, w] = -1
-                for u in range(width):
-                    if total[u] == least:
-                        at = low + u
+                for lane in range(min(LANES, copies.shape[0] - tile * LANES)):
+                    if total[lane] <= best[i, w]:
+                        at = tile * LANES + lane
+                        if total[lane] < best[i, w]:
+                            best[i, w] = total[lane]
+                            tied[i, w] = hit[i, w] = 0
+                            link[i, w] = -1
                         tied[i, w] += copies[at]
                         if link[i, w] < 0 or first[at] < link[i, w]:
                             link[i, w] = first[at]
                         if owner[at] == mine[i]:
                             hit[i, w] += records[at]
-            if low + TILE >= m:
-                counter[0] += 1
-    return best, tied, link, hit
+    counter[0] += n
 
 
 @kernel

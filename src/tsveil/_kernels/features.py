@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tsveil._kernels.compiling import kernel
+from tsveil._kernels.compiling import compact, kernel
 from tsveil.core.types import Array, Indices
 
 
@@ -40,6 +40,7 @@ def features_of_rows(
     `weekday` and `window` have the number of each column's hour, weekday and window (-1: none that counts); `cosines` and `sines` are
     (harmonics, columns). `work` is space, 4 rows as long as there are hours, weekdays or windows.
     """
+    compact()
     for i in range(y.shape[0]):
         at = 0
         put_bins(y[i], hour, hours, work, out[i], at)
@@ -58,6 +59,7 @@ def features_of_rows(
 @kernel
 def put_bins(y: Array, bins: Indices, count: int, work: Array, out: Array, at: int) -> None:
     """The mean of each bin, then the deviation of each; values that are all equal have the deviation 0, whatever rounding says."""
+    compact()
     size, total, low, high = work[0], work[1], work[2], work[3]
     for b in range(count):
         size[b] = total[b] = 0.0
@@ -75,7 +77,8 @@ def put_bins(y: Array, bins: Indices, count: int, work: Array, out: Array, at: i
     for t in range(len(y)):
         b = bins[t]
         if b >= 0:
-            total[b] += (y[t] - out[at + b]) ** 2
+            away = y[t] - out[at + b]
+            total[b] += away * away
     for b in range(count):
         out[at + count + b] = np.sqrt(total[b] / size[b])
 
@@ -83,6 +86,7 @@ def put_bins(y: Array, bins: Indices, count: int, work: Array, out: Array, at: i
 @kernel
 def put_quantiles(ordered: Array, levels: Array, out: Array, at: int) -> None:
     """Quantiles of sorted values, by linear interpolation."""
+    compact()
     last = len(ordered) - 1
     for q in range(len(levels)):
         place = levels[q] * last
@@ -96,6 +100,7 @@ def put_magnitudes(
     y: Array, window: Indices, windows: int, cosines: Array, sines: Array, work: Array, out: Array, at: int
 ) -> None:
     """The magnitude of each harmonic, on average over the windows."""
+    compact()
     size, real, imaginary = work[0], work[1], work[2]
     for w in range(windows):
         size[w] = 0.0

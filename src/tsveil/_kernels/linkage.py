@@ -47,6 +47,39 @@ def nearest_rows(
     link: Indices,
     hit: Indices,
     counter: Indices,
+) -> None:
+    """For each known record and each number of known blocks: distance, size of the tie, lowest row tied, records of its person tied.
+
+    `candidates` is (tiles, columns, 64). Block b has the columns starts[b]..starts[b+1]. `copies` and `first` give each
+    candidate's number of records and lowest row. `owner` says whose each candidate is and `records` how many of its records are that
+    person's, `mine` whose each known record is. The results begin as infinity, 0, -1 and 0.
+    """
+    squares = np.empty(LANES)
+    totals = np.empty(LANES)
+    for tile in range(candidates.shape[0]):
+        for i in range(known.shape[0]):
+            compare(
+                i, tile, known, starts, candidates, copies, first, owner, records, mine, squares, totals,
+                best, tied, link, hit,
+            )  # fmt: skip
+    counter[0] += known.shape[0]
+
+
+@kernel
+def nearest_rows_by_picture(
+    known: Array,
+    starts: Indices,
+    candidates: Array,
+    copies: Indices,
+    first: Indices,
+    owner: Indices,
+    records: Indices,
+    mine: Indices,
+    best: Array,
+    tied: Indices,
+    link: Indices,
+    hit: Indices,
+    counter: Indices,
     own: Indices,
     parts: Indices,
     lead: Indices,
@@ -58,20 +91,15 @@ def nearest_rows(
     scale: float,
     stretch: float,
 ) -> None:
-    """For each known record and each number of known blocks: distance, size of the tie, lowest row tied, records of its person tied.
+    """The same as `nearest_rows` with a picture. A kernel of its own: small files do without, and it takes long to compile.
 
-    `candidates` is (tiles, columns, 64). Block b has the columns starts[b]..starts[b+1]. `copies` and `first` give each
-    candidate's number of records and lowest row. `owner` says whose each candidate is and `records` how many of its records are that
-    person's, `mine` whose each known record is. The results begin as infinity, 0, -1 and 0.
-
-    The rest is the picture; without `tiles` there is none, and all pairs are measured. `own` has each known record's candidate (-1: none).
+    `own` has each known record's candidate (-1: none).
     Block b of the picture has the rows parts[b]..parts[b+1], its coordinates (a multiple of four, `lead[b]`
     leading ones first), the length of those that are not leading, and the squared length. `tiles` has them for the
     candidates; `places` for the known records, with coordinates and lengths times -2; `ahead` the known records' leading
     coordinates and lengths of the others, block after block, one row each; `boxes` the least and largest of each of those
     per tile; `margin` the first j blocks' margins.
     """
-    pictured = tiles.shape[0] > 0
     n = known.shape[0]
     blocks = starts.shape[0] - 1
     limits = np.empty((n, blocks), np.float32)
@@ -86,25 +114,20 @@ def nearest_rows(
     lengths = np.empty((2, LANES), np.float32)
     checks = np.empty(2, np.int64)
     checks[0] = checks[1] = 0
-    many = n
     for i in range(n):
-        wanted[i] = i
-        if pictured:
-            if own[i] >= 0:
-                start_with_own(known, i, starts, candidates, own[i], best)
-            set_limits(i, best, margin, scale, stretch, limits, reach)
+        if own[i] >= 0:
+            start_with_own(known, i, starts, candidates, own[i], best)
+        set_limits(i, best, margin, scale, stretch, limits, reach)
     for tile in range(candidates.shape[0]):
-        if pictured:
-            many = choose(boxes[:, :, tile], lead, ahead, reach, gaps, away, near, wanted)
-            many = keep_promising(tiles[tile], parts, lead, places, limits, wanted, many, products, lengths, checks)
+        many = choose(boxes[:, :, tile], lead, ahead, reach, gaps, away, near, wanted)
+        many = keep_promising(tiles[tile], parts, lead, places, limits, wanted, many, products, lengths, checks)
         for at in range(many):
             i = wanted[at]
             compare(
                 i, tile, known, starts, candidates, copies, first, owner, records, mine, squares, totals,
                 best, tied, link, hit,
             )  # fmt: skip
-            if pictured:
-                set_limits(i, best, margin, scale, stretch, limits, reach)
+            set_limits(i, best, margin, scale, stretch, limits, reach)
     counter[0] += n
 
 

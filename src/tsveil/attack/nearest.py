@@ -134,7 +134,7 @@ def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, pictured: boo
 
     Distances are comparable between calls: a release can be attacked piece by piece.
     """
-    from tsveil._kernels.linkage import nearest_rows
+    from tsveil._kernels.linkage import nearest_rows, nearest_rows_by_picture
 
     if pictured is None:
         pictured = worth_drawing(len(known), len(rows.values), np.diff(starts).tolist())
@@ -147,11 +147,14 @@ def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, pictured: boo
 
     def work(low: int, high: int) -> None:
         part = known[low:high]
-        nearest_rows(
+        both = (
             part, starts, candidates, rows.copies, rows.first, whose.owner, whose.records, whose.mine[low:high],
             found.best[low:high], found.tied[low:high], found.link[low:high], found.hit[low:high], counter,
-            rows.own[low:high], *(NO_PICTURE if picture is None else picture.of_pairs(part)),
         )  # fmt: skip
+        if picture is None:
+            nearest_rows(*both)
+        else:
+            nearest_rows_by_picture(*both, rows.own[low:high], *picture.of_pairs(part))
 
     with progress.step("Linking records", total=len(known)) as counter:
         map_chunks(work, len(known), CHUNK)
@@ -218,16 +221,6 @@ class Picture:
         margin = np.cumsum(2.0**-20 * np.sqrt(np.maximum(squares, 0.0)) + 1e-15, axis=1)
         places[:, ~square_rows(self.parts)] *= np.float32(-2.0)
         return places, ahead, margin
-
-
-#: what the kernel gets where there is no picture
-NO_PICTURE = (
-    *(np.zeros(0, dtype=np.int64) for _ in range(2)),
-    *(np.zeros((0,) * axes, dtype=np.float32) for axes in (3, 3, 2, 2)),
-    np.zeros((0, 0)),
-    1.0,
-    1.0,
-)
 
 
 def draw(rows: Array, known: Array, starts: Indices) -> Picture | None:

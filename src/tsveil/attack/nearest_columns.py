@@ -17,10 +17,10 @@ from tsveil.attack.base import UNAIDED
 from tsveil.attack.candidates import Found, nearest_in_pieces
 from tsveil.attack.files import Files, Ties
 from tsveil.attack.links import Links
-from tsveil.attack.nearest import Near, Rows
+from tsveil.attack.nearest import Near, Rows, in_tiles
 from tsveil.attack.pieces import Targets
 from tsveil.core import progress
-from tsveil.core.types import Array
+from tsveil.core.types import Array, Indices
 from tsveil.engine.local import map_chunks
 
 Metric = Literal["euclidean", "l1"]
@@ -29,6 +29,8 @@ Metric = Literal["euclidean", "l1"]
 MANY = 2**26
 #: with more columns a tree looks at most rows anyway
 DEEPEST = 12
+#: fewer distinct rows are left in their order
+FEW = 256
 #: records that are searched at a time
 CHUNK = 8192
 #: what one comparison of values in a tree costs, in comparisons of series
@@ -57,24 +59,46 @@ def nearest_distinct(a: Array, rows: Rows, factor: Array, metric: Metric, counts
 
 
 def _by_pairs(a: Array, rows: Rows, factor: Array, metric: Metric, counts: list[int]) -> dict[int, Near]:
-    """Pair by pair."""
+    """Pair by pair, apart from tiles of candidates that are too far away as a whole."""
     from tsveil._kernels.attributes import nearest_by_columns
 
     if not counts:
         return {}
-    by_column, whose = np.ascontiguousarray(rows.values.T), rows.whose
+    if len(rows.values) >= FEW:
+        rows = rows.in_order(_nearby(rows.values, factor))
+    candidates, boxes, whose = in_tiles(rows.values), _boxes(rows.values), rows.whose
+    shape = len(a), len(counts)
+    best, (tied, link, hit) = np.full(shape, np.inf), (np.full(shape, start, dtype=np.int64) for start in (0, -1, 0))
     wanted = np.array(counts, dtype=np.int64)
-    with progress.step("Linking records by distance", total=len(a)) as counter:
-        parts = map_chunks(
-            lambda low, high: nearest_by_columns(
-                a[low:high], by_column, factor, metric == "l1", wanted, rows.copies, rows.first, whose.owner, whose.records,
-                whose.mine[low:high], counter,
-            ),
-            len(a),
-            1024,
+
+    def work(low: int, high: int) -> None:
+        some = a[low:high]
+        nearest_by_columns(
+            some, np.ascontiguousarray(some.T), candidates, boxes, factor, metric == "l1", wanted, rows.copies, rows.first,
+            whose.owner, whose.records, whose.mine[low:high], rows.own[low:high],
+            best[low:high], tied[low:high], link[low:high], hit[low:high], counter,
         )  # fmt: skip
-    near = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    return {count: Near(*(each[:, at] for each in near)) for at, count in enumerate(counts)}
+
+    with progress.step("Linking records by distance", total=len(a)) as counter:
+        map_chunks(work, len(a), 1024)
+    return {count: Near(best[:, at], tied[:, at], link[:, at], hit[:, at]) for at, count in enumerate(counts)}
+
+
+def _nearby(rows: Array, factor: Array) -> Indices:
+    """An order in which neighbours lie near each other: that of the leaves of a k-d tree."""
+    from scipy.spatial import cKDTree
+
+    with np.errstate(over="ignore"):
+        points = np.clip(rows * factor, -1e300, 1e300)  # a tree takes no infinity, and this is but an order
+    return np.asarray(cKDTree(points, leafsize=64, balanced_tree=True).indices, dtype=np.int64)
+
+
+def _boxes(rows: Array) -> Array:
+    """The least and the largest value of each column among the rows of each tile: (2, columns, tiles)."""
+    from tsveil._kernels.attributes import LANES
+
+    begins = np.arange(0, len(rows), LANES)
+    return np.stack([np.minimum.reduceat(rows, begins).T, np.maximum.reduceat(rows, begins).T])
 
 
 def _by_tree(a: Array, distinct: Rows, factor: Array, metric: Metric) -> Near:

@@ -177,7 +177,7 @@ class LearnedProfile(Habits):
             )
 
             def place(both: Array, by: Array = directions, few: Array = few) -> Array:
-                fixed, rest = both[:, : len(scale)], both[:, len(scale) :]
+                fixed, rest = (np.ascontiguousarray(part) for part in np.split(both, [len(scale)], axis=1))
                 return np.hstack([mapped_rows(fixed, mean, scale, by), mapped_rows(rest, after, unit, few)])
 
             found = nearest_of_targets(

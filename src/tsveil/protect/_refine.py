@@ -34,6 +34,10 @@ LARGE = 20_000
 TRIALS = 50
 #: trials between two looks at the clock; the lists of near groups are made anew when as many have been made as there are groups
 BATCH = 256
+#: trials that each thread makes ahead
+AHEAD = 32
+#: the arrays that a thread needs for itself
+OWN = ("labels", "groups", "near", "centres", "slots", "reach", "counts")
 #: steps of a trial of `search`
 STEPS = 3
 #: with more groups the lists of near ones come from a picture of their means
@@ -91,7 +95,7 @@ def refined_groups(
         for kind in (refine.DISSOLVE, refine.FORM):
             # A trial whose neighbourhood is as it was would end as it did.
             records = refine.outermost(state, since)
-            refine.attempt(state, k, records, np.full((len(records), 1), kind), np.zeros((0, 0)))
+            refine.attempt(state, k, records, np.full((len(records), 1), kind), np.zeros((0, 0)), False)
         since, latest = now, at_rest(state, k)
         if not latest < total * (1 - ENOUGH):
             break
@@ -124,25 +128,17 @@ def make_state(Z: Array, groups: Indices, k: int) -> State:
     # A trial may hold groups that are too small for a while: at most one for each near one, and the new one.
     slots = n // k + width + 2
     room = 2 * k  # a group is split as soon as it has 2k
-
-    def numbers(*shape: int) -> Indices:
-        return np.zeros(shape, dtype=np.int64)
-
-    sizes, members = numbers(slots), numbers(slots, room)
-    sizes[:many] = np.bincount(groups)
-    order = np.argsort(groups, kind="stable")
-    starts = np.cumsum(sizes[:many]) - sizes[:many]
-    members[groups[order], np.arange(n) - starts[groups[order]]] = order
+    rows = np.zeros((2 * slots, refine.MEMBERS + room), dtype=np.int64)
     state = refine.State(
-        Z=Z, labels=groups.copy(), members=members, sizes=sizes, centres=np.zeros((slots, columns)), sse=np.zeros(slots),
-        near=numbers(slots, width), changed=numbers(slots), rested=numbers(slots, width),
-        queue=numbers(slots), waits=numbers(slots), free=numbers(slots),
-        touched=numbers(slots), is_touched=numbers(slots), old_members=numbers(slots, room), old_sizes=numbers(slots),
-        old_centres=np.zeros((slots, columns)), old_sse=np.zeros(slots), old_near=numbers(slots, width),
-        old_changed=numbers(slots), old_rested=numbers(slots, width),
-        reach=np.zeros((4, room)), counts=numbers(5),
+        Z=Z, labels=groups.copy(), groups=rows, near=np.zeros((2 * slots, 2 * width), dtype=np.int64),
+        centres=np.zeros((2 * slots, columns + 1)), slots=np.zeros((6, slots), dtype=np.int64),
+        reach=np.zeros((4, room)), counts=np.zeros(5, dtype=np.int64),
     )  # fmt: skip
-    state.free[: slots - many] = np.arange(slots - 1, many - 1, -1)
+    state.sizes[:many] = np.bincount(groups)
+    order = np.argsort(groups, kind="stable")
+    starts = np.cumsum(state.sizes[:many]) - state.sizes[:many]
+    state.members[groups[order], np.arange(n) - starts[groups[order]]] = order
+    state.slots[refine.EMPTY, : slots - many] = np.arange(slots - 1, many - 1, -1)
     state.counts[refine.FREE] = slots - many
     for group in range(many):
         refine.compute(state, group)
@@ -154,12 +150,11 @@ def list_near(state: State) -> None:
     from tsveil._kernels import refine
 
     live = np.flatnonzero(state.sizes)
+    near = near_rows(np.ascontiguousarray(state.means[live]), state.near_slots.shape[1])
     state.near.fill(-1)
-    state.rested.fill(-1)
-    near = near_rows(state.centres[live], state.near.shape[1])
-    state.near[live] = np.where(near < 0, -1, live[near])
-    state.queue[: len(live)] = live
-    state.waits[live] = 1
+    state.near_slots[live] = np.where(near < 0, -1, live[near])
+    state.slots[refine.QUEUE, : len(live)] = live
+    state.slots[refine.WAITS, live] = 1
     state.counts[refine.HEAD], state.counts[refine.QUEUED] = 0, len(live)
 
 
@@ -218,7 +213,11 @@ def near_rows(C: Array, width: int) -> Indices:
 
 
 def search(state: State, k: int, rng: np.random.Generator, budget: Budget) -> None:
-    """Make trials at random places until the budget is used up."""
+    """Make trials at random places until the budget is used up.
+
+    Few of them are worth while, and those that are not leave no trace: so several threads make trials ahead, each on groups of its own, until
+    one is worth while; what others have made beyond it is made again. The result is that of one thread.
+    """
     from tsveil._kernels import refine
 
     begun = time.monotonic()
@@ -227,19 +226,65 @@ def search(state: State, k: int, rng: np.random.Generator, budget: Budget) -> No
     if left is None:
         left = TRIALS * many if budget.seconds is None else np.iinfo(np.int64).max
     listed = 0
-    while left > 0 and (budget.seconds is None or time.monotonic() - begun < budget.seconds):
-        if listed >= max(many, BATCH):
-            at_rest(state, k)
-            listed = 0
-        # The draws do not depend on how many are left, so a longer search goes the way of a shorter one first.
-        records = rng.integers(len(state.labels), size=BATCH)
-        steps = rng.integers(1, STEPS + 1, size=(BATCH, 1))
-        kinds = np.where(np.arange(STEPS) < steps, rng.integers(refine.DISSOLVE, refine.FORM + 1, (BATCH, STEPS)), 0)
-        picks = rng.random((BATCH, 2 * STEPS - 2))
-        batch = min(BATCH, left)
-        refine.attempt(state, k, records[:batch], kinds[:batch], picks)
-        left -= batch
-        listed += batch
+    with Crew() as crew:
+        copies = ({name: getattr(state, name).copy() for name in OWN} for _ in range(crew.size - 1))
+        states = [state, *(state._replace(**own) for own in copies)]
+        while left > 0 and (budget.seconds is None or time.monotonic() - begun < budget.seconds):
+            if listed >= max(many, BATCH):
+                at_rest(state, k)
+                for other in states[1:]:
+                    take_over(state, other)
+                listed = 0
+            # The draws do not depend on how many are left, so a longer search goes the way of a shorter one first.
+            records = rng.integers(len(state.labels), size=BATCH)
+            steps = rng.integers(1, STEPS + 1, size=(BATCH, 1))
+            kinds = np.where(
+                np.arange(STEPS) < steps, rng.integers(refine.DISSOLVE, refine.FORM + 1, (BATCH, STEPS)), 0
+            )
+            picks = rng.random((BATCH, 2 * STEPS - 2))
+            batch = min(BATCH, left)
+            make_trials(states, k, records[:batch], kinds[:batch], picks[:batch], crew)
+            left -= batch
+            listed += batch
+
+
+def make_trials(states: list[State], k: int, records: Indices, kinds: Indices, picks: Array, crew: Crew) -> None:
+    """Make trials one after another, as many at a time as there are states, which are equal before and after."""
+    from tsveil._kernels import refine
+
+    ahead = AHEAD if len(states) > 1 else len(records)
+    worth = np.empty(len(states), dtype=np.int64)
+
+    def attempt(which: int, start: int, stop: int) -> int:
+        return int(refine.attempt(states[which], k, records[start:stop], kinds[start:stop], picks[start:stop], True))
+
+    done = 0
+    while done < len(records):
+        starts = np.minimum(done + ahead * np.arange(len(states) + 1), len(records))
+
+        def work(low: int, high: int, starts: Indices = starts) -> None:
+            for which in range(low, high):
+                worth[which] = attempt(which, int(starts[which]), int(starts[which + 1]))
+
+        crew.share(work, len(states))
+        found = np.flatnonzero(worth >= 0)
+        if not len(found):
+            done = int(starts[-1])
+            continue
+        first = int(found[0])
+        row = int(starts[first] + worth[first])
+        for which in range(len(states)):
+            if which in found[1:]:
+                take_over(states[first], states[which])
+            elif which != first:
+                attempt(which, row, row + 1)
+        done = row + 1
+
+
+def take_over(source: State, target: State) -> None:
+    """Make the groups of a state those of another one."""
+    for name in OWN:
+        np.copyto(getattr(target, name), getattr(source, name))
 
 
 def sse_of(Z: Array, groups: Indices) -> float:
