@@ -340,7 +340,6 @@ def possible(frame: pl.DataFrame) -> bool:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="in chunks, value 'a' beside pattern 'b' is taken for 'b' beside 'a'")
 @pytest.mark.parametrize("cuts", [[0], [3]])
 def test_values_that_are_written_like_patterns(cuts: list[int]) -> None:
     bounds = {"lo_x": [0.0] * 6, "hi_x": [0.0] * 6, "pattern": list("bbbbab"), "level": [3] * 6}

@@ -40,6 +40,8 @@ SPAN = 16
 MIXED = 2**16
 #: rows that are spelled out
 ROWS = 5
+#: an odd number without a pattern in its bits: 2^64 divided by the golden ratio
+PLACE = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -172,14 +174,15 @@ def _keys(
 ) -> AnyArray:
     """Numbers that stand for a table's classes of one chunk in every chunk.
 
-    A single number stands for itself, a row for a hash of it. The key of a class inside another one is the sum of the other's key and of multiples
-    of the marks of its cells: marks are as good as random, so sums of different ones are equal as rarely as marks are.
+    A single number stands for itself, a row for a hash of it. The key of a class inside another one is a polynomial at `PLACE` of the other's key and the marks
+    of its cells: marks are as good as random, so keys are equal as rarely as marks are, and a cell counts by its place as well, for one that says "a" inside "b" is not one that says "b" inside "a".
     """
     if table.inside is not None:
         found: AnyArray = np.zeros((len(first), 2), dtype=np.uint64)
         found += keys[table.inside][classes[table.inside][first]]
-        for at, name in enumerate(table.columns):
-            found += np.uint64(2 * at + 1) * chunk.marks(name, first, plan.secret)
+        for name in table.columns:
+            found *= PLACE
+            found += chunk.marks(name, first, plan.secret)
         return found
     words = chunk.words(table.columns, first, plan.secret)
     if words.shape[1] == 1:
