@@ -209,7 +209,9 @@ def whole_numbers(option: str, text: str, example: str, *, any_count: bool = Fal
 
 
 def check_new(*files: Path, overwrite: bool) -> None:
-    """Refuse to replace files unless --overwrite was given, before the work."""
+    """Refuse to replace files unless --overwrite was given, and folders in any case, before the work."""
+    if folders := [str(file) for file in files if file.is_dir()]:
+        raise OutputError(f"{', '.join(folders)} is a folder\n  options: the name of a file in it")
     if present := [str(file) for file in files if file.exists() and not overwrite]:
         raise OutputError(f"{', '.join(present)} exists already\n  options: another file, or --overwrite")
 
@@ -219,6 +221,7 @@ def check_page(out: Path | None, overwrite: bool, *endings: str) -> None:
     if out is None:
         return
     if out.suffix not in endings:
-        examples = " or ".join(str(out.with_suffix(ending)) for ending in endings)
+        page = out if out.name.strip(".") else out / "report"
+        examples = " or ".join(str(page.with_suffix(ending)) for ending in endings)
         raise OutputError(f"--out {out} must be a page, for example {examples}")
     check_new(out, overwrite=overwrite)

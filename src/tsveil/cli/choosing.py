@@ -145,8 +145,8 @@ def nlk_study(
     names = heuristics.split(",")
     if wrong := [name for name in names if name not in HEURISTICS]:
         raise InputError(f"--heuristics must be among {', '.join(HEURISTICS)}. Got {wrong[0]!r}.")
-    table = out.with_suffix(".csv")
     arguments.check_page(out, overwrite, ".html", ".htm")
+    table = out.with_suffix(".csv")
     arguments.check_new(table, overwrite=overwrite)
     settings: Any = [arguments.whole_numbers("--pairs", pair, "7,10") for pair in pairs.split()]
     counts = arguments.whole_numbers("--ks", ks, "4,10,20", any_count=True)
