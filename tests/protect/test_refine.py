@@ -217,7 +217,8 @@ def test_a_search_finds_the_same_with_any_number_of_threads(
     def one_by_one(states: Any, k: int, records: Indices, kinds: Indices, picks: Array, crew: Any) -> None:
         nonlocal kept
         for row in range(len(records)):
-            kept += kernels.attempt(states[0], k, *(each[row : row + 1] for each in (records, kinds, picks)), True) == 0
+            one = slice(row, row + 1)
+            kept += kernels.attempt(states[0], k, records[one], kinds[one], picks[one], True) == 0
 
     monkeypatch.setenv("TSVEIL_THREADS", "1")
     monkeypatch.setattr(_refine, "make_trials", one_by_one)
