@@ -681,14 +681,17 @@ def test_real_long_files(shared_data: Path) -> None:
         own = frame.filter(series_id=ten.others["series_id"][row]).sort("t")["value"].to_numpy()
         naive = np.interp(np.linspace(0, len(own) - 1, 10), np.arange(len(own)), own)
         np.testing.assert_allclose(ten.values[row], naive, rtol=1e-12)
-    assert ten.notes == ("every series was resampled by linear interpolation to 10 points (before: 20 to 144)",)
+    assert ten.notes == (
+        "every series was resampled by linear interpolation to 10 points (before: 20 to 144)",
+        "resampling: records that begin late or end early are stretched over all times",
+    )
     assert read(path, missing="drop").notes == ("2778 of 3003 records were dropped because they have gaps",)
 
 
 def test_real_gaps(shared_data: Path) -> None:
     path = shared_data / "water_treatment.csv"
     assert message(path).split("\n")[6:] == [
-        "  6. ... and 586 more missing values",
+        "  6. ... and 564 more missing values",
         "  7. block 'attributes' is incomplete: 147 of 527 records have only 23 to 37 of the 38 values (first: 'D-1/3/90', "
         "'D-2/3/90', 'D-4/3/90', 'D-6/3/90', 'D-7/3/90')",
         "  rows are counted from 1 after the column names",
