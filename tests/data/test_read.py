@@ -505,7 +505,7 @@ def test_other_encodings_are_read_with_a_note(file: Any, encoding: str, memory: 
     sign = "\u20ac" if encoding == "cp1252" else "\u00fc"
     plain = f"Z\u00e4hler,2018-01-01,2018-01-02\nGr{sign}n,1,2\nb,3,4\n"
     data = read(file(plain.encode(encoding)), memory=memory)
-    said = "UTF-16" if encoding.startswith("utf") else "Windows-1252, for it is no UTF-8"
+    said = "UTF-16" if encoding.startswith("utf") else "Windows-1252, because it is not UTF-8"
     assert data.notes == (f"the text was read as {said}",)
     assert (data.id, data.ids.to_list(), data.values.tolist()) == ("Z\u00e4hler", [f"Gr{sign}n", "b"], [[1, 2], [3, 4]])
     assert read(file(plain.encode("utf-8-sig")), memory=memory).notes == ()

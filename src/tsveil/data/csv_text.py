@@ -102,7 +102,7 @@ def as_utf8(data: bytes, problems: Problems) -> tuple[bytes, tuple[str, ...]]:
     Examples
     --------
     >>> as_utf8("Z\xe4hler,1".encode("latin-1"), Problems("meters.csv cannot be read"))
-    (b'Z\xc3\xa4hler,1', ('the text was read as Windows-1252, for it is no UTF-8',))
+    (b'Z\xc3\xa4hler,1', ('the text was read as Windows-1252, because it is not UTF-8',))
     """
     notes: tuple[str, ...] = ()
     if (wide := _of_two_bytes(data)) is not None:
@@ -118,7 +118,7 @@ def as_utf8(data: bytes, problems: Problems) -> tuple[bytes, tuple[str, ...]]:
             data.decode("utf-8")
         except UnicodeDecodeError as error:
             data = _from_windows(data, error.start, problems)
-            notes = ("the text was read as Windows-1252, for it is no UTF-8",)
+            notes = ("the text was read as Windows-1252, because it is not UTF-8",)
     data = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
     if b"\n" not in data and b"\r" in data:
         return data.replace(b"\r", b"\n"), notes

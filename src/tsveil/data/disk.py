@@ -108,7 +108,7 @@ def remove(folder: Path) -> None:
 
 
 def discard(folder: Path, aside: Path) -> None:
-    """Remove a folder into which somebody may still write by its name, as the worker of a cluster that cannot be stopped amid a task.
+    """Remove a folder into which somebody may still write by its name, such as a worker of a cluster, which cannot be stopped in the middle of a task.
 
     It is renamed first: what is written after that finds no folder, and nothing comes back between the last look and the removal.
     """

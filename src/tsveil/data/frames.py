@@ -300,9 +300,8 @@ def _block_with_times(
     if kind == "attributes":
         return Block(name, columns)
     if given is not None:
-        form = (
-            form if any(isinstance(label, str) for label in given) else ""
-        )  # numbers that are given are times as they are
+        if not any(isinstance(label, str) for label in given):
+            form = ""  # numbers are times as they are
         numbers = times_as_numbers(given, form)
         if numbers is None:
             table.problems.add(f"the times of block {name!r} cannot be used: {why_not_times(given, form)}")

@@ -1,4 +1,4 @@
-"""Files that are no table that tsveil reads, known by their first bytes, whatever they are called: each is told what it is and what helps."""
+"""Files of kinds that tsveil does not read, known by their first bytes whatever their names are: the message says what the file is and what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ START = 4096
 _SAVE = "save the table as CSV (UTF-8) or Parquet"
 _UNPACK = "unpack it; files compressed by gzip are read as they are"
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-#: how a file begins -> what it is, and what helps; long enough that no name of a column begins so
+#: how a file begins, what it is, and what to do; the beginnings are long enough that no name of a column starts with one
 _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (b"SQLite format 3\0", "a SQLite database", "save the table as CSV: sqlite3 -csv -header FILE 'SELECT * FROM TABLE' > NEW.csv"),
     (_OLE, "an Excel workbook of the old kind (.xls), or another document of Microsoft Office", _SAVE),
@@ -38,7 +38,7 @@ _JSON = re.compile(rb"\s*(\[\s*)?\{\s*\"[^\"]*\"\s*:")
 
 
 def refuse_other_files(start: bytes, problems: Problems) -> None:
-    """Raise InputError where a file begins like one of another kind.
+    """Raise InputError if a file is of a kind that tsveil does not read.
 
     Examples
     --------
