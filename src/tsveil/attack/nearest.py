@@ -15,6 +15,7 @@ import numpy as np
 from tsveil.attack.links import whose
 from tsveil.core import progress
 from tsveil.core.types import AnyArray, Array, Indices, Mask
+from tsveil.engine.blas import one_blas_thread
 from tsveil.engine.local import map_chunks
 
 #: known records per piece of work
@@ -223,6 +224,7 @@ class Picture:
         return places, ahead, margin
 
 
+@one_blas_thread()
 def draw(rows: Array, known: Array, starts: Indices) -> Picture | None:
     """The picture of the candidates; None if float32 is no help or squares could overflow or vanish in float64."""
     from tsveil._kernels.linkage import LANES

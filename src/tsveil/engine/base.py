@@ -23,6 +23,7 @@ import msgspec
 from tsveil import __version__
 from tsveil.core import errors, progress
 from tsveil.core.types import Indices
+from tsveil.engine.blas import one_blas_thread
 
 Task = Mapping[str, Any]
 Result = dict[str, Any]
@@ -45,7 +46,7 @@ class Engine(ABC):
         """The results of all tasks in the order of the tasks; `text` says what is going on."""
         packed = [msgspec.msgpack.encode(task) for task in tasks]
         found: list[Result | None] = [None] * len(packed)
-        with progress.step(text, total=len(packed)) as counter:
+        with progress.step(text, total=len(packed)) as counter, one_blas_thread():
             for at, answer in self.results(work, packed, counter):
                 result = msgspec.msgpack.decode(answer)
                 check_version(f"a worker of {self.name}", result.get("version"))

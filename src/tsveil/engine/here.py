@@ -11,6 +11,7 @@ from typing import ClassVar
 from tsveil.core import progress
 from tsveil.core.types import Indices
 from tsveil.engine.base import Engine, Result, Task, Work
+from tsveil.engine.blas import one_blas_thread
 
 
 class Here(Engine):
@@ -27,7 +28,7 @@ class Here(Engine):
     def map(self, work: Work, tasks: Sequence[Task], text: str) -> list[Result]:
         """The results of all tasks, in their order."""
         found = []
-        with progress.step(text, total=len(tasks)) as counter:
+        with progress.step(text, total=len(tasks)) as counter, one_blas_thread():
             for task in tasks:
                 found.append(work(task))
                 counter[0] += 1

@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+from tsveil.engine.blas import one_blas_thread
+
 R = TypeVar("R")
 
 
@@ -57,5 +59,5 @@ def map_chunks(work: Callable[[int, int], R], n: int, chunk: int) -> list[R]:
     ranges = [(start, min(start + chunk, n)) for start in range(0, n, chunk)]
     if len(ranges) <= 1 or cores() == 1:
         return [work(start, stop) for start, stop in ranges]
-    with ThreadPoolExecutor(max_workers=min(cores(), len(ranges))) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(max_workers=min(cores(), len(ranges))) as pool:
         return list(pool.map(lambda r: work(*r), ranges))

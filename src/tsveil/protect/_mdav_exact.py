@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tsveil.core.types import AnyArray, Array, Indices
+from tsveil.engine.blas import one_blas_thread
 from tsveil.engine.crew import Crew
 
 #: with fewer records left than this the fused loop is as fast
@@ -112,6 +113,7 @@ class Picture:
     bound: Array
 
 
+@one_blas_thread()
 def draw(Z: Array) -> Picture | None:
     """The picture of the records; None if all are equal.
 

@@ -25,6 +25,7 @@ from tsveil.core import progress
 from tsveil.core.errors import OutputError, ParameterError, TsveilError
 from tsveil.core.randomness import fresh_seed
 from tsveil.data.dataset import Dataset
+from tsveil.engine.blas import one_blas_thread
 from tsveil.engine.local import cores, on_one_core
 from tsveil.measure.evaluate import evaluate as measure
 from tsveil.release.publish import judge_unwritten_release
@@ -159,7 +160,7 @@ def _results(
     """
     waiting: set[Future[dict[str, Any]]] = set()
     left = iter(todo)
-    with ThreadPoolExecutor(max_workers=workers) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(max_workers=workers) as pool:
         while True:
             over = stopped is not None and stopped()
             waiting |= {pool.submit(work, key) for key in itertools.islice(left, 0 if over else workers - len(waiting))}
