@@ -28,8 +28,9 @@ import numpy as np
 from tsveil._kernels.compiling import kernel
 from tsveil.core.types import AnyArray, Array, Indices
 
-#: candidates per tile
+#: candidates per tile, and known records that are compared with a tile at once
 LANES = 64
+AT_ONCE = 4
 
 
 @kernel
@@ -110,8 +111,8 @@ def nearest_rows_by_picture(
     near = np.empty(n, np.int32)
     squares = np.empty(LANES)
     totals = np.empty(LANES)
-    products = np.empty((2, LANES), np.float32)
-    lengths = np.empty((2, LANES), np.float32)
+    products = np.empty((AT_ONCE, LANES), np.float32)
+    lengths = np.empty((AT_ONCE, LANES), np.float32)
     checks = np.empty(2, np.int64)
     checks[0] = checks[1] = 0
     for i in range(n):
@@ -247,41 +248,46 @@ def keep_promising(
 ) -> int:
     """Keep those of the listed known records that may have a link in a tile, by the picture; gives their number.
 
-    Two records at a time share what is loaded of the tile. One long function on purpose: a call with arrays costs as much as
+    Four records at a time share what is loaded of the tile. One long function on purpose: a call with arrays costs as much as
     a good part of a tile. `checks` counts how often the leading coordinates were looked at first, and with success: where that
     seldom helps it is no longer done.
     """
     blocks = lead.shape[0]
     zero = np.float32(0.0)
-    pair = np.empty(2, np.int64)
-    near = np.empty(2, np.int64)
+    group = np.empty(AT_ONCE, np.int64)
+    near = np.empty(AT_ONCE, np.int64)
     worth = checks[0] < 1000 or 4 * checks[1] > checks[0]
     kept = 0
-    for at in range(0, many, 2):
-        i, j = wanted[at], wanted[min(at + 1, many - 1)]
-        pair[0], pair[1] = i, j
-        near[0] = near[1] = 0
+    for at in range(0, many, AT_ONCE):
+        for k in range(AT_ONCE):
+            group[k] = wanted[min(at + k, many - 1)]
+            near[k] = 0
+        g, h, i, j = group[0], group[1], group[2], group[3]
         for b in range(blocks):
             c, end = parts[b], parts[b + 1] - 2
             # only the last block can be left half-way: the others are needed for the next ones
-            check = c + lead[b] if worth and b == blocks - 1 and near[0] + near[1] == 0 else end
-            p, q = places[i, end + 1], places[j, end + 1]
-            for lane in range(LANES):
-                sums[0, lane] = tile[end + 1, lane] + p
-                sums[1, lane] = tile[end + 1, lane] + q
+            check = c + lead[b] if worth and b == blocks - 1 and near.max() == 0 else end
+            for k in range(AT_ONCE):
+                square = places[group[k], end + 1]
+                for lane in range(LANES):
+                    sums[k, lane] = tile[end + 1, lane] + square
             while c < end:
-                p0, p1, p2, p3 = places[i, c], places[i, c + 1], places[i, c + 2], places[i, c + 3]
-                q0, q1, q2, q3 = places[j, c], places[j, c + 1], places[j, c + 2], places[j, c + 3]
+                p0, p1, p2, p3 = places[g, c], places[g, c + 1], places[g, c + 2], places[g, c + 3]
+                q0, q1, q2, q3 = places[h, c], places[h, c + 1], places[h, c + 2], places[h, c + 3]
+                r0, r1, r2, r3 = places[i, c], places[i, c + 1], places[i, c + 2], places[i, c + 3]
+                s0, s1, s2, s3 = places[j, c], places[j, c + 1], places[j, c + 2], places[j, c + 3]
                 for lane in range(LANES):
                     t0, t1, t2, t3 = tile[c, lane], tile[c + 1, lane], tile[c + 2, lane], tile[c + 3, lane]
                     sums[0, lane] = sums[0, lane] + p0 * t0 + p1 * t1 + p2 * t2 + p3 * t3
                     sums[1, lane] = sums[1, lane] + q0 * t0 + q1 * t1 + q2 * t2 + q3 * t3
+                    sums[2, lane] = sums[2, lane] + r0 * t0 + r1 * t1 + r2 * t2 + r3 * t3
+                    sums[3, lane] = sums[3, lane] + s0 * t0 + s1 * t1 + s2 * t2 + s3 * t3
                 c += 4
                 if c == check and c < end:
                     hopeful = np.int32(0)
-                    for k in range(2):
-                        limit = limits[pair[k], b]
-                        other = places[pair[k], end]
+                    for k in range(AT_ONCE):
+                        limit = limits[group[k], b]
+                        other = places[group[k], end]
                         if b == 0:
                             for lane in range(LANES):
                                 hopeful += np.int32(sums[k, lane] + other * tile[end, lane] <= limit)
@@ -296,8 +302,8 @@ def keep_promising(
                         break
             if c < end:
                 break
-            for k in range(2):
-                limit = limits[pair[k], b]
+            for k in range(AT_ONCE):
+                limit = limits[group[k], b]
                 found = np.int32(0)
                 if b == 0:
                     for lane in range(LANES):
@@ -310,10 +316,8 @@ def keep_promising(
                     for lane in range(LANES):
                         found += np.int32(lengths[k, lane] <= limit)
                 near[k] += found
-        if near[0] > 0:
-            wanted[kept] = i
-            kept += 1
-        if near[1] > 0 and at + 1 < many:
-            wanted[kept] = j
-            kept += 1
+        for k in range(min(AT_ONCE, many - at)):
+            if near[k] > 0:
+                wanted[kept] = group[k]
+                kept += 1
     return kept
