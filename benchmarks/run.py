@@ -24,7 +24,7 @@ QUICK: dict[str, list[str]] = {
     "linkage": ["20000"],
     "reading": ["--long", "200000"],
 }
-PEERS = ("numpy", "numba", "polars", "scipy", "scikit-learn", "statsforecast")
+PEERS = ("numpy", "numba", "polars", "scipy", "scikit-learn", "statsforecast", "faiss-cpu")
 
 
 def commit() -> str:
