@@ -1,9 +1,9 @@
 """Reading CSV files against polars doing the same: wide tables, and long ones, which polars reads, sorts and pivots. CPU and wall time, and the peak of memory.
 
-    python benchmarks/reading.py [--long ROWS] [--rounds 3]
+    python benchmarks/reading.py [--long ROWS] [--rounds 3] [--large]
 
 Each reading is a process of its own, so that its peak of memory is its own; the two take turns and the best round counts. A long
-file has hourly values of a week for ROWS / 168 meters.
+file has hourly values of a week for ROWS / 168 meters. --large: a wide file of 1 GB and a long one of 50,000,000 rows instead, which want 16 GB of memory.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def read(who: str, path: Path) -> None:
     import tsveil as tv
 
     if who == "tsveil":
-        assert tv.read(path).n
+        assert tv.read(path, memory="1TB").n
     elif path.name.startswith("wide"):
         assert pl.read_csv(path).height
     else:
@@ -83,6 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--long", type=int, default=5_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--large", action="store_true")
     parser.add_argument("--inside", nargs=2)
     given = parser.parse_args()
     if given.inside:
@@ -92,16 +93,15 @@ def main() -> None:
         "| file | who | CPU s | wall s | peak MB | CPU, wall and peak, of polars |\n| --- | --- | ---: | ---: | ---: | ---: |"
     )
     with tempfile.TemporaryDirectory() as place:
-        files = {
-            "wide, 200 x 4,000": Path(place, "wide_4000.csv"),
-            "wide, 200 x 8,760": Path(place, "wide_8760.csv"),
-            f"long, {given.long:,} rows": Path(place, "long_file.csv"),
-        }
         write_wide(Path(place, "wide_warm.csv"), 20, 20)
         write_long(Path(place, "long_warm.csv"), 20 * HOURS)
-        write_wide(Path(place, "wide_4000.csv"), 200, 4000)
-        write_wide(Path(place, "wide_8760.csv"), 200, 8760)
-        write_long(Path(place, "long_file.csv"), given.long)
+        wide = [(1_000_000, 168)] if given.large else [(200, 4000), (200, 8760)]
+        rows = 50_000_000 if given.large else given.long
+        files = {f"wide, {n:,} x {columns:,}": Path(place, f"wide_{columns}.csv") for n, columns in wide}
+        for (n, columns), path in zip(wide, files.values(), strict=True):
+            write_wide(path, n, columns)
+        files[f"long, {rows:,} rows"] = Path(place, "long_file.csv")
+        write_long(files[f"long, {rows:,} rows"], rows)
         for words, path in files.items():
             rounds = [[measured(who, path) for who in ("polars", "tsveil")] for _ in range(given.rounds)]
             theirs, ours = np.array(rounds).min(axis=0)
