@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import shlex
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +21,41 @@ from tsveil.core.registry import starting
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
+
+
+class _File(click.Path):
+    """A file, a folder or a pattern; or - for what comes from standard input, which is kept in a file while the command runs."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value) != STDIN:
+            return super().convert(value, param, ctx)
+        assert ctx is not None
+        place = Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="tsveil-"))) / "stdin"
+        with place.open("wb") as kept:
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+        return place
+
+
+#: the name of standard input
+STDIN = "-"
+FILE = _File(path_type=Path)
+
+
+def is_stdin(file: Path) -> bool:
+    """Whether a file holds what came from standard input."""
+    return file.name == "stdin" and file.parent.name.startswith("tsveil-")
+
+
+def refuse_stdin(file: Path, what: str) -> None:
+    """What is read again later cannot come from standard input."""
+    if is_stdin(file):
+        raise InputError(
+            f"{what} reads its file again, which standard input does not allow\n  options: save it to a file first"
+        )
+
+
 #: the options of reading that change a table
 CHANGING = {"leave_out", "transpose", "missing", "resample", "split"}
 
@@ -68,6 +106,12 @@ READING: dict[str, Callable[[Any], Any]] = {
     ),
     "separator": click.option("--separator", metavar="CHAR", help="Between the cells of a CSV file."),
     "decimal": click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark of a CSV file."),
+    "header": click.option(
+        "--header/--no-header", default=None, help="The first line holds the names of the columns, or is a record."
+    ),
+    "sheet": click.option("--sheet", metavar="NAME", help="The sheet of a workbook."),
+    "table": click.option("--table", metavar="NAME", help="The table of a database."),
+    "query": click.option("--query", metavar="SQL", help="What a SELECT finds in a database."),
     "missing": click.option(
         "--missing", type=click.Choice(["refuse", "drop", "interpolate"]), help="What to do with gaps."
     ),
@@ -156,7 +200,9 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     for one_or_several in ("id", "time", "value"):
         names = given[one_or_several]
         given[one_or_several] = list(names) if len(names) > 1 else (names or (None,))[0]
-    return {name: value for name, value in given.items() if value or (name == "transpose" and value is False)}
+    return {
+        name: value for name, value in given.items() if value or (name in ("transpose", "header") and value is False)
+    }
 
 
 def reading_again() -> str:

@@ -14,8 +14,8 @@ from tsveil.core.registry import DISTANCES
 
 
 @click.command()
-@click.argument("original", type=arguments.PATH)
-@click.argument("protected", type=arguments.PATH)
+@click.argument("original", type=arguments.FILE)
+@click.argument("protected", type=arguments.FILE)
 @arguments.truth_option
 @click.option("--ties", type=click.Choice(["expected", "first"]), default="expected", show_default=True)
 @click.option(
@@ -63,8 +63,8 @@ class OfDistances(click.Command):
 
 
 @click.command(cls=OfDistances)
-@click.argument("original", type=arguments.PATH)
-@click.argument("released", type=arguments.PATH, required=False)
+@click.argument("original", type=arguments.FILE)
+@click.argument("released", type=arguments.FILE, required=False)
 @click.option(
     "--known", metavar="NAME,NAME", help="Attributes, blocks or series that the intruder knows; all by default."
 )
@@ -168,7 +168,7 @@ class OfPromises(click.Command):
 
 
 @click.command(cls=OfPromises)
-@click.argument("file", type=arguments.PATH)
+@click.argument("file", type=arguments.FILE)
 @click.option(
     "--persons", type=arguments.PATH, metavar="MAP", help="A table of the identifiers in FILE and their persons."
 )
@@ -213,7 +213,7 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
 
 
 @click.command()
-@click.argument("file", type=arguments.PATH)
+@click.argument("file", type=arguments.FILE)
 @click.option(
     "--range",
     "ranges",
