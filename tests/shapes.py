@@ -1011,7 +1011,7 @@ def packed_gzip() -> Made:
 
 @shape_of(".csv.zst")
 def packed_zstd() -> Made:
-    return zstd.compress(curves(days(5), household=meters()).write_csv().encode())
+    return bytes(zstd.compress(curves(days(5), household=meters()).write_csv().encode()))
 
 
 @shape_of(".csv.zst")
