@@ -23,8 +23,8 @@ def types_of(frame: pl.DataFrame) -> bytes:
     Examples
     --------
     >>> stored = types_of(pl.DataFrame({"load": [1]}, schema={"load": pl.Int16}))
-    >>> with_types(pl.DataFrame({"load": [7]}), stored).schema
-    Schema({'load': Int16})
+    >>> with_types(pl.DataFrame({"load": [7]}), stored).dtypes
+    [Int16]
     """
     made = io.BytesIO()
     frame.clear().write_ipc(made, compression="uncompressed")

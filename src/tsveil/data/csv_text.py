@@ -111,7 +111,7 @@ def _titles(lines: Sequence[str], separator: str | None) -> tuple[int, str | Non
         except csv.Error:
             continue
         titles = title_rows(rows)
-        if not titles:
+        if not titles or "".join(lines[:titles]).count('"') % 2:  # a name in quotation marks that has a line break
             continue
         width, short = len(rows[titles]), len(rows[0]) < len(rows[titles])
         mixed = any(other in cell for cell in rows[titles] for other in SEPARATORS)
