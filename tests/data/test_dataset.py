@@ -30,7 +30,7 @@ def test_one_series() -> None:
     assert (data.n, len(data), data.columns) == (2, 2, ("0", "1", "2"))
     assert data.blocks[0].labels == ("0", "1", "2")
     assert data.series == data.blocks
-    assert data.ids.to_list() == [0, 1]
+    assert data.ids.to_list() == [1, 2]
     assert data.id is None
     assert repr(data) == "Dataset: 2 records; series 'load' (3 points)"
 

@@ -300,7 +300,7 @@ def test_a_look_before_reading(file: Any) -> None:
         "blocks": {"series": {"from": "1", "to": "3", "kind": "series"}},
         "confidential": ["town"],
     }
-    assert look.to_dict()["separator"] == ","
+    assert look.source.separator == ","
     fine = file("meter,town,1,2,3\na,x,1,2,3\nb,y,4,5,6\n")
     assert repr(read(fine, **look_at(fine).options())) == repr(read(fine))
     apart = file("1,meter,2\n1,a,2\n3,b,4\n")

@@ -18,6 +18,50 @@ from tsveil.core.registry import starting
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
+
+
+class DataPath(click.Path):
+    """A file or folder with data; a plan is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, unless it is that of a plan."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if path.suffix == ".toml" and path.is_file():
+            raise InputError(
+                f"{path} is a plan, and this command takes data\n  options: tsveil run {shlex.quote(str(path))}, or the file that the plan names as its input"
+            )
+        return path
+
+
+class PlanPath(click.Path):
+    """A plan; data are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, unless it is that of data."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if path.is_dir() or (path.suffix != ".toml" and path.is_file() and not _is_toml(path)):
+            name = shlex.quote(str(path))
+            raise InputError(
+                f"{path} is no plan, and this command takes one\n  options: tsveil plan {name} writes a plan for these data; tsveil protect {name} --out FOLDER does without"
+            )
+        return path
+
+
+def _is_toml(path: Path) -> bool:
+    """Whether a file can be read as TOML, or cannot be read at all, which is said elsewhere."""
+    import tomllib
+
+    try:
+        tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+DATA = DataPath(path_type=Path)
+PLAN = PlanPath(path_type=Path)
 #: the options of reading that change a table
 CHANGING = {"leave_out", "transpose", "missing", "resample", "split"}
 
@@ -157,6 +201,11 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
         names = given[one_or_several]
         given[one_or_several] = list(names) if len(names) > 1 else (names or (None,))[0]
     return {name: value for name, value in given.items() if value or (name == "transpose" and value is False)}
+
+
+def by_default(name: str) -> bool:
+    """Whether an option of the present command was left to its default."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
 
 
 def reading_again() -> str:

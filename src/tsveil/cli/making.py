@@ -73,7 +73,7 @@ def _plan_beside(file: Path) -> Path:
 
 
 @click.command()
-@click.argument("file", type=arguments.PATH)
+@click.argument("file", type=arguments.DATA)
 @click.option("-o", "--out", type=arguments.PATH, help="The plan's file; FILE with the ending .plan.toml by default.")
 @arguments.method_option
 @arguments.overwrite_option("an existing plan")
@@ -116,7 +116,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
 
 
 @click.command()
-@click.argument("plan", type=arguments.PATH)
+@click.argument("plan", type=arguments.PLAN)
 @click.option(
     "--engine",
     type=click.Choice(["local", "dask", "spark"]),
@@ -146,7 +146,7 @@ def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@click.argument("file", type=arguments.PATH)
+@click.argument("file", type=arguments.DATA)
 @click.option("-o", "--out", required=True, type=arguments.PATH, help="The folder of the release.")
 @arguments.method_option
 @click.option(

@@ -342,9 +342,9 @@ class Dataset:
 
     @property
     def ids(self) -> pl.Series:
-        """The identifier column; row numbers where there is none."""
+        """The identifier column; where there is none the numbers of the rows, from 1 as messages count them."""
         if self.id is None:
-            return pl.Series("row", np.arange(self.n))
+            return pl.Series("row", np.arange(1, self.n + 1))
         return self.others[self.id]
 
     @property

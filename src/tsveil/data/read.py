@@ -300,20 +300,6 @@ class Look:
         """The records; gaps are refused."""
         return _dataset(self, None, "refuse", None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """What was found, for a machine."""
-        return {
-            "rows": self.rows,
-            "columns": list(self.columns),
-            "format": self.source.format,
-            "separator": self.source.separator,
-            "decimal": self.source.decimal,
-            **self.options(),
-            "dropped": list(self.guess.dropped),
-            "reasons": list(self.guess.reasons),
-            "questions": [str(question) for question in self.guess.questions],
-        }
-
 
 def _columns_in_short(columns: Sequence[str], available: Sequence[str]) -> dict[str, Any]:
     first, last = available.index(columns[0]), available.index(columns[-1])

@@ -357,7 +357,7 @@ def write_piece(task: Task) -> Result:
     marked = scopes(shown)
     for number, rows in enumerate(marked.values()):
         store.put(f"scope-{number}-{at}", rows)
-    ids = shown.original.others[kept.source.id] if kept.source.id else pl.Series(shown.numbers)
+    ids = shown.original.others[kept.source.id] if kept.source.id else pl.Series(shown.numbers + 1)
     persons = {"person": _persons(shown)} if kept.source.person else {}
     groups = {f"group of {unit.name}": labels for unit, labels in shown.labels if sum(unit.groups)}
     store.put_frame(
@@ -593,6 +593,7 @@ def _facts(
         "attribute_disclosure": disclosed.counts,
         "run": run,
         "records": assessment.records,
+        "rows_from": 1,
         **({"persons": assessment.persons} if release.contents.source.person else {}),
         "limits": msgspec.to_builtins(limits),
         "intruder": msgspec.to_builtins(intruder),
