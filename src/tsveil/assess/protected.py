@@ -97,7 +97,7 @@ class ProtectedRecords(Records):
         """Check the promise on what is published alone."""
         published: Any = self.table if self.envelopes else self.data
         if self.contents.suppressed:
-            published = replace(published.take(self.rows), missing=False)
+            published = replace(published.take(self.rows), missing=published.masked)
         return self.guarantee.verify(published)
 
     def evaluate(self, **options: Any) -> Scorecard:

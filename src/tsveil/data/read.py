@@ -96,7 +96,7 @@ def read(
     separator, decimal
         CSV: one of , ; | and tab, and . or ,
     missing
-        What to do with records that lack points: "refuse", "drop" them, "interpolate" in time, "keep" NaN.
+        What to do with records that lack points: "refuse", "drop" them, "interpolate" in time, "mask" (records keep their gaps, and take part), "keep" NaN.
     resample, split
         Bring every series to this many points; then cut it into this many series of equal length.
     memory
@@ -254,7 +254,7 @@ def read_own(path: str | Path, **roles: Any) -> Dataset:
     Dataset: 2 records; series 'series' (2 points); identifier 'meter'
     """
     given: dict[str, Any] = {name: roles.get(name) for name in _ROLES}
-    return _look_at(path, own=True, **given).dataset()
+    return _look_at(path, own=True, **given).dataset(roles.get("missing", "refuse"))
 
 
 @dataclass(frozen=True)
@@ -296,9 +296,9 @@ class Look:
         options |= {"person": list(found.person), "confidential": list(found.confidential)}
         return {name: value for name, value in options.items() if value} | dict(self.answers)
 
-    def dataset(self) -> Dataset:
-        """The records; gaps are refused."""
-        return _dataset(self, None, "refuse", None)
+    def dataset(self, missing: Missing = "refuse") -> Dataset:
+        """The records; gaps are refused unless it is said what to do."""
+        return _dataset(self, None, missing, None)
 
     def to_dict(self) -> dict[str, Any]:
         """What was found, for a machine."""

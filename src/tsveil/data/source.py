@@ -78,6 +78,8 @@ class Source(msgspec.Struct, frozen=True):
     layout: Layout = Layout(format="parquet")
     #: what reading did to the records, in sentences
     notes: tuple[str, ...] = ()
+    #: gaps take part as gaps
+    masked: bool = False
 
     @property
     def n(self) -> int:
@@ -117,6 +119,7 @@ class Source(msgspec.Struct, frozen=True):
             integers=tuple(name for name in data.columns if name in data.integers),
             layout=data.layout,
             notes=data.notes,
+            masked=data.masked,
         )
 
     @property
@@ -128,7 +131,7 @@ class Source(msgspec.Struct, frozen=True):
         """Some records as a data set: their values, and the identifier and confidential columns if these are given."""
         blocks = tuple(role.block() for role in self.blocks)
         if others is None:
-            return Dataset(values, blocks, pl.DataFrame(), layout=self.layout)
+            return Dataset(values, blocks, pl.DataFrame(), layout=self.layout, masked=self.masked)
         return Dataset(
             values,
             blocks,
@@ -140,6 +143,7 @@ class Source(msgspec.Struct, frozen=True):
             layout=self.layout,
             notes=self.notes,
             integers=frozenset(self.integers),
+            masked=self.masked,
         )
 
     def pieces(self, start: int, stop: int) -> list[tuple[str, int, int]]:
@@ -229,7 +233,8 @@ class FileDataset(Dataset):
             "dropped": source.dropped,
             "layout": source.layout,
             "notes": source.notes,
-            "missing": False,
+            "missing": source.masked,
+            "masked": source.masked,
             "integers": frozenset(source.integers),
             "origin": None,
         }

@@ -60,6 +60,7 @@ class ColumnFacts(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     time_format: str | None = None
     variable: str | None = None
     value: list[str] = []
+    missing: Literal["mask"] | None = None
     separator: str = ","
     decimal: str = "."
 
