@@ -57,7 +57,15 @@ def farthest(Z: Array, left: Indices, taken: Mask, point: Array, apart: float) -
 
 @kernel
 def nearest_persons(
-    Z: Array, persons: Indices, left: Indices, taken: Mask, seed: int, most: int, apart: float, best: Array, record: Indices
+    Z: Array,
+    persons: Indices,
+    left: Indices,
+    taken: Mask,
+    seed: int,
+    most: int,
+    apart: float,
+    best: Array,
+    record: Indices,
 ) -> Indices:
     """The first record of each person in the order (distance to the seed, index), the seed itself first, for the `most` nearest persons; ascending.
 
@@ -145,7 +153,14 @@ def masked_groups(Z: Array, persons: Indices, k: int, apart: float, labels: Indi
 
 @kernel
 def join_nearest(
-    Z: Array, persons: Indices, order: Indices, starts: Indices, centres: Array, labels: Indices, apart: float, anywhere: bool
+    Z: Array,
+    persons: Indices,
+    order: Indices,
+    starts: Indices,
+    centres: Array,
+    labels: Indices,
+    apart: float,
+    anywhere: bool,
 ) -> None:
     """Each record without a group joins the nearest one that has no record of its person, lowest index first; see `_kernels.mdav_persons`."""
     has_own = np.full(centres.shape[0], -1)

@@ -15,6 +15,7 @@ from tsveil.attack.targets import border_of, chosen_rows
 from tsveil.core.technique import Technique
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
+from tsveil.data.gaps import gaps_in_words
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.pieces import make_store
 from tsveil.data.records import PublishedRecords, Records, in_published_order, some_in_published_order
@@ -85,6 +86,12 @@ class ProtectedRecords(Records):
     def released(self) -> int:
         """The number of records that are published, of the whole release if this is a sample."""
         return self.n if self.sample_of is None else self.sample_of[1]
+
+    @property
+    def about_gaps(self) -> str:
+        """What was done about gaps, as anybody may read it; empty where there are none."""
+        whole = self.sample_of or (self.contents.n, self.contents.n - self.contents.suppressed)
+        return gaps_in_words(self.facts, whole[0], whole[0] - whole[1])
 
     @property
     def query(self) -> Queries:

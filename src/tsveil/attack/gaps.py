@@ -83,7 +83,12 @@ def with_gaps(store: Store, files: Pieces) -> Pieces:
 
 
 def pieces_with_gaps(
-    store: Store, blocks: Sequence[Block], original: Array, released: Array, own: Indices | None, persons: Indices | None
+    store: Store,
+    blocks: Sequence[Block],
+    original: Array,
+    released: Array,
+    own: Indices | None,
+    persons: Indices | None,
 ) -> Pieces:
     """Two tables in memory as files that know gaps; a released row without any value is a suppressed record, and no row of the release."""
     own = np.arange(len(original)) if own is None else own

@@ -123,7 +123,9 @@ class PatternOfGaps(_OfGaps):
 
         def search(rows: Rows, known: Array) -> Near:
             own = np.ascontiguousarray(rows.values[:, columns])
-            return _search(known, rows, counts, lambda part, *rest: agreeing_gaps(part, own, counts, full, empty, *rest))
+            return _search(
+                known, rows, counts, lambda part, *rest: agreeing_gaps(part, own, counts, full, empty, *rest)
+            )
 
         known = np.ascontiguousarray(targets.values(columns))
         return nearest_in_pieces(targets, len(counts), lambda rows: search(rows, known))

@@ -7,9 +7,9 @@ protect them), or kept as NaN; or every series is brought to one length, whateve
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -165,6 +165,28 @@ def in_public(note: str) -> str:
     return f"{said[0].upper()}{said[1:]}."
 
 
+def gaps_in_words(facts: Mapping[str, Mapping[str, Any]], records: int, suppressed: int) -> str:
+    """What was done about the gaps of a release, as anybody may read it; empty where it has none.
+
+    Examples
+    --------
+    >>> gaps_in_words({"load": {POINTS: 200, EMPTY: 3, SPARSE: 1, FEWEST: 3}}, 21, 1)
+    'Records with gaps were protected with their gaps. 1 of 21 records was suppressed: with fewer than a third of its points, or without a group. 1.5 % of the published points are empty, because too few members of the group have a value there; all members of a group have the same values and the same empty points. Each published value is the mean of the members that have one, of at least 3 persons.'
+    """
+    own = [one for one in facts.values() if POINTS in one]
+    if not own:
+        return ""
+    share = 100 * sum(one[EMPTY] for one in own) / max(sum(one[POINTS] for one in own), 1)
+    fewest = min((one[FEWEST] for one in own if FEWEST in one), default=0)
+    were, their = ("was", "its") if suppressed == 1 else ("were", "their")
+    gone = f"{suppressed} of {records} records {were} suppressed: with fewer than a third of {their} points, or without a group."
+    return (
+        f"Records with gaps were protected with their gaps. {gone if suppressed else 'No record was suppressed.'} {share:.1f} % of the published points are empty, because too few "
+        "members of the group have a value there; all members of a group have the same values and the same empty points. "
+        f"Each published value is the mean of the members that have one, of at least {fewest} persons."
+    )
+
+
 def resample_notes(series: Sequence[RaggedSeries], m: int, missing: Missing) -> list[str]:
     """What resampling did, for the notes of the data set."""
     lengths = np.concatenate([one.lengths for one in series])
@@ -247,7 +269,9 @@ def close_gaps(parts: Sequence[Part], missing: Missing, names: Names, problems: 
                 f"block {part.block.name!r} is no time series, so its gaps cannot be interpolated: "
                 f"{int(_rows_with(gap).sum())} of {n} records have one ({names.first(_rows_with(gap))})"
             )
-            problems.hint("options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps")
+            problems.hint(
+                "options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps"
+            )
         else:
             filled.append(replace(part, values=fill_gaps(part.values, part.block.times), whole=frozenset()))
             empty = ~_rows_with(~gap)
@@ -256,6 +280,8 @@ def close_gaps(parts: Sequence[Part], missing: Missing, names: Names, problems: 
                     f"series {part.block.name!r} has no value at all in {int(empty.sum())} of {n} records "
                     f"({names.first(empty)})"
                 )
-                problems.hint("options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps")
+                problems.hint(
+                    "options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps"
+                )
     note = f"{cells} missing values in {records} were filled by linear interpolation in time"
     return GapOutcome(filled, kept, (note,), gaps=False)

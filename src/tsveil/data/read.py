@@ -132,6 +132,8 @@ def read(
     large = exceeds(files, bytes_of(memory)) and layout != "long"
     before = [_state(file) for file in files]
     later = {name: given[name] for name in ("time", "variable", "value", "missing", "resample", "split")}
+    if missing == "mask":
+        later["missing"] = None
     later |= {"times": times, "transpose": transpose or None, "several id": id if len(_names(id)) > 1 else None}
     one_id = next(iter(_names(id)), None)
     data: Dataset | None = None
@@ -139,7 +141,7 @@ def read(
         try:
             data = _in_files(
                 path, files, later, id=one_id, person=person, blocks=blocks, confidential=confidential, separator=separator, decimal=decimal, layout=layout,
-                leave_out=leave_out, numbers=numbers, independent_rows=independent_rows, transpose=transpose, time_format=time_format,
+                leave_out=leave_out, numbers=numbers, independent_rows=independent_rows, transpose=transpose, time_format=time_format, masked=missing == "mask",
             )  # fmt: skip
         except QuestionError:
             raise

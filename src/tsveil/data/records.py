@@ -60,7 +60,9 @@ class Records:
         """The protected values, row by row aligned with the original; those of suppressed records are missing."""
         if self.envelopes:
             raise InputError("envelopes are published, not values\n  options: release.table")
-        return replace(self.original, values=self._whole.made, missing=self.contents.suppressed > 0 or self.original.masked)
+        return replace(
+            self.original, values=self._whole.made, missing=self.contents.suppressed > 0 or self.original.masked
+        )
 
     @property
     def groups(self) -> dict[str, Indices]:

@@ -290,6 +290,7 @@ def source_of(
     decimal: str | None = None,
     time_format: str | None = None,
     layout: Literal["wide"] | None = None,
+    masked: bool = False,
 ) -> Source:
     """Files with a row per record as one source; what is not given is guessed from the first records. `name` is for messages."""
     problems = Problems(f"{name} cannot be used")
@@ -325,6 +326,7 @@ def source_of(
         "independent_rows": independent_rows,
         "transpose": transpose,
         "time_format": time_format,
+        "masked": masked,
     }
     data = _roles(filled, head, id, blocks, confidential, person, shape, "wide" if blocks else layout, answers)
     guessed = [data.id] if id is None and data.id is not None else []
@@ -356,6 +358,7 @@ def source_of(
         integers=tuple(column for column in data.columns if schemas[filled][column].is_integer()),
         layout=data.layout,
         notes=notes,
+        masked=masked,
     )
 
 
@@ -398,7 +401,8 @@ def _roles(
     """The first records, with their roles."""
     carried, owner = as_list(confidential), as_list(person)
     judged = columns_of(blocks, head.columns) if blocks else ()
-    found = guess(head, layout=wide, id=id, person=owner, confidential=carried, judged=judged, **answers)
+    roles = {name: answer for name, answer in answers.items() if name != "masked"}
+    found = guess(head, layout=wide, id=id, person=owner, confidential=carried, judged=judged, **roles)
     ask(file.name, found.questions)
     if found.layout == "long":
         raise InputError(
@@ -422,6 +426,7 @@ def _roles(
         person=found.person,
         confidential=found.confidential,
         time_format=answers["time_format"],
+        missing="mask" if answers["masked"] else "refuse",
         layout=layout,
         subject=f"{file.name} cannot be used",
     )

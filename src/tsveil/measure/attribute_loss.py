@@ -162,7 +162,9 @@ class AttributeLoss(Measure):
 def _ends(Y: Array) -> tuple[Array, Array]:
     """The least and the greatest value of each column with gaps; infinite where it has none."""
     gaps = np.isnan(Y)
-    return np.where(gaps, np.inf, Y).min(axis=0, initial=np.inf), np.where(gaps, -np.inf, Y).max(axis=0, initial=-np.inf)
+    return np.where(gaps, np.inf, Y).min(axis=0, initial=np.inf), np.where(gaps, -np.inf, Y).max(
+        axis=0, initial=-np.inf
+    )
 
 
 def _pairs(there: Mask) -> Array:

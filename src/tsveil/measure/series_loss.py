@@ -229,9 +229,7 @@ def losses_with_gaps(X: Array, X2: Array, times: Sequence[float] | None, **how: 
     found = record_losses(fill_gaps(X, at), fill_gaps(X2, at), **how)
     statistic = rel if how.get("variant", "default") == "default" else _signed_rel
     mean, mean2 = (np.where(there, Y, 0.0).sum(axis=1) / count for Y in (X, X2))
-    return found._replace(
-        means=statistic(mean, mean2), values=np.where(there, rel(X, X2), 0.0).sum(axis=1) / count
-    )
+    return found._replace(means=statistic(mean, mean2), values=np.where(there, rel(X, X2), 0.0).sum(axis=1) / count)
 
 
 def _check_finite(X: Array, X2: Array, shares: Array) -> None:

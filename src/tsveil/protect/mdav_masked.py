@@ -69,7 +69,13 @@ def apart(Z: Array) -> float:
 
 
 def masked_groups(
-    Z: Array, persons: Indices, k: int, *, share: Share = "bounded", refine: bool = False, counter: Indices | None = None
+    Z: Array,
+    persons: Indices,
+    k: int,
+    *,
+    share: Share = "bounded",
+    refine: bool = False,
+    counter: Indices | None = None,
 ) -> Indices:
     """The group of each record, numbered from 0, with at least k persons in each; -1: suppressed.
 

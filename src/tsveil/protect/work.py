@@ -417,7 +417,9 @@ def protect_part(task: Task) -> Result:
     bounds = out[:, : len(unit.columns) * (2 if out.shape[1] > len(unit.columns) else 1)]
     empty = np.isnan(bounds)
     suppressed = empty.all(axis=1) if job.source.masked else empty.any(axis=1)
-    rounded_off = ((bounds == np.rint(bounds)) | empty)[~suppressed].all(axis=0).reshape(-1, len(unit.columns)).all(axis=0)
+    rounded_off = (
+        ((bounds == np.rint(bounds)) | empty)[~suppressed].all(axis=0).reshape(-1, len(unit.columns)).all(axis=0)
+    )
     return {
         "suppressed": int((suppressed if used is None else suppressed & used).sum()),
         "groups": int(groups.max(initial=-1)) + 1,
