@@ -5,8 +5,6 @@ Every pair is compared: the distance over the points that both have is no metric
 
 from __future__ import annotations
 
-import numpy as np
-
 from tsveil._kernels.compiling import kernel
 from tsveil.core.types import Array, Indices
 

@@ -96,8 +96,8 @@ class AttributeLoss(Measure):
         X, X2 = chunk.original, chunk.published
         there = ~np.isnan(X)
         if not known and chunk.schema.gaps:
-            extremes = [end for Y in (X, X2) for end in _ends(Y)]
-            return {"count": _pairs(there), **dict(zip(EXTREMES, extremes, strict=True))}
+            ends = [end for Y in (X, X2) for end in _ends(Y)]
+            return {"count": _pairs(there), **dict(zip(EXTREMES, ends, strict=True))}
         if not known:
             extremes = (
                 each for Y in (X, X2) for each in (Y.min(axis=0, initial=np.inf), Y.max(axis=0, initial=-np.inf))

@@ -123,7 +123,7 @@ class SeriesLoss(Measure):
         found = {}
         for number, block in enumerate(schema.files.series):
             il1_1, il1_2, il2, il3 = (
-                100 * total(sums[f"{number} {name}"]) / max(sums.get(f"{number} count", sums["count"]), 1)
+                100 * total(sums[f"{number} {name}"]) / max(int(sums.get(f"{number} count", sums["count"])), 1)
                 for name in RecordLosses._fields
             )
             il1 = (il1_1 + il1_2) / 2

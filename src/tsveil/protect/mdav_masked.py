@@ -123,7 +123,7 @@ def centres_of(Z: Array, labels: Indices) -> Array:
     counts = np.zeros(sums.shape)
     np.add.at(sums, (labels[rows], columns), Z[rows, columns])
     np.add.at(counts, (labels[rows], columns), 1)
-    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
 
 
 def explained(Z: Array, labels: Indices, k: int) -> float:
