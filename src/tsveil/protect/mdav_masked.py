@@ -15,7 +15,8 @@ published mean, or against the mean of the column where the point is empty. For 
 
     - sum of S_t^2 / n_t over the points t with n_t >= least
 
-so what a change brings follows from the sums of two groups.
+so what a change brings follows from the sums of two groups. Where each record is a person of its own there is a second start: gaps are filled by the means of the groups found so far, the groups are
+refined like those of complete records (`protect._refine`, which also dissolves groups and forms others), and then once more as said here; what explains more is taken.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ import numpy as np
 
 from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.gaps import EMPTY, FEWEST, POINTS, SPARSE
-from tsveil.protect._refine import ENOUGH, NEAR, ROUNDS
+from tsveil.protect._refine import ENOUGH, LARGE, NEAR, ROUNDS
+from tsveil.protect._refine import refined_groups as groups_of_filled
 from tsveil.protect.mdav_persons import Share
 
 
@@ -103,7 +105,8 @@ def masked_groups(
     kernels.join_nearest(Z, own, order, starts, centres_of(Z, labels), labels, far, False)
     if refine:
         grouped = np.flatnonzero(labels >= 0)
-        labels[grouped] = refined_groups(np.ascontiguousarray(Z[grouped]), own[grouped], labels[grouped], k)
+        better = refined_groups if len(own) > int(own.max()) + 1 else twice_refined_groups
+        labels[grouped] = better(np.ascontiguousarray(Z[grouped]), own[grouped], labels[grouped], k)
     if share == "told":
         kernels.join_nearest(Z, own, order, starts, centres_of(Z, labels), labels, far, True)
     return labels
@@ -177,6 +180,25 @@ def refined_groups(Z: Array, own: Indices, labels: Indices, k: int) -> Indices:
         if saved <= ENOUGH * left:
             break
     return found if explained(Z, found, k) >= explained(Z, labels, k) else labels
+
+
+def twice_refined_groups(Z: Array, own: Indices, labels: Indices, k: int) -> Indices:
+    """The same where each record is a person of its own, with a second start: the groups that `_refine` finds, which also dissolves groups and forms others, when gaps are filled by the means of their groups.
+
+    Examples
+    --------
+    >>> Z = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
+    >>> twice_refined_groups(Z, np.arange(6), np.array([0, 1, 0, 1, 2, 2]), 2)
+    array([1, 1, 0, 0, 2, 2])
+    """
+    found = refined_groups(Z, own, labels, k)
+    centred = _centred(Z)
+    means = np.nan_to_num(centres_of(centred, found), nan=0.0)
+    filled = np.where(np.isnan(centred), means[found], centred)
+    # What `_refine` draws at random it draws for `search` alone.
+    other = groups_of_filled(filled, found, k, "swap", np.random.default_rng(0), hurried=len(Z) > LARGE)
+    other = refined_groups(Z, own, other, k)
+    return other if explained(Z, other, k) > explained(Z, found, k) else found
 
 
 @dataclass(frozen=True)
