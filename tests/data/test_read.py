@@ -546,7 +546,10 @@ def test_places_that_are_no_files(tmp_path: Path) -> None:
             "The 'separator' and the 'decimal' parameter of read cannot both be ','.",
         ),
         ({"split": 1}, "The 'split' parameter of read must be an integer of at least 2, or left out. Got 1."),
-        ({"missing": "x"}, "The 'missing' parameter must be one of 'refuse', 'drop', 'interpolate', 'mask', 'keep'. Got 'x'."),
+        (
+            {"missing": "x"},
+            "The 'missing' parameter must be one of 'refuse', 'drop', 'interpolate', 'mask', 'keep'. Got 'x'.",
+        ),
     ],
 )
 def test_options_that_cannot_be(file: Any, options: Any, text: str) -> None:

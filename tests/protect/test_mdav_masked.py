@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import naive_gaps
 import numpy as np
 import polars as pl
 import pytest
-from cases import cases
 
+import naive_gaps
 import tsveil as tv
+from cases import cases
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.types import Array, Indices
 from tsveil.data.gaps import EMPTY, FEWEST, POINTS, SPARSE
@@ -57,7 +57,15 @@ def some_tables() -> list[tuple[Array, int]]:
     ]
     full = table(rng, 12, 4, 0.3)
     empty_column = np.column_stack([full, np.full(12, np.nan)])
-    return [*found, (full, 12), (full[:7], 6), (empty_column, 3), (np.ones((9, 3)), 4), (1e200 ** 0.5 * full, 3), (1e-90 * full, 3)]
+    return [
+        *found,
+        (full, 12),
+        (full[:7], 6),
+        (empty_column, 3),
+        (np.ones((9, 3)), 4),
+        (1e200**0.5 * full, 3),
+        (1e-90 * full, 3),
+    ]
 
 
 @pytest.mark.parametrize(("x", "k"), some_tables())
@@ -68,7 +76,7 @@ def test_groups_are_those_of_the_definition(x: Array, k: int) -> None:
             continue
         for share in ("bounded", "told"):
             expected = naive_gaps.mdav(x, persons, k, apart(x), share=share)
-            found = masked_groups(x, persons, k, share=share)  # type: ignore[arg-type]
+            found = masked_groups(x, persons, k, share=share)
             assert found.tolist() == expected.tolist()
         shown = published_rows(x, persons, found, k)
         wanted = naive_gaps.published(x, persons, expected, k)
@@ -125,7 +133,7 @@ def test_chunks_and_parts_give_the_same(several: bool, series: bool) -> None:
     x = table(np.random.default_rng(8), 260, 4, 0.3)
     data = data_of(x, series=series, persons=np.arange(260) // 2 if several else None)
     for mode in ("exact", "partitioned"):
-        method = tv.MDAV(k=3, mode=mode, part=100)  # type: ignore[arg-type]
+        method = tv.MDAV(k=3, mode=mode, part=100)
         whole, cut = method.protect(data, seed=1), method.protect(data, seed=1, chunk=37)
         assert np.array_equal(whole.data.values, cut.data.values, equal_nan=True)
         assert whole.verify().holds

@@ -67,10 +67,10 @@ def with_gaps(store: Store, files: Pieces) -> Pieces:
     scale = np.sqrt(variance)
     for block in files.series:
         own = files.span(block.name)
-        there = float(max(int(count[own].sum()), 1))
-        middle = float((mean[own] * count[own]).sum() / there)
+        values = float(max(int(count[own].sum()), 1))
+        middle = float((mean[own] * count[own]).sum() / values)
         around = float((squares[own] + count[own] * np.square(mean[own] - middle)).sum())
-        scale[own] = np.sqrt(around / there)
+        scale[own] = np.sqrt(around / values)
     scale = np.where(scale > 0, scale, 1.0)
     store.put("gaps.mean", low + span * mean)
     store.put("gaps.scale", span * scale)

@@ -123,8 +123,7 @@ class SeriesLoss(Measure):
         found = {}
         for number, block in enumerate(schema.files.series):
             il1_1, il1_2, il2, il3 = (
-                100 * total(sums[f"{number} {name}"]) / max(int(sums.get(f"{number} count", sums["count"])), 1)
-                for name in RecordLosses._fields
+                100 * total(sums[f"{number} {name}"]) / _count(sums, number) for name in RecordLosses._fields
             )
             il1 = (il1_1 + il1_2) / 2
             found[block.name] = {
@@ -145,6 +144,11 @@ class SeriesLoss(Measure):
             return {"variant": self.variant}
         short = f"{', '.join(left_out)} (series of {shortest} points are too short for them)"
         return {"variant": self.variant, "models left out": short}
+
+
+def _count(sums: Result, number: int) -> int:
+    """The number of records that were compared in a series: all of them, or those with a value in it."""
+    return max(int(sums[f"{number} count"]), 1) if f"{number} count" in sums else int(sums["count"])
 
 
 def rel(a: ArrayLike, b: ArrayLike) -> Array:
@@ -218,7 +222,7 @@ def losses_with_gaps(X: Array, X2: Array, times: Sequence[float] | None, **how: 
     Examples
     --------
     >>> X, X2 = np.array([[1.0, np.nan, 3.0, 4.0, 5.0]]), np.array([[1.0, np.nan, 3.0, 4.0, 4.0]])
-    >>> found = losses_with_gaps(X, X2, None, models=["moving-average"])
+    >>> found = losses_with_gaps(X, X2, None, models=["trend"])
     >>> found.values, found.means.round(4)
     (array([0.05]), array([0.0769]))
     """
