@@ -37,6 +37,7 @@ import numpy as np
 
 from tsveil.attack.base import UNAIDED, Attack, Rung, Shape, Situation, Traces, Trial
 from tsveil.attack.candidates import Found, nearest_in_pieces
+from tsveil.attack.gaps import with_gaps
 from tsveil.attack.nearest import CHUNK, Near, Rows
 from tsveil.attack.pieces import Targets
 from tsveil.core import progress
@@ -61,6 +62,8 @@ class _OfGaps(Attack):
 
     def plan(self, situation: Situation) -> list[Trial]:
         """Each target is compared with all distinct rows, column by column."""
+        if not situation.files.values:  # asked for by name, on files whose gaps nobody looked at
+            with_gaps(situation.store, situation.files)
         return [Trial(situation.affordable(situation.distinct * UNAIDED), {})]
 
 
