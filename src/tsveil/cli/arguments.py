@@ -113,7 +113,9 @@ READING: dict[str, Callable[[Any], Any]] = {
     "separator": click.option("--separator", metavar="CHAR", help="Between the cells of a CSV file."),
     "decimal": click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark of a CSV file."),
     "missing": click.option(
-        "--missing", type=click.Choice(["refuse", "drop", "interpolate"]), help="What to do with gaps."
+        "--missing",
+        type=click.Choice(["refuse", "drop", "interpolate", "mask"]),
+        help="What to do with gaps: mask protects records with them.",
     ),
     "resample": click.option(
         "--resample", type=click.IntRange(min=2), metavar="M", help="Resample every series to M points."

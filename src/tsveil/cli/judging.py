@@ -242,6 +242,7 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
             promise = type(promise).from_settings(promise.settings() | {"counts": "share"})
         around = next((one for one in file.absolute().parents[:3] if (one / MARKER).is_file()), None)
         several = None if around is None else "persons" in release_facts(around)
+        given = {"missing": "mask", **given}  # a file is judged as it stands: an empty cell is a value of its own
         found = judge_file(file, promise, given, None if persons is None else map_of(persons), several=several)
         if persons is None and several is None and not as_json:
             terminal.line("Records are counted: a file alone does not say whose they are (--persons MAP).")

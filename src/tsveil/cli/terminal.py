@@ -168,7 +168,8 @@ def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
     blocks = [f"{b.name} ({len(b.columns)} {'columns' if b.times is None else 'points'})" for b in data.blocks]
     line(f", {', '.join(blocks)}, protected by {release.method}")
     left_out = [f"left out, because they have no role: {', '.join(data.dropped)}"] if data.dropped else []
-    for note in (*data.notes, *left_out, *(f"warning: {text}" for text in release.warnings)):
+    gaps = [release.about_gaps] if release.about_gaps else []
+    for note in (*data.notes, *gaps, *left_out, *(f"warning: {text}" for text in release.warnings)):
         warning(f"  {note}")
     if outcome.assessment is not None:
         show_assessment(outcome.assessment)

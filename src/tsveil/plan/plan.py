@@ -52,7 +52,7 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
     value: str | list[str] | None = None
     separator: str | None = None
     decimal: str | None = None
-    missing: Literal["refuse", "drop", "interpolate"] = "refuse"
+    missing: Literal["refuse", "drop", "interpolate", "mask"] = "refuse"
     resample: int | None = None
     split: int | None = None
     #: attributes are regrouped into blocks of this many, by their correlation

@@ -60,6 +60,7 @@ class ColumnFacts(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     time_format: str | None = None
     variable: str | None = None
     value: list[str] = []
+    missing: Literal["mask"] | None = None
     separator: str = ","
     decimal: str = "."
 
@@ -122,12 +123,13 @@ def reopen_release(folder: str | Path, original: Dataset) -> Release:
     rows, at = _rows(folder, ids, original, facts.get("rows_from", 0)), _places(folder, ids, names)
     if at.max(initial=0) >= len(published):
         raise InputError(f"{folder}: the id map names row {at.max() + 1}, but {len(published)} records are published")
-    if width == len(original.columns) and not len(published) == len(rows) == original.n:
+    whole = len(published) == len(rows) == original.n
+    if width == len(original.columns) and not (whole or (original.masked and len(published) == len(rows))):
         raise InputError(
             f"{folder} has {len(published)} records and names {len(rows)}, the original data have {original.n}\n"
             "  options: the data as they were read for this release, with the same options"
         )
-    made = np.zeros((original.n, width))
+    made = np.full((original.n, width), np.nan if original.masked else 0.0)
     made[rows] = published[at]
     # Suppressed records come last: their place is seen nowhere.
     order = np.append(np.full(len(published), -1), np.setdiff1d(np.arange(original.n), rows)).astype(np.int64)
@@ -284,15 +286,20 @@ def _with_attacks(folder: Path, now: Assessment, intruder: Intruder, *, changed:
         if changed and needs_original:
             why = "the published files were changed after the release was attacked."
             check = Check(name, Outcome.NOT_DECIDED, why, check.figures)
-        elif not needs_original and (
-            changed or list(Outcome).index(check.status) <= list(Outcome).index(found[name].status)
-        ):
+        elif not needs_original and (changed or not _says_more(check, found[name])):
             continue
         found[name] = check
     return replace(
         now, checks=list(found.values()), ladder=then.ladder, intruder=intruder, largest=then.risk.largest,
         suppressed=then.suppressed, allowed=tuple(then.allowed),
     )  # fmt: skip
+
+
+def _says_more(then: Check, now: Check) -> bool:
+    """Whether a check was worse when the release was written, or as bad with figures that the files alone do not give."""
+    order = list(Outcome)
+    worse = order.index(then.status) - order.index(now.status)
+    return worse > 0 or (worse == 0 and not set(then.figures) <= set(now.figures))
 
 
 def release_facts(folder: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ published file shows anyway, and counts of records rounded so that no bar speaks
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -124,7 +125,7 @@ def curve_chart(block: Block, lines: dict[str, Array]) -> str:
         }
         layers.append({"data": {"name": name}, "mark": mark, "encoding": encoding})
         datasets[name] = [
-            {"t": t, "v": v, "curve": number}
+            {"t": t, "v": None if math.isnan(v) else v, "curve": number}
             for number, row in enumerate(thin_columns(rows).tolist())
             for t, v in zip(at, row, strict=True)
         ]
