@@ -33,7 +33,7 @@ bench: .venv/.bench
 bench-quick: .venv/.bench
 	@$(BIN)/python benchmarks/run.py --quick
 
-# All random cases of these tests, of which the suite runs a share (tests/cases.py).
+# All cases of these tests, of which the suite runs a share (tests/cases.py).
 exhaustive: .venv/.test
 	@TSVEIL_EXHAUSTIVE=1 $(BIN)/python -m pytest -n auto $$(grep -rl '^from cases import' tests)
 
@@ -50,9 +50,9 @@ fuzz: .venv/.fuzz
 	@FUZZ_SECONDS=$$(($(FUZZ_SECONDS) * 2 / 3)) $(BIN)/python tests/fuzz/run.py
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/checked FUZZ_EXAMPLES=$$(($(FUZZ_SECONDS) / 2 + 1)) $(BIN)/python -m pytest -n auto tests/fuzz
 
-# Mutated files, plans and command lines, of which the suite tries 2,000.
+# Mutated files, plans and command lines, of which the suite tries 1,200.
 fuzz-inputs: .venv/.test
-	@TSVEIL_INPUTS=100000 $(BIN)/python -m pytest -n auto tests/fuzz/test_inputs.py
+	@TSVEIL_EXHAUSTIVE=1 TSVEIL_INPUTS=100000 $(BIN)/python -m pytest -n auto tests/fuzz/test_inputs.py
 
 # The lines of src/ that the tests run, with kernels as plain Python; tests/slow_without_jit.txt says which tests are left out.
 coverage: .venv/.test
