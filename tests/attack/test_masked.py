@@ -40,6 +40,11 @@ def data_of(x: Array, *, series: bool = True, **more: Any) -> tv.Dataset:
     )
 
 
+def options(series: bool, models: Any = "fitting") -> dict[str, Any]:
+    """The options of measuring that series know."""
+    return {"models": models} if series else {}
+
+
 def test_links_are_those_of_the_definition() -> None:
     rng = np.random.default_rng(7)
     for _ in range(cases(6, 60)):
@@ -66,7 +71,7 @@ def test_no_linkage_finds_more_than_replay() -> None:
     for series in (True, False):
         data = data_of(values_with_gaps(np.random.default_rng(3), 80, 6, 0.25), series=series)
         release = tv.MDAV(k=4).protect(data, seed=1)
-        card = tv.evaluate(data, release, **({"models": "fitting"} if series else {}))
+        card = tv.evaluate(data, release, **options(series))
         classes = Classes.of(
             classes_of_rows(np.where(np.isnan(release.data.values), np.nan, release.data.values)[release.rows])
         )
@@ -99,7 +104,7 @@ def test_losses_are_over_the_points_that_the_originals_have(series: bool) -> Non
     x[7] = np.nan
     data = data_of(x, series=series)
     release = tv.MDAV(k=5).protect(data, seed=1)
-    card = tv.evaluate(data, release, **({"models": ["trend"]} if series else {}))
+    card = tv.evaluate(data, release, **options(series, ["trend"]))
     y = np.where(np.isnan(release.data.values), np.nanmean(x, axis=0), release.data.values)
     there = ~np.isnan(x)
     if series:

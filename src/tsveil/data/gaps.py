@@ -171,7 +171,7 @@ def gaps_in_words(facts: Mapping[str, Mapping[str, Any]], records: int, suppress
     Examples
     --------
     >>> gaps_in_words({"load": {POINTS: 200, EMPTY: 3, SPARSE: 1, FEWEST: 3}}, 21, 1)
-    'Records with gaps were protected with their gaps. 1 of 21 records was suppressed: with fewer than a third of its points, or without a group. 1.5 % of the published points are empty, because too few members of the group have a value there; all members of a group have the same values and the same empty points. Each published value is the mean of the members that have one, of at least 3 persons.'
+    'Records with gaps were protected with their gaps. 1 of 21 records was suppressed: with fewer than a third of its points, or without a group. 1.5 % of the published points are empty, because too few members of the group have a value there; all members of a group have the same values and the same empty points. Each published value comes from the members that have one, from at least 3 persons.'
     """
     own = [one for one in facts.values() if POINTS in one]
     if not own:
@@ -183,7 +183,7 @@ def gaps_in_words(facts: Mapping[str, Mapping[str, Any]], records: int, suppress
     return (
         f"Records with gaps were protected with their gaps. {gone if suppressed else 'No record was suppressed.'} {share:.1f} % of the published points are empty, because too few "
         "members of the group have a value there; all members of a group have the same values and the same empty points. "
-        f"Each published value is the mean of the members that have one, of at least {fewest} persons."
+        f"Each published value comes from the members that have one, from at least {fewest} persons."
     )
 
 

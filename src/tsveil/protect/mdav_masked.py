@@ -88,7 +88,7 @@ def masked_groups(
     >>> gap = np.nan
     >>> Z = np.array([[0.0, gap], [0.1, 0.0], [gap, 0.1], [5.0, 5.0], [5.1, gap], [5.2, 5.1]])
     >>> masked_groups(Z, np.arange(6), 3)
-    array([1, 1, 1, 0, 0, 0])
+    array([0, 0, 0, 1, 1, 1])
     """
     from tsveil._kernels import mdav_masked as kernels
 
