@@ -35,9 +35,8 @@ def data_of(x: Array, *, series: bool = True, **more: Any) -> tv.Dataset:
     frame = pl.DataFrame({"id": [f"a{at}" for at in range(len(x))], **{c: x[:, at] for at, c in enumerate(names)}})
     given = pl.DataFrame(more)
     frame = pl.concat([frame.fill_nan(None), given], how="horizontal") if more else frame.fill_nan(None)
-    return tv.Dataset.from_frame(
-        frame, id="id", blocks={"load": names}, missing="mask", **({"person": "who"} if more else {})
-    )
+    person = ["who"] if more else []
+    return tv.Dataset.from_frame(frame, id="id", blocks={"load": names}, missing="mask", person=person)
 
 
 def options(series: bool, models: Any = "fitting") -> dict[str, Any]:

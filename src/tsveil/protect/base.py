@@ -197,11 +197,6 @@ class Method(Declaration, ABC):
             raise InputError(
                 f"{self._label()} cannot protect missing values\n  options: read the data with missing='drop', missing='interpolate' or missing='mask'"
             )
-        if survey.gaps and not self.takes_gaps:
-            raise InputError(
-                f"{self._label()} cannot protect records with gaps (missing='mask')\n"
-                "  options: method 'mdav', or read the data with missing='drop' or missing='interpolate'"
-            )
         kinds = {"series" if block.is_series else "attributes" for block in survey.blocks}
         if not kinds <= self.takes:
             raise InputError(
@@ -213,6 +208,14 @@ class Method(Declaration, ABC):
                 "  options: rescale the data first"
             )
         self.check(survey)
+
+    def check_gaps(self, survey: Survey) -> None:
+        """Refuse data whose records have gaps, unless the method protects these as they are."""
+        if survey.gaps and not self.takes_gaps:
+            raise InputError(
+                f"{self._label()} cannot protect records with gaps (missing='mask')\n"
+                "  options: method 'mdav', or read the data with missing='drop' or missing='interpolate'"
+            )
 
     def check_persons(self, survey: Survey) -> None:
         """Refuse data whose persons have several records, unless the method counts persons."""

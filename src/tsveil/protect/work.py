@@ -265,6 +265,7 @@ def _add_survey(store: Store, job: Job, looks: Sequence[Result], engine: Engine)
     present = np.sum([one["present"] for one in looks], axis=0).astype(np.int64) if job.source.masked else None
     survey = _with_confidential_counts(_with_bounds(survey, low, high, present), carried)
     method.check_persons(survey)
+    method.check_gaps(survey)
     method.check_all(survey)
     decimals = None
     if job.settings.get("rounding") == "input":
