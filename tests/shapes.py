@@ -6,22 +6,34 @@ files of a folder by their names.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import importlib
 import io
+import json
 import sqlite3
+import sys
+import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
+import pyreadstat
+import xlsxwriter
 
 from tsveil.core.types import Array
 
+zstd = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+
 Made = pl.DataFrame | str | bytes | dict[str, pl.DataFrame]
 SHAPES: dict[str, Callable[[], Made]] = {}
+#: how the names of files end that are not called .csv
+ENDINGS: dict[str, str] = {}
 
 FIRST = [
     "Anna",
@@ -49,10 +61,20 @@ def shape(make: Callable[[], Made]) -> Callable[[], Made]:
     return make
 
 
+def shape_of(ending: str) -> Callable[[Callable[[], Made]], Callable[[], Made]]:
+    """Keep a function whose file has another ending than .csv."""
+
+    def keep(make: Callable[[], Made]) -> Callable[[], Made]:
+        ENDINGS[make.__name__.replace("_", "-")] = ending
+        return shape(make)
+
+    return keep
+
+
 def write(name: str, folder: Path) -> Path:
     """The file of that shape, or the folder of files."""
     made = SHAPES[name]()
-    place = folder / (name if isinstance(made, dict) else f"{name}.csv")
+    place = folder / (name if isinstance(made, dict) else f"{name}{ENDINGS.get(name, '.csv')}")
     if isinstance(made, dict):
         place.mkdir()
         for file, frame in made.items():
@@ -738,27 +760,12 @@ def encoded_twice() -> Made:
     return text.encode() + text.split("\n", 1)[1].encode("cp1252")
 
 
-@shape
-def other_sqlite() -> Made:
-    with sqlite3.connect(":memory:") as base:
-        base.execute("CREATE TABLE readings (meter TEXT, kwh REAL)")
-        base.execute("INSERT INTO readings VALUES ('CH1000', 1.5)")
-    made: bytes = base.serialize()
-    base.close()
-    return made
-
-
 def _zipped(*names: str) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name in names:
             archive.writestr(name, "meter,2024-01-01\nCH1000,1.5\n")
     return made.getvalue()
-
-
-@shape
-def other_excel() -> Made:
-    return _zipped("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml")
 
 
 @shape
@@ -777,5 +784,282 @@ def other_page() -> Made:
 
 
 @shape
-def other_json() -> Made:
+def other_r_object() -> Made:
+    return b"X\n\0\0\0\x03\0\x04\x03\x01"
+
+
+# -- workbooks --------------------------------------------------------------------------------------------------------
+
+
+def _workbook(**sheets: list[list[Any]]) -> bytes:
+    """A workbook with these rows in its sheets."""
+    made = io.BytesIO()
+    with xlsxwriter.Workbook(made, {"in_memory": True, "default_date_format": "yyyy-mm-dd hh:mm"}) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for at, row in enumerate(rows):
+                sheet.write_row(at, 0, row)
+    return made.getvalue()
+
+
+def _rows(frame: pl.DataFrame) -> list[list[Any]]:
+    return [frame.columns, *map(list, frame.rows())]
+
+
+@shape_of(".xlsx")
+def excel_hours() -> Made:
+    return _workbook(Readings=_rows(curves(days(14), household=meters())))
+
+
+@shape_of(".xlsx")
+def excel_long() -> Made:
+    """Days as Excel knows them."""
+    frame = long_hours()
+    assert isinstance(frame, pl.DataFrame)
+    times = [datetime.fromisoformat(str(one)) for one in frame.to_series(1).to_list()]
+    return _workbook(Readings=_rows(frame.with_columns(pl.Series(frame.columns[1], times))))
+
+
+@shape_of(".xlsx")
+def excel_with_title() -> Made:
+    rows = _rows(curves(days(5), household=meters()))
+    return _workbook(Readings=[["Readings of January 2024"], [], *rows])
+
+
+@shape_of(".xlsx")
+def excel_two_sheets() -> Made:
+    frame = curves(days(5), household=meters())
+    return _workbook(North=_rows(frame[:15]), South=_rows(frame[15:]), Notes=[["made by hand"]])
+
+
+@shape_of(".xlsx")
+def excel_numbers_as_text() -> Made:
+    """Numbers that somebody typed as texts, and identifiers with zeros before them."""
+    frame = curves(days(5), household=[f"{at:05d}" for at in range(30)])
+    return _workbook(Readings=_rows(frame.select(pl.all().cast(pl.String))))
+
+
+@shape_of(".xlsx")
+def excel_damaged() -> Made:
+    made = _workbook(Readings=_rows(curves(days(5), household=meters())))
+    return made[: len(made) // 2]
+
+
+# -- databases --------------------------------------------------------------------------------------------------------
+
+
+def _sqlite(**tables: pl.DataFrame) -> bytes:
+    with sqlite3.connect(":memory:") as base:
+        for name, frame in tables.items():
+            kinds = ["REAL" if kind.is_float() else "TEXT" for kind in frame.dtypes]
+            columns = ", ".join(f'"{c}" {kind}' for c, kind in zip(frame.columns, kinds, strict=True))
+            base.execute(f"CREATE TABLE {name} ({columns})")
+            base.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * frame.width)})", frame.rows())
+    made: bytes = base.serialize()
+    base.close()
+    return made
+
+
+def _two_tables() -> dict[str, pl.DataFrame]:
+    return {
+        "readings": curves(days(5), household=meters()),
+        "towns": pl.DataFrame({"town": TOWNS}),
+    }
+
+
+@shape_of(".sqlite")
+def sqlite_readings() -> Made:
+    return _sqlite(readings=curves(days(5), household=meters()))
+
+
+@shape_of(".db")
+def sqlite_two_tables() -> Made:
+    return _sqlite(**_two_tables())
+
+
+@shape_of(".duckdb")
+def duckdb_two_tables() -> Made:
+    with tempfile.TemporaryDirectory() as folder:
+        with duckdb.connect(f"{folder}/base.duckdb") as base:
+            for name, frame in _two_tables().items():
+                frame.write_parquet(f"{folder}/{name}.parquet")
+                base.execute(f"CREATE TABLE {name} AS FROM read_parquet('{folder}/{name}.parquet')")
+        return Path(folder, "base.duckdb").read_bytes()
+
+
+@shape_of(".sqlite")
+def sqlite_damaged() -> Made:
+    return b"SQLite format 3\0" + bytes(84)
+
+
+# -- Arrow, JSON, archives of time series, statistics programs, compressed ----------------------------------------------
+
+
+@shape_of(".arrow")
+def arrow_file() -> Made:
+    made = io.BytesIO()
+    curves(days(5), household=meters()).write_ipc(made)
+    return made.getvalue()
+
+
+@shape_of(".arrows")
+def arrow_stream() -> Made:
+    made = io.BytesIO()
+    curves(days(5), household=meters()).write_ipc_stream(made)
+    return made.getvalue()
+
+
+@shape_of(".feather")
+def feather_damaged() -> Made:
+    made = arrow_file()
+    assert isinstance(made, bytes)
+    return made[: len(made) // 2]
+
+
+@shape_of(".jsonl")
+def json_lines() -> Made:
+    return curves(days(5), household=meters()).write_ndjson()
+
+
+@shape_of(".json")
+def json_records() -> Made:
     return curves(days(5), household=meters()).write_json()
+
+
+@shape_of(".json")
+def json_within() -> Made:
+    """Records in the answer of a web service."""
+    return f'{{"status": "ok", "count": 30, "data": {json_records()!s}}}'
+
+
+@shape_of(".json")
+def json_of_pandas() -> Made:
+    """What pandas writes unless told otherwise: an object for each column."""
+    frame = curves(days(5), household=meters())
+    return json.dumps({name: {str(at): cell for at, cell in enumerate(frame[name])} for name in frame.columns})
+
+
+@shape_of(".json")
+def json_settings() -> Made:
+    return '{"unit": "kWh", "meters": {"count": 30, "towns": ["Bern"]}}'
+
+
+def _ts(rows: list[str]) -> str:
+    head = "#a comment\n@problemName Loads\n@timeStamps false\n@univariate true\n@classLabel true flat house\n@data\n"
+    return head + "".join(f"{row}:{('flat', 'house')[at % 2]}\n" for at, row in enumerate(rows))
+
+
+@shape_of(".ts")
+def ts_equal() -> Made:
+    return _ts([",".join(map(str, row)) for row in loads(30, 12).tolist()])
+
+
+@shape_of(".ts")
+def ts_unequal() -> Made:
+    return _ts([",".join(map(str, row[: 9 + at % 4])) for at, row in enumerate(loads(30, 12).tolist())])
+
+
+@shape_of(".arff")
+def arff_series() -> Made:
+    head = "% a comment\n@relation Loads\n" + "".join(f"@attribute att{at} numeric\n" for at in range(12))
+    rows = [f"{','.join(map(str, row))},{('flat', 'house')[at % 2]}\n" for at, row in enumerate(loads(30, 12).tolist())]
+    return f"{head}@attribute target {{flat,house}}\n@data\n" + "".join(rows)
+
+
+def _people() -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "town": [TOWNS[at % 4] for at in range(60)],
+            "age": random(1).integers(18, 90, 60),
+            "pay": np.round(random(2).gamma(9, 500, 60), 2),
+            "rent": np.round(random(3).gamma(5, 300, 60), 2),
+        }
+    )
+
+
+def _of_program(function: str, ending: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, f"people{ending}")
+        getattr(pyreadstat, function)(_people(), str(place))
+        return place.read_bytes()
+
+
+@shape_of(".dta")
+def stata_people() -> Made:
+    return _of_program("write_dta", ".dta")
+
+
+@shape_of(".sav")
+def spss_people() -> Made:
+    return _of_program("write_sav", ".sav")
+
+
+@shape_of(".xpt")
+def sas_people() -> Made:
+    return _of_program("write_xport", ".xpt")
+
+
+@shape_of(".dta")
+def stata_damaged() -> Made:
+    return _of_program("write_dta", ".dta")[:600]
+
+
+@shape_of(".csv.gz")
+def packed_gzip() -> Made:
+    return gzip.compress(curves(days(5), household=meters()).write_csv().encode(), mtime=0)
+
+
+@shape_of(".csv.zst")
+def packed_zstd() -> Made:
+    return bytes(zstd.compress(curves(days(5), household=meters()).write_csv().encode()))
+
+
+@shape_of(".csv.zst")
+def packed_damaged() -> Made:
+    made = packed_zstd()
+    assert isinstance(made, bytes)
+    return made[: len(made) // 2]
+
+
+# -- lines above the names, and numbers with grouped thousands -----------------------------------------------------------
+
+
+@shape
+def title_above() -> Made:
+    return "Readings of January 2024\nSource: the utility\n\n" + curves(days(5), household=meters()).write_csv()
+
+
+@shape
+def title_padded() -> Made:
+    """What a spreadsheet saves as CSV."""
+    return "Readings of January 2024,,,,,\n,,,,,\n" + curves(days(5), household=meters()).write_csv()
+
+
+def _pay(*texts: str) -> str:
+    rows = [f"P{at:03d}\t{30 + at}\t{texts[at % len(texts)]}\n" for at in range(60)]
+    return "name\thours\tpay\n" + "".join(rows)
+
+
+@shape
+def thousands_english() -> Made:
+    return _pay("1,234.50", "987.25", "12,345.00")
+
+
+@shape
+def thousands_german() -> Made:
+    return _pay("1.234,50", "987,25", "12.345,00")
+
+
+@shape
+def thousands_swiss() -> Made:
+    return _pay("1'234.50", "987.25", "12'345.00")
+
+
+@shape
+def thousands_french() -> Made:
+    return _pay("1\u202f234,50", "987,25", "12\u202f345,00")
+
+
+@shape
+def thousands_or_decimals() -> Made:
+    return _pay(*(f"{1 + at % 7},{100 + 13 * at}" for at in range(60)))

@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -112,21 +113,69 @@ def test_decimal_commas_are_detected(file: Any, cells: str, values: list[float])
 
 
 def test_what_may_be_thousands_is_not_guessed(file: Any) -> None:
-    assert message(file("1\t2\n1,234\t5\n2,345\t6\n")) == (
-        "meters.csv cannot be used: column '1' holds text, not numbers (in row 1: '1,234')\n"
-        "  rows are counted from 1 after the column names\n"
-        "  numbers with a decimal comma are read with decimal=','"
+    asked = (
+        "meters.csv has numbers that can be read in two ways, such as '1,234' in column '1'.\n"
+        "  Is it 1234?                         --decimal .\n"
+        "  Or 1.234, a number with decimals?   --decimal ,"
     )
-    text = message(file('id,1,2\na,5,6\nb,7,8\nc,9,10\nd,1,2\ne,3,4\nf,"1,234",5\n'))
-    assert text == (
-        "meters.csv cannot be used: row 6, column '1': '1,234' is not a number\n"
-        "  rows are counted from 1 after the column names\n"
-        "  numbers with a decimal comma are read with decimal=','"
-    )
+    tabs = "1\t2\n1,234\t5\n2,345\t6\n"
+    assert message(file(tabs)) == asked
+    assert message(file(tabs), memory="1KB") == asked
+    assert read(file(tabs), decimal=".").values.tolist() == [[1234, 5], [2345, 6]]
+    assert read(file(tabs), decimal=",").values.tolist() == [[1.234, 5], [2.345, 6]]
+    commas = 'id,1,2\na,5,6\nb,7,8\nc,9,10\nd,1,2\ne,3,4\nf,"1,234",5\n'
+    assert message(file(commas)) == asked
+    assert read(file(commas), decimal=".").values[-1].tolist() == [1234, 5]
     # a point among decimal commas groups thousands, wherever it stands
     rows = "".join(f"r{i};1,5;2\n" for i in range(1200))
-    text = message(file(f"id;1;2\n{rows}x;1.234;2\n"))
-    assert text.startswith("meters.csv cannot be used: row 1201, column '1': '1.234' is not a number")
+    data = read(file(f"id;1;2\n{rows}x;1.234;2\n"))
+    assert (data.values[0, 0], data.values[-1, 0]) == (1.5, 1234)
+    assert data.notes == ("column '1': the points in numbers such as '1.234' group thousands",)
+
+
+@pytest.mark.parametrize(
+    ("cells", "marks"),
+    [
+        (["1,234.5", "7.25"], "commas"),
+        (["1.234,5", "7,25"], "points"),
+        (["1 234.5", "7.25"], "blanks"),
+        (["1\u00a0234,5", "7,25"], "blanks"),
+        (["1\u202f234,5", "7,25"], "blanks"),
+        (["1'234.5", "7.25"], "apostrophes"),
+        (["1\u2019234,5", "7,25"], "apostrophes"),
+        (["-1,234,567.5", "7.25"], "commas"),
+        (["1,234", "0.5"], "commas"),
+    ],
+)
+@pytest.mark.parametrize("separator", ["\t", "|"])
+def test_grouped_thousands(file: Any, cells: list[str], marks: str, separator: str) -> None:
+    lines = [
+        separator.join(["meter", "1", "2"]),
+        *(separator.join([f"m{at}", cell, "1"]) for at, cell in enumerate(cells)),
+    ]
+    data = read(file("\n".join(lines) + "\n"))
+    plain = [
+        float(
+            re.sub(
+                r"[^\d.-]",
+                "",
+                c if marks == "commas" or ("." in c and marks != "points") else c.replace(".", "").replace(",", "."),
+            )
+        )
+        for c in cells
+    ]
+    assert data.values[:, 0].tolist() == plain
+    assert data.notes == (f"column '1': the {marks} in numbers such as {cells[0]!r} group thousands",)
+
+
+@pytest.mark.parametrize(
+    "cells", [["044 123 456", "1 234"], ["1 234", "12 34"], ["1,2345", "1,234"], ["1,234", "x"], ["01,234", "5"]]
+)
+def test_other_texts_are_no_grouped_numbers(file: Any, cells: list[str]) -> None:
+    rows = "".join(f"m{at}\t{at}.5\t{cell}\n" for at, cell in enumerate(cells))
+    data = read(file(f"meter\tload\tother\n{rows}"), confidential="other")
+    assert data.others["other"].to_list() == cells
+    assert data.notes == ()
 
 
 def test_parquet(tmp_path: Path) -> None:
@@ -468,16 +517,17 @@ def test_unequal_lengths(file: Any) -> None:
         (
             b"PK\x03\x04 and so on",
             "meters.csv cannot be read: it is a zip archive\n"
-            "  options: unpack it; files compressed by gzip are read as they are",
+            "  options: unpack it; files compressed by gzip or zstd are read as they are",
         ),
         (
             b"PK\x03\x04\x14\x00\x06\x00 [Content_Types].xml and so on",
-            "meters.csv cannot be read: it is an Excel workbook\n  options: save the table as CSV (UTF-8) or Parquet",
+            "meters.csv cannot be read: it is not a complete Excel workbook (Cannot detect file format)\n"
+            "  options: fetch or write the file again, or save the table as CSV (UTF-8)",
         ),
         (
             b"SQLite format 3\x00\x10\x00\x01 and so on",
-            "meters.csv cannot be read: it is a SQLite database\n"
-            "  options: save the table as CSV: sqlite3 -csv -header FILE 'SELECT * FROM TABLE' > NEW.csv",
+            "meters.csv cannot be read: it is not a complete SQLite database (file is not a database)\n"
+            "  options: fetch or write the file again, or save the table as CSV (UTF-8)",
         ),
         (
             gzip.compress(b"<!DOCTYPE html>\n<html><body>Not found</body></html>", mtime=0),
@@ -485,8 +535,9 @@ def test_unequal_lengths(file: Any) -> None:
             "  options: download the file itself",
         ),
         (
-            b'[{"meter": "a", "1": 2}]',
-            "meters.csv cannot be read: it is JSON\n  options: save the table as CSV (UTF-8) or Parquet",
+            b'{"meter": "a", "1": 2, "about": {"unit": "kWh"}}',
+            "meters.csv cannot be read: it is JSON, but no list of records (it is one object)\n"
+            '  options: records as {"meter": "a", "load": 1.5}, one in each line or all in one list; or save the table as CSV (UTF-8)',
         ),
         (
             gzip.compress(METERS.encode(), mtime=0)[:-12],
@@ -530,7 +581,7 @@ def test_damaged_files(file: Any) -> None:
 
 def test_places_that_are_no_files(tmp_path: Path) -> None:
     assert message(tmp_path / "no.csv") == f"there is no file {tmp_path / 'no.csv'}"
-    told = "cannot be used: the folder holds no file that ends with .parquet or .csv"
+    told = "cannot be used: the folder holds no file that ends with .parquet or .csv, or as another format that tsveil reads"
     assert message(tmp_path) == f"{tmp_path.name} {told}"
     assert "embedded null byte" in message(Path("a\0b"))
 

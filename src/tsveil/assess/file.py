@@ -1,8 +1,9 @@
 """The verdict on published files made by any tool, one or several parts: everything that is in them is judged, or named as not judged.
 
 Columns that somebody names as identifier or confidential are taken on trust, and the verdict says so. A column of which nobody said anything may be a name or an income: then
-nothing can be decided. In text files numbers are compared as they are written: 1.5 and 1.50 are equal numbers, but whoever reads the file can tell them apart. In Parquet files
-they are compared by value and type, and all parts have the same types. A class spans all parts.
+nothing can be decided. In formats of text (CSV, JSON, .ts, .arff) numbers are compared as they are written: 1.5 and 1.50 are equal numbers, but whoever reads the file can tell them
+apart. In all others (Parquet, Arrow, workbooks, databases, files of statistics programs) they are compared by value and type, and all parts have the same types. What a workbook or a database holds
+beside its table is named as not judged. A class spans all parts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from tsveil.core.errors import InputError, some
 from tsveil.core.types import AnyArray, Indices
 from tsveil.data.dataset import Dataset, person_numbers, visible_text
 from tsveil.data.file_table import FileTable
-from tsveil.data.files import contents_of, files_of
+from tsveil.data.files import files_of, opened
+from tsveil.data.formats.base import Content, Format
+from tsveil.data.formats.known import FORMATS
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.read import Look, look_at
 from tsveil.guarantee.base import Promise, Status, Verdict
@@ -38,10 +41,6 @@ FRESH = re.compile(r"r[0-9a-f]{16}")
 PAGES = ("README.md", "report.html")
 #: the parts of a release
 PART = re.compile(r"part-(\d+)\..+")
-#: what stands for a quotation mark around a cell, and is no part of any number
-QUOTED = "\x01"
-#: a line without a cell, and a cell in quotation marks, which may have such lines
-EMPTY_LINE, CELL_TEXT = re.compile(rb"\n\r?\n"), re.compile(rb'"[^"]*"')
 
 
 def judge_file(
@@ -85,7 +84,10 @@ def judge_file(
     gaps = {"missing": "mask"} if promise.takes_gaps and given.get("missing") == "mask" else {}
     given = {name: value for name, value in given.items() if name != "missing"} | gaps
     look = look_at(path, **given)
-    _check_types(files, look.source)
+    contents = [opened(file) for file in files]
+    _check_types(contents, look.source)
+    form = FORMATS[look.source.format]
+    beside = [what for one, content in contents for what in one.beside(content, look.source.place)]
     table = promise.read(path, **given, numbers=list(look.columns))
     signs = []
     if isinstance(table, IntervalTable):
@@ -117,7 +119,7 @@ def judge_file(
         if data.masked:
             signs += _missing_rows(look, data)
             means = False  # what subtraction finds depends on who had a value, which the file does not say
-    signs += _marked_rows(files, look.source, judged)
+    signs += form.marked_rows([content for _, content in contents], look.source, judged)
     if order := said_by_order(of_row, records, owners):
         signs.append(order)
     evidence = Evidence(
@@ -129,7 +131,7 @@ def judge_file(
         representatives=True,
         means=means,
         persons=owners,
-        unjudged=[*loose, *strange, *unjudged],
+        unjudged=[*loose, *strange, *beside, *unjudged],
         order="; ".join(signs),
     )
     return judge(evidence, limits, Intruder(knows_carried=list(knows_carried)))
@@ -147,13 +149,13 @@ def _parts(path: Path) -> tuple[list[Path], list[str]]:
     return files, [name for file in others if (name := str(file.relative_to(path))) not in PAGES]
 
 
-def _check_types(files: Sequence[Path], source: FileTable) -> None:
-    """Parquet keeps the type of a number: parts of different types would tell equal numbers apart."""
-    if source.format == "parquet":
-        first = dict(pl.read_parquet_schema(files[0]))
-        for file in files[1:]:
-            if odd := [name for name, kind in pl.read_parquet_schema(file).items() if first.get(name) != kind]:
-                raise InputError(f"{file.name} holds {some(odd)} in another type than {files[0].name}")
+def _check_types(contents: Sequence[tuple[Format, Content]], source: FileTable) -> None:
+    """Some formats keep the types of columns: parts of different types would tell equal numbers apart."""
+    if FORMATS[source.format].typed and len(contents) > 1:
+        name, first = contents[0][1].path.name, contents[0][0].types(contents[0][1])
+        for form, content in contents[1:]:
+            if odd := [column for column, kind in form.types(content).items() if first.get(column) != kind]:
+                raise InputError(f"{content.path.name} holds {some(odd)} in another type than {name}")
 
 
 # -- persons ----------------------------------------------------------------------------------------------------------
@@ -255,33 +257,6 @@ def _missing_rows(look: Look, data: Dataset) -> list[str]:
     expected = data.n * (sum(map(len, data.blocks)) if look.guess.variable else len(data.blocks[0]))
     empty = frame.select(pl.any_horizontal(pl.col(names).is_null())).to_series().any()
     return ["gaps are empty cells in some rows and missing rows elsewhere"] if empty and frame.height < expected else []
-
-
-def _marked_rows(files: Sequence[Path], source: FileTable, names: Sequence[str]) -> list[str]:
-    """Text files: quotation marks around some numbers of a column, line ends and empty lines tell rows apart that have the same cells."""
-    if source.format != "csv":
-        return []
-    contents = [contents_of(file) for file in files]
-    lines, windows = (sum(data.count(end) for data in contents) for end in (b"\n", b"\r\n"))
-    found = ["lines end in two ways"] if 0 < windows < lines else []
-    if any(EMPTY_LINE.search(CELL_TEXT.sub(b"", data).rstrip()) for data in contents):
-        found.append("empty lines stand between rows")
-    if not any(b'"' in data for data in contents):
-        return found
-    sign = re.escape(source.separator.encode())
-    cell = re.compile(rb'(^|%s)"([^"%s\r\n]*)"(?=%s|\r?$)' % (sign, sign, sign), re.MULTILINE)
-    quoted: dict[str, set[bool]] = {name: set() for name in names}
-    for data in contents:
-        head, _, body = data.partition(b"\n")
-        marked = head + b"\n" + cell.sub(rb"\1%s\2" % QUOTED.encode(), body.rstrip(b"\r\n"))
-        try:
-            cells = pl.read_csv(marked, separator=source.separator, columns=list(names), infer_schema=False)
-        except pl.exceptions.PolarsError:
-            return [*found, "quotation marks stand where they cannot be followed"]
-        for column in cells:
-            quoted[column.name] |= set(column.str.starts_with(QUOTED))
-    some_rows = [name for name, how in quoted.items() if len(how) > 1]
-    return found + [f"numbers of column {name!r} are quoted in some rows only" for name in some_rows]
 
 
 def _are_fresh(ids: pl.Series) -> bool:

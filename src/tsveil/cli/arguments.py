@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import shlex
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,19 +21,6 @@ from tsveil.core.registry import starting
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
-
-
-class DataPath(click.Path):
-    """A file or folder with data; a plan is none."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path, unless it is that of a plan."""
-        path = Path(str(super().convert(value, param, ctx)))
-        if path.suffix == ".toml" and path.is_file():
-            raise InputError(
-                f"{path} is a plan, and this command takes data\n  options: tsveil run {shlex.quote(str(path))}, or the file that the plan names as its input"
-            )
-        return path
 
 
 class PlanPath(click.Path):
@@ -60,8 +50,45 @@ def _is_toml(path: Path) -> bool:
     return True
 
 
-DATA = DataPath(path_type=Path)
+class _File(click.Path):
+    """Data: a file, a folder or a pattern; or - for what comes from standard input, which is kept in a file while the command runs. A plan is none."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value) != STDIN:
+            path = Path(str(super().convert(value, param, ctx)))
+            if path.suffix == ".toml" and path.is_file():
+                raise InputError(
+                    f"{path} is a plan, and this command takes data\n  options: tsveil run {shlex.quote(str(path))}, or the file that the plan names as its input"
+                )
+            return path
+        assert ctx is not None
+        place = Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="tsveil-"))) / "stdin"
+        with place.open("wb") as kept:
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+        return place
+
+
+#: the name of standard input
+STDIN = "-"
+FILE = _File(path_type=Path)
 PLAN = PlanPath(path_type=Path)
+
+
+def is_stdin(file: Path) -> bool:
+    """Whether a file holds what came from standard input."""
+    return file.name == "stdin" and file.parent.name.startswith("tsveil-")
+
+
+def refuse_stdin(file: Path, what: str) -> None:
+    """What is read again later cannot come from standard input."""
+    if is_stdin(file):
+        raise InputError(
+            f"{what} reads its file again, which standard input does not allow\n  options: save it to a file first"
+        )
+
+
 #: the options of reading that change a table
 CHANGING = {"leave_out", "transpose", "missing", "resample", "split"}
 
@@ -112,6 +139,12 @@ READING: dict[str, Callable[[Any], Any]] = {
     ),
     "separator": click.option("--separator", metavar="CHAR", help="Between the cells of a CSV file."),
     "decimal": click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark of a CSV file."),
+    "header": click.option(
+        "--header/--no-header", default=None, help="The first line holds the names of the columns, or is a record."
+    ),
+    "sheet": click.option("--sheet", metavar="NAME", help="The sheet of a workbook."),
+    "table": click.option("--table", metavar="NAME", help="The table of a database."),
+    "query": click.option("--query", metavar="SQL", help="What a SELECT finds in a database."),
     "missing": click.option(
         "--missing",
         type=click.Choice(["refuse", "drop", "interpolate", "mask"]),
@@ -202,7 +235,9 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     for one_or_several in ("id", "time", "value"):
         names = given[one_or_several]
         given[one_or_several] = list(names) if len(names) > 1 else (names or (None,))[0]
-    return {name: value for name, value in given.items() if value or (name == "transpose" and value is False)}
+    return {
+        name: value for name, value in given.items() if value or (name in ("transpose", "header") and value is False)
+    }
 
 
 def by_default(name: str) -> bool:

@@ -14,8 +14,8 @@ from tsveil.core.registry import DISTANCES
 
 
 @click.command()
-@click.argument("original", metavar="ORIGINAL|RELEASE", type=arguments.DATA)
-@click.argument("protected", type=arguments.DATA, required=False)
+@click.argument("original", metavar="ORIGINAL|RELEASE", type=arguments.FILE)
+@click.argument("protected", type=arguments.FILE, required=False)
 @arguments.truth_option
 @click.option("--ties", type=click.Choice(["expected", "first"]), default="expected", show_default=True)
 @click.option(
@@ -100,8 +100,8 @@ class OfDistances(click.Command):
 
 
 @click.command(cls=OfDistances)
-@click.argument("original", metavar="ORIGINAL|RELEASE", type=arguments.DATA)
-@click.argument("released", type=arguments.DATA, required=False)
+@click.argument("original", metavar="ORIGINAL|RELEASE", type=arguments.FILE)
+@click.argument("released", type=arguments.FILE, required=False)
 @click.option(
     "--known", metavar="NAME,NAME", help="Attributes, blocks or series that the intruder knows; all by default."
 )
@@ -210,7 +210,7 @@ class OfPromises(click.Command):
 
 
 @click.command(cls=OfPromises)
-@click.argument("file", type=arguments.PATH)
+@click.argument("file", type=arguments.FILE)
 @click.option(
     "--persons", type=arguments.PATH, metavar="MAP", help="A table of the identifiers in FILE and their persons."
 )
@@ -256,7 +256,7 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
 
 
 @click.command()
-@click.argument("file", type=arguments.PATH)
+@click.argument("file", type=arguments.FILE)
 @click.option(
     "--range",
     "ranges",

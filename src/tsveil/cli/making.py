@@ -13,6 +13,7 @@ import click
 from tsveil.cli import arguments, terminal
 from tsveil.core.errors import GuaranteeError, InputError
 from tsveil.core.registry import METHODS
+from tsveil.data.formats.written import WRITTEN
 
 if TYPE_CHECKING:
     from tsveil.data.read import Look
@@ -73,7 +74,7 @@ def _plan_beside(file: Path) -> Path:
 
 
 @click.command()
-@click.argument("file", type=arguments.DATA)
+@click.argument("file", type=arguments.FILE)
 @click.option("-o", "--out", type=arguments.PATH, help="The plan's file; FILE with the ending .plan.toml by default.")
 @arguments.method_option
 @arguments.overwrite_option("an existing plan")
@@ -90,6 +91,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     from tsveil.plan.plan import Input, Output, Plan
     from tsveil.report.context import starting_section
 
+    arguments.refuse_stdin(file, "a plan")
     given = arguments.reading(options)
     look = look_at(file, **given)
     ask(file.name, look.guess.questions)
@@ -146,12 +148,10 @@ def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@click.argument("file", type=arguments.DATA)
+@click.argument("file", type=arguments.FILE)
 @click.option("-o", "--out", required=True, type=arguments.PATH, help="The folder of the release.")
 @arguments.method_option
-@click.option(
-    "--format", "form", type=click.Choice(["csv", "parquet"]), help="Of the published data; the input's by default."
-)
+@click.option("--format", "form", type=click.Choice(WRITTEN), help="Of the published data; the input's by default.")
 @click.option("--seed", type=int, help="For tests only: a seed is a secret.")
 @click.option("--block-size", type=click.IntRange(min=1), metavar="A", help="Regroup attributes into blocks of A.")
 @click.option("--blocks-by", type=click.Choice(["correlated", "scattered"]), default="correlated", show_default=True)

@@ -13,7 +13,7 @@ from tsveil.core.errors import InputError
 
 
 @click.command()
-@click.argument("file", type=arguments.DATA)
+@click.argument("file", type=arguments.FILE)
 @arguments.reading_options
 @arguments.json_option
 def inspect(file: Path, as_json: bool, **options: Any) -> None:

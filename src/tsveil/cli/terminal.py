@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tsveil.cli.arguments import CHANGING
+from tsveil.cli.arguments import CHANGING, is_stdin
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,7 +144,10 @@ def show_look(file: Path, look: Look, data: Dataset | InputError, options: str) 
         line(f"  note: {note}")
     if data.person:
         line(f"  {persons} persons with {data.n / persons:.1f} records each on average; k will count persons")
-    line(f"Next: tsveil plan {shlex.quote(str(file))}{options}")
+    if is_stdin(file):
+        line(f"Next: save it to a file, then: tsveil plan FILE{options}")
+    else:
+        line(f"Next: tsveil plan {shlex.quote(str(file))}{options}")
 
 
 def show_outcome(outcome: Outcome, *, as_json: bool) -> None:

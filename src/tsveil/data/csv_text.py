@@ -10,13 +10,17 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from tsveil.core.errors import InputError, Problems, some
-from tsveil.data.file_table import FileTable, check_width, first_line
-from tsveil.data.table import MOST, as_numbers, check_names, tell
+from tsveil.core.errors import InputError, Problems, QuestionError, some
+from tsveil.data.file_table import FileTable, Wanted, check_width, first_line
+from tsveil.data.formats.header import NUMBERED, looks_like_record, passed_over, question, title_rows
+from tsveil.data.questions import Question
+from tsveil.data.table import MOST, check_names, numbers_or_text, tell
+from tsveil.data.thousands import without_groups
 
 #: in this order: a tab, semicolon or bar that cuts every line alike is never an accident, a comma may be decimal
 SEPARATORS = ("\t", ";", "|", ",")
@@ -32,22 +36,39 @@ _LINES = 200
 _BYTES = 1_000_000
 
 
-def table_of_csv(data: bytes, separator: str | None, decimal: str | None, problems: Problems) -> FileTable:
+def table_of_csv(data: bytes, wanted: Wanted, problems: Problems) -> FileTable:
     """The table of a CSV file; a separator and a decimal mark that are not given are found."""
     data, notes = as_utf8(data, problems)
     if not data or data.isspace():
         raise InputError(f"{problems.subject}: the file is empty")
     lines = list(_first_lines(data))
+    separator = "\t" if wanted.separator == "tab" else wanted.separator
+    questions: tuple[Question, ...] = ()
+    if wanted.header is False:
+        separator = separator or _separator(lines)
+        width = max(len(row) for row in _cells(lines, separator))
+        first = separator.join(f"column_{at + 1}" for at in range(width))
+        data, lines = f"{first}\n".encode() + data, [first, *lines]
+        notes += (NUMBERED,)
+    else:
+        titles, separator = _titles(lines, separator)
+        if titles:
+            notes += (passed_over(lines[:titles]),)
+            data, lines = data.split(b"\n", titles)[-1], lines[titles:]
     separator = separator or _separator(lines)
     rows = _cells(lines, separator)
     header = rows[0]
     check_width(len(header), problems)
-    decimal = decimal or _decimal(rows[1:], separator)
+    decimal = wanted.decimal or _decimal(rows[1:], separator)
+    if wanted.header is None and looks_like_record(header, rows[1:]):
+        questions = (question(header),)
     twice = [name for name, count in Counter(header).items() if count > 1]
-    if twice:
+    if twice and not questions:
         problems.add(f"column named more than once: {some(twice)}")
         problems.hint("the first line must hold the names of the columns, each a different one")
         problems.raise_if_any()
+    if twice:
+        raise QuestionError(f"{problems.subject.removesuffix(' cannot be read')} {questions[0]}")
 
     check_names(header, problems)
     problems.raise_if_any()
@@ -68,29 +89,35 @@ def table_of_csv(data: bytes, separator: str | None, decimal: str | None, proble
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             pass  # a cell far down does not fit; as text every cell fits
         else:
-            return FileTable(frame, "csv", separator, decimal, lambda names: parse(names, infer_schema=False), notes)
+            table = FileTable(frame, "csv", separator, decimal, lambda names: parse(names, infer_schema=False), notes)
+            return without_groups(replace(table, questions=questions), wanted.decimal)
     try:
         texts = parse(infer_schema=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         _tell_uneven(data, separator, len(header), problems)
         problems.raise_if_any()
         raise InputError(f"{problems.subject}: it is not well-formed CSV ({first_line(error)})") from error
-    frame = texts.select(_numbers_or_text(texts[name], decimal) for name in texts.columns)
-    return FileTable(frame, "csv", separator, decimal, lambda names: texts.select(names), notes)
+    frame = texts.select(numbers_or_text(texts[name], decimal) for name in texts.columns)
+    table = FileTable(frame, "csv", separator, decimal, lambda names: texts.select(names), notes)
+    return without_groups(replace(table, questions=questions), wanted.decimal)
 
 
-def _numbers_or_text(text: pl.Series, decimal: str) -> pl.Series:
-    """A column of text as numbers, if all of it is."""
-    if text.null_count() == len(text):
-        return text
-    plain = text if decimal == "." else text.str.replace(",", ".", literal=True)
-    if decimal == "." or not text.str.contains(".", literal=True).any():
-        for kind in (pl.Int64, pl.Float64):
-            numbers = plain.cast(kind, strict=False)
-            if numbers.null_count() == text.null_count():
-                return numbers
-    numbers, wrong = as_numbers(text, decimal)
-    return text if wrong.any() else numbers
+def _titles(lines: Sequence[str], separator: str | None) -> tuple[int, str | None]:
+    """The number of lines with a title above the names of columns, and the separator by which they stand out."""
+    even = [separator] if separator else [sign for sign in SEPARATORS if _is_even(lines, sign)]
+    for sign in even or SEPARATORS:
+        try:
+            rows = [next(csv.reader([line], delimiter=sign), []) for line in lines]
+        except csv.Error:
+            continue
+        titles = title_rows(rows)
+        if not titles or "".join(lines[:titles]).count('"') % 2:  # a name in quotation marks that has a line break
+            continue
+        width, short = len(rows[titles]), len(rows[0]) < len(rows[titles])
+        mixed = any(other in cell for cell in rows[titles] for other in SEPARATORS)
+        if (short or rows[0].count("") > 1) and not mixed and all(len(row) == width for row in rows[titles:] if row):
+            return titles, sign
+    return 0, separator
 
 
 def as_utf8(data: bytes, problems: Problems) -> tuple[bytes, tuple[str, ...]]:
@@ -180,10 +207,15 @@ def _cells(lines: Sequence[str], separator: str) -> list[list[str]]:
 def _separator(lines: Sequence[str]) -> str:
     """The separator that cuts all lines into the same number of cells; else the one that cuts the first line most."""
     for separator in SEPARATORS:
-        widths = {len(row) for row in _cells(lines, separator)}
-        if len(widths) == 1 and widths.pop() > 1:
+        if _is_even(lines, separator):
             return separator
     return max(reversed(SEPARATORS), key=lines[0].count)
+
+
+def _is_even(lines: Sequence[str], separator: str) -> bool:
+    """Whether it cuts all lines into the same number of cells, more than one."""
+    widths = {len(row) for row in _cells(lines, separator)}
+    return len(widths) == 1 and widths.pop() > 1
 
 
 def _decimal(rows: Sequence[Sequence[str]], separator: str) -> str:

@@ -59,9 +59,13 @@ class Layout:
     """How the file of a data set looks, so that a release can look the same."""
 
     shape: Literal["wide", "long"] = "wide"
-    format: Literal["csv", "parquet"] = "csv"
+    format: str = "csv"
     separator: str = ","
     decimal: str = "."
+    #: the sheet or table in the file
+    place: str = ""
+    #: the types of the columns, as a table without rows in the format of Arrow; empty where the format has none
+    types: bytes = field(default=b"", repr=False)
     #: wide: the columns in the order of the file, as far as they matter
     order: tuple[str, ...] = ()
     #: long: the columns with the time, the series' name (None: one column per series) and the values

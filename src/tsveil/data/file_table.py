@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
 from tsveil.core.errors import InputError, Problems
+from tsveil.data.questions import Question
 from tsveil.data.table import EXACT, MOST, inexact, tell, too_large
 
 #: a wide table may have this many columns: a year of readings every five minutes has 105,120
@@ -16,17 +17,40 @@ MOST_COLUMNS = 200_000
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What somebody said of how files are read; the rest is found out."""
+
+    separator: str | None = None
+    decimal: str | None = None
+    #: whether the first line holds the names of the columns
+    header: bool | None = None
+    #: of a workbook, of a database; or what a query finds
+    sheet: str | None = None
+    table: str | None = None
+    query: str | None = None
+
+
+#: the options of reading that say these
+WANTED = ("separator", "decimal", "header", "sheet", "table", "query")
+
+
+@dataclass(frozen=True)
 class FileTable:
     """The table of a file, or of several with the same columns."""
 
     frame: pl.DataFrame
-    format: Literal["csv", "parquet"]
+    #: the name of the format (`tsveil.data.formats`)
+    format: str
     separator: str = ","
     decimal: str = "."
     #: some columns as they are written in the file; None when the frame has them so
     texts: Callable[[list[str]], pl.DataFrame] | None = None
     #: what was done to the text, in sentences
     notes: tuple[str, ...] = ()
+    #: the sheet or table in the file
+    place: str = ""
+    #: what may mean several things before any column is looked at
+    questions: tuple[Question, ...] = ()
 
     def frame_with_texts(self, id: str | None, confidential: Sequence[str], *words: str | None) -> pl.DataFrame:
         """The frame with the columns that are not protected kept as text where a number would look different."""

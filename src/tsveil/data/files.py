@@ -1,30 +1,32 @@
 """Files opened: which ones a path stands for, their bytes, unpacked and unchanged meanwhile, and the table that they hold.
 
-Parquet files are tried in a child first (`trial`); everything else is taken for CSV (`csv_text`).
+What a file is says its beginning, whatever its name is (`formats`). Files whose parser may end the process are tried in a child first (`trial`).
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import os
 import reprlib
 import stat
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 import polars as pl
 
 from tsveil.core.errors import InputError, Problems, some
-from tsveil.data.csv_text import as_utf8, table_of_csv
-from tsveil.data.file_table import FileTable, check_width, first_line
-from tsveil.data.memory import half_of_memory, reserve
-from tsveil.data.other_files import START, refuse_other_files
-from tsveil.data.table import check_names
-from tsveil.data.trial import parsing_problem
+from tsveil.data.file_table import FileTable, Wanted, first_line
+from tsveil.data.formats.base import START, Content, Format, check_size
+from tsveil.data.formats.known import endings_of, format_of, kind_of_name
+from tsveil.data.formats.zstd import ZstdError, unpacked_zstd
+from tsveil.data.memory import reserve
+from tsveil.data.other_files import refuse_other_files
 
 #: no table has a line of more bytes: a million columns with twenty digits each make a fifth of it
 LONGEST_LINE = 100_000_000
@@ -34,8 +36,10 @@ _ROOM = 4
 _THREADS = 700_000_000
 #: files in a folder, of whatever kind, that are looked through
 MOST_FILES = 100_000
-#: what is looked for in a folder
-_KINDS = {"parquet": (".parquet",), "csv": (".csv", ".csv.gz", ".tsv", ".txt")}
+#: what is looked for in a folder before anything else
+_FIRST = ("parquet", "csv")
+#: how compressed files begin
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 def digest_of(files: Sequence[Path]) -> str:
@@ -70,12 +74,23 @@ def files_of(path: str | Path) -> list[Path]:
 def _files_of(place: Path) -> list[Path]:
     if place.is_dir():
         found = _all_in(place)
-        kinds = {kind: [f for f in found if f.name.endswith(endings)] for kind, endings in _KINDS.items()}
-        if all(kinds.values()):
+        kinds: dict[str, list[Path]] = {}
+        for file in found:
+            if kind := kind_of_name(file.name):
+                kinds.setdefault(kind, []).append(file)
+        if all(kind in kinds for kind in _FIRST):
             raise InputError(f"{place.name} cannot be used: the folder holds both Parquet and CSV files")
-        if not any(kinds.values()):
-            raise InputError(f"{place.name} cannot be used: the folder holds no file that ends with .parquet or .csv")
-        return kinds["parquet"] or kinds["csv"]
+        first = next((kind for kind in _FIRST if kind in kinds), None)
+        if first is None and len(kinds) > 1:
+            raise InputError(
+                f"{place.name} cannot be used: the folder holds files of several formats ({endings_of(list(kinds))})\n"
+                f"  options: those of one, such as {place / ('*' + endings_of(list(kinds)[:1]))}"
+            )
+        if not kinds:
+            raise InputError(
+                f"{place.name} cannot be used: the folder holds no file that ends with .parquet or .csv, or as another format that tsveil reads"
+            )
+        return kinds[first or next(iter(kinds))]
     if not place.exists() and any(sign in place.name for sign in "*?["):
         matching = sorted(file for file in place.parent.glob(place.name) if file.is_file())
         if not matching:
@@ -106,33 +121,31 @@ def _all_in(folder: Path) -> list[Path]:
     return [file for file in sorted(found) if file.is_file()]
 
 
-def opened_table(path: Path, separator: str | None, decimal: str | None) -> FileTable:
+def opened_table(path: Path, wanted: Wanted) -> FileTable:
     """The table of one file."""
-    return _table_of_file(path, separator, decimal, False, Problems(f"{path.name} cannot be read"))
+    return _table_of_file(path, wanted, False, Problems(f"{path.name} cannot be read"))
 
 
-def contents_of(path: Path) -> bytes:
-    """The text of one CSV file as it is parsed.
+def opened(path: Path) -> tuple[Format, Content]:
+    """The format of a file, and what it holds.
 
     Examples
     --------
     >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "meters.csv"
-    >>> _ = path.write_bytes(b"\\xef\\xbb\\xbfmeter,1\\r\\na,2\\r\\n")
-    >>> contents_of(path)
-    b'meter,1\\r\\na,2\\r\\n'
+    >>> path = Path(tempfile.mkdtemp()) / "meters.data"
+    >>> _ = path.write_bytes(gzip.compress(b"meter,1\\r\\na,2\\r\\n"))
+    >>> form, content = opened(path)
+    >>> form.name, content.data
+    ('csv', b'meter,1\\r\\na,2\\r\\n')
     """
-    problems = Problems(f"{path.name} cannot be read")
-    return as_utf8(_bytes(path, problems), problems)[0]
+    return _opened(path, Problems(f"{path.name} cannot be read"))
 
 
-def table_of_files(
-    files: Sequence[Path], separator: str | None, decimal: str | None, own: bool, problems: Problems
-) -> FileTable:
+def table_of_files(files: Sequence[Path], wanted: Wanted, own: bool, problems: Problems) -> FileTable:
     """The tables of all files, one below the other."""
     if len(files) == 1:
-        return _table_of_file(files[0], separator, decimal, own, problems)
-    tables = [_table_of_file(file, separator, decimal, own, Problems(f"{file.name} cannot be read")) for file in files]
+        return _table_of_file(files[0], wanted, own, problems)
+    tables = [_table_of_file(file, wanted, own, Problems(f"{file.name} cannot be read")) for file in files]
     first = tables[0]
     for file, table in zip(files, tables, strict=True):
         if lacking := [name for name in first.frame.columns if name not in table.frame.columns]:
@@ -154,32 +167,28 @@ def table_of_files(
         )
 
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
-    return FileTable(frame, first.format, first.separator, first.decimal, texts if first.texts else None, notes)
+    questions = tuple(dict.fromkeys(question for table in tables for question in table.questions))
+    return replace(first, frame=frame, texts=texts if first.texts else None, notes=notes, questions=questions)
 
 
-def _table_of_file(path: Path, separator: str | None, decimal: str | None, own: bool, problems: Problems) -> FileTable:
-    data = _bytes(path, problems)
-    if data[:4] == b"PAR1":
-        if not own and (wrong := parsing_problem(data)):
+def _table_of_file(path: Path, wanted: Wanted, own: bool, problems: Problems) -> FileTable:
+    form, content = _opened(path, problems)
+    if strange := [name for name in ("sheet", "table", "query") if getattr(wanted, name) and name not in form.options]:
+        has = {"sheet": "sheets", "table": "tables", "query": "tables to query"}[strange[0]]
+        raise InputError(
+            f"{problems.subject}: it is {form.title}, which has no {has}\n  options: the same without {strange[0]}"
+        )
+    if form.tried:
+        check_size(form.unpacked_size(content), problems)
+        if not own and (wrong := form.problem(content, wanted)):
             raise InputError(
                 f"{problems.subject}: {wrong}\n  options: fetch or write the file again, or save the table as CSV (UTF-8)"
             )
-        try:
-            columns = list(pl.read_parquet_schema(io.BytesIO(data)))
-            rows = int(pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item())
-            _check_size(8 * rows * len(columns), problems)
-            check_width(len(columns), problems)
-            check_names(columns, problems)
-            problems.raise_if_any()
-            return FileTable(pl.read_parquet(io.BytesIO(data)), "parquet")
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # no trial was possible
-            raise InputError(f"{problems.subject}: it is not a complete Parquet file ({first_line(error)})") from error
-    refuse_other_files(data[:START], problems)
-    return table_of_csv(data, "\t" if separator == "tab" else separator, decimal, problems)
+    return form.table(content, wanted, problems)
 
 
-def _bytes(path: Path, problems: Problems) -> bytes:
-    """The whole file, unpacked; read once, and refused if it changed meanwhile: half old and half new is neither."""
+def _opened(path: Path, problems: Problems) -> tuple[Format, Content]:
+    """The format and the content of a file: read once, and refused if it changed meanwhile, for half old and half new is neither."""
     try:
         # Without waiting: a pipe that nobody writes to would otherwise be opened for ever.
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
@@ -190,13 +199,25 @@ def _bytes(path: Path, problems: Problems) -> bytes:
                     if stat.S_ISDIR(before.st_mode)
                     else f"{problems.subject}: it is a pipe or a device\n  options: save the table to a file first"
                 )
-            data = _unpack(file, before.st_size, problems)
+            start = file.read(START)
+            file.seek(0)
+            data: bytes | None
+            if start.startswith((_GZIP, _ZSTD)):
+                data = _unpacked(file, start, problems)
+                form = _format(data, problems)
+                content = Content(path, data)
+            else:
+                form = _format(start, problems)
+                data = None if form.in_place else _whole(file, before.st_size, form, problems)
+                content = Content(path)
+                if data is not None:
+                    content.__dict__["data"] = data
             after = os.fstat(file.fileno())
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}") from error
     except IsADirectoryError as error:
         raise InputError(f"{path} is a folder; one CSV or Parquet file is needed") from error
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error, ZstdError) as error:
         raise InputError(f"{problems.subject}: the compressed file is damaged ({error})") from error
     except MemoryError as error:
         raise InputError(
@@ -207,9 +228,17 @@ def _bytes(path: Path, problems: Problems) -> bytes:
     except (OSError, ValueError) as error:
         raise InputError(f"{problems.subject}: {getattr(error, 'strerror', None) or error}") from error
     refuse_change(problems.subject, before, after)
-    if not data or data.isspace():
+    if data is not None and (not data or data.isspace()):
         raise InputError(f"{problems.subject}: the file is empty")
-    return data
+    return form, content
+
+
+def _format(start: bytes, problems: Problems) -> Format:
+    """The format of a file that begins like this; what no format reads is refused in words that fit."""
+    form = format_of(start[:START])
+    if form.lines:
+        refuse_other_files(start[:START], problems)
+    return form
 
 
 def refuse_change(subject: str, before: os.stat_result, after: os.stat_result) -> None:
@@ -221,24 +250,30 @@ def refuse_change(subject: str, before: os.stat_result, after: os.stat_result) -
         )
 
 
-def _unpack(file: BinaryIO, size: int, problems: Problems) -> bytes:
-    """What a file holds. A line that no table has is refused before it fills the memory."""
-    start = file.read(START)
-    file.seek(0)
-    refuse_other_files(start, problems)
-    if start[:2] == b"\x1f\x8b":
-        file.seek(-4, os.SEEK_END)
-        _check_size(int.from_bytes(file.read(4), "little"), problems)  # what the file says of itself, modulo 2^32
-        file.seek(0)
-        chunks, length = list[bytes](), 0
-        with gzip.GzipFile(fileobj=file) as packed:
-            for chunk in _check_line_lengths(iter(lambda: packed.read(_CHUNK), b""), problems):
-                chunks.append(chunk)
-                length += len(chunk)
-                _check_size(length, problems)
-        reserve(_ROOM * sum(map(len, chunks)) + _THREADS)
-        return b"".join(chunks)
-    if size > LONGEST_LINE and not start.startswith(b"PAR1"):
+def _unpacked(file: BinaryIO, start: bytes, problems: Problems) -> bytes:
+    """What a compressed file holds. What is too large, or a line that no table has, is refused before it fills the memory."""
+    chunks, length = list[bytes](), 0
+    with ExitStack() as stack:
+        if start.startswith(_GZIP):
+            file.seek(-4, os.SEEK_END)
+            check_size(int.from_bytes(file.read(4), "little"), problems)  # what the file says of itself, modulo 2^32
+            file.seek(0)
+            packed: BinaryIO = stack.enter_context(gzip.GzipFile(fileobj=file))  # type: ignore[assignment]
+        else:
+            packed = stack.enter_context(unpacked_zstd(file, problems))
+        first = packed.read(_CHUNK)
+        parts = chain([first] if first else [], iter(lambda: packed.read(_CHUNK), b""))
+        for chunk in _check_line_lengths(parts, problems) if _format(first, problems).lines else parts:
+            chunks.append(chunk)
+            length += len(chunk)
+            check_size(length, problems)
+    reserve(_ROOM * length + _THREADS)
+    return b"".join(chunks)
+
+
+def _whole(file: BinaryIO, size: int, form: Format, problems: Problems) -> bytes:
+    """All of a file that is not compressed. A line that no table has is refused before it fills the memory."""
+    if size > LONGEST_LINE and form.lines:
         for _ in _check_line_lengths(iter(lambda: file.read(_CHUNK), b""), problems):
             pass
         file.seek(0)
@@ -246,27 +281,15 @@ def _unpack(file: BinaryIO, size: int, problems: Problems) -> bytes:
     return file.read()
 
 
-def _check_size(size: int, problems: Problems) -> None:
-    """Refuse a small file that becomes a large one, before it fills the memory."""
-    if size > (limit := half_of_memory()):
-        raise InputError(
-            f"{problems.subject}: it unpacks to more than {limit / 1e9:.1f} GB, half of the memory of this machine\n"
-            "  options: unpack it, or cut it into several files; a folder of files is read in chunks"
-        )
-
-
 def _check_line_lengths(chunks: Iterator[bytes], problems: Problems) -> Iterator[bytes]:
     """The chunks of a text, with an error as soon as a line is longer than any table's."""
     length = 0
-    for number, chunk in enumerate(chunks):
-        parquet = number == 0 and chunk[:4] == b"PAR1"
+    for chunk in chunks:
         ends = [place for end in (b"\n", b"\r") if (place := chunk.find(end)) >= 0]
-        if length + min(ends, default=len(chunk)) > LONGEST_LINE and not parquet:
+        if length + min(ends, default=len(chunk)) > LONGEST_LINE:
             raise InputError(
                 f"{problems.subject}: it has a line of more than {LONGEST_LINE // 1_000_000} MB, so it is no table\n"
                 "  options: a file with a line per record, the cells separated by commas, semicolons, bars or tabs"
             )
         length = len(chunk) - 1 - max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) if ends else length + len(chunk)
         yield chunk
-        if parquet:
-            yield from chunks

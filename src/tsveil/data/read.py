@@ -1,4 +1,4 @@
-"""Files to `Dataset`: CSV (plain or gzip) and Parquet, wide and long.
+"""Files to `Dataset`, wide and long, of all formats in `tsveil.data.formats`.
 
 Files are opened by `files`. Identifiers, times, words and confidential columns are kept as they are written: 007 stays 007. What the caller does not say is detected
 (separator, decimal comma: `csv_text`) or guessed (roles: `guess`), and what may mean several things is asked (`questions`).
@@ -16,10 +16,12 @@ from typing import Any, Literal
 import polars as pl
 
 from tsveil.core.errors import InputError, ParameterError, Problems, QuestionError, some
+from tsveil.data.column_types import types_of
 from tsveil.data.csv_text import SEPARATORS
 from tsveil.data.dataset import Dataset, Layout, Origin
-from tsveil.data.file_table import FileTable
+from tsveil.data.file_table import WANTED, FileTable, Wanted
 from tsveil.data.files import digest_of, files_of, refuse_change, table_of_files
+from tsveil.data.formats.known import FORMATS
 from tsveil.data.frames import BlockSpec, Times, dataset_from_long, dataset_from_wide
 from tsveil.data.gaps import Missing, check_gap_options
 from tsveil.data.guess import Guess, date_and_clock, guess, row_numbers
@@ -33,7 +35,7 @@ MEMORY = "4GB"
 WORKING = 6
 #: the options that say what stands where in a file
 _ROLES = (
-    "layout", "id", "person", "blocks", "confidential", "time", "variable", "value", "separator", "decimal",
+    "layout", "id", "person", "blocks", "confidential", "time", "variable", "value", *WANTED,
     "leave_out", "numbers", "independent_rows", "transpose", "time_format",
 )  # fmt: skip
 
@@ -57,18 +59,23 @@ def read(
     times: Times = None,
     separator: str | None = None,
     decimal: str | None = None,
+    header: bool | None = None,
+    sheet: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
     missing: Missing = "refuse",
     resample: int | None = None,
     split: int | None = None,
     memory: int | str = MEMORY,
     chunks: bool = False,
 ) -> Dataset:
-    """Read a CSV or Parquet file, or a folder of them.
+    """Read a file of data, or a folder of them.
 
     Parameters
     ----------
     path
-        A CSV file (also .tsv or .txt, also compressed by gzip; UTF-8, or UTF-16 or Windows-1252, which a note says), a Parquet file, or several files of one kind with the same columns:
+        A CSV file (also .tsv or .txt; UTF-8, or UTF-16 or Windows-1252, which a note says), a Parquet or Arrow file, an Excel or OpenDocument workbook, a SQLite or DuckDB database,
+        JSON records, a .ts or .arff file, a file of Stata, SPSS or SAS, each also compressed by gzip or zstd; or several files of one kind with the same columns:
         a folder, or a pattern such as meters/2018-*.parquet.
     layout
         "wide", a row per record, or "long", a row per record and time.
@@ -95,6 +102,10 @@ def read(
         (Jan-20), "epoch-s", "epoch-ms", or a pattern of `datetime.strptime` such as "%d.%m.%y %H:%M".
     separator, decimal
         CSV: one of , ; | and tab, and . or ,
+    header
+        Whether the first line of a CSV file or a sheet holds the names of the columns. False: it is a record, and the columns are numbered.
+    sheet, table, query
+        The sheet of a workbook; the table of a database, or what a SELECT finds in it, which is opened for reading only.
     missing
         What to do with records that lack points: "refuse", "drop" them, "interpolate" in time, "mask" (records keep their gaps, and take part), "keep" NaN.
     resample, split
@@ -122,12 +133,13 @@ def read(
     """
     given: dict[str, Any] = {
         "layout": layout, "id": id, "person": person, "blocks": blocks, "confidential": confidential, "time": time, "variable": variable, "value": value,
-        "separator": separator, "decimal": decimal, "missing": None if missing == "refuse" else missing, "resample": resample, "split": split, "leave_out": leave_out, "numbers": numbers,
+        "separator": separator, "decimal": decimal, "header": header, "sheet": sheet, "table": table, "query": query, "missing": None if missing == "refuse" else missing, "resample": resample, "split": split, "leave_out": leave_out, "numbers": numbers,
         "independent_rows": independent_rows, "transpose": transpose, "time_format": time_format,
     }  # fmt: skip
     check_gap_options(missing, resample)
     check_time_format(time_format)
-    _check_options(layout, separator, decimal, split)
+    _check_options(layout, separator, decimal, split, table, query)
+    wanted = Wanted(separator, decimal, header, sheet, table, query)
     files = files_of(path)
     large = exceeds(files, bytes_of(memory)) and layout != "long"
     before = [_state(file) for file in files]
@@ -140,7 +152,7 @@ def read(
     if large or (chunks and layout != "long" and all(file.suffix == ".parquet" for file in files)):
         try:
             data = _in_files(
-                path, files, later, id=one_id, person=person, blocks=blocks, confidential=confidential, separator=separator, decimal=decimal, layout=layout,
+                path, files, later, id=one_id, person=person, blocks=blocks, confidential=confidential, wanted=wanted, layout=layout,
                 leave_out=leave_out, numbers=numbers, independent_rows=independent_rows, transpose=transpose, time_format=time_format, masked=missing == "mask",
             )  # fmt: skip
         except QuestionError:
@@ -161,7 +173,9 @@ def read(
         assert then is not None
         refuse_change(f"{file.name} cannot be read", then, file.stat())
     origin = Origin(
-        str(Path(path).absolute()), {k: v for k, v in given.items() if v or (v is False and k == "transpose")}, digest
+        str(Path(path).absolute()),
+        {k: v for k, v in given.items() if v or (v is False and k in ("transpose", "header"))},
+        digest,
     )
     return data.from_files(origin)
 
@@ -239,7 +253,9 @@ def look_at(path: str | Path, **options: Any) -> Look:
     {'layout': 'wide', 'id': 'meter', 'blocks': {'series': {'from': '1', 'to': '2', 'kind': 'series'}}}
     """
     given: dict[str, Any] = {name: options.get(name) for name in _ROLES}
-    _check_options(given["layout"], given["separator"], given["decimal"], options.get("split"))
+    _check_options(
+        given["layout"], given["separator"], given["decimal"], options.get("split"), given["table"], given["query"]
+    )
     check_time_format(given["time_format"])
     return _look_at(path, **given)
 
@@ -310,7 +326,14 @@ def _columns_in_short(columns: Sequence[str], available: Sequence[str]) -> dict[
     return {"columns": list(columns)}
 
 
-def _check_options(layout: str | None, separator: str | None, decimal: str | None, split: int | None) -> None:
+def _check_options(
+    layout: str | None,
+    separator: str | None,
+    decimal: str | None,
+    split: int | None,
+    table: str | None,
+    query: str | None,
+) -> None:
     wrong = []
     if layout not in (None, "wide", "long"):
         wrong.append(f"The 'layout' parameter of read must be 'wide' or 'long', or left out. Got {layout!r}.")
@@ -322,6 +345,8 @@ def _check_options(layout: str | None, separator: str | None, decimal: str | Non
         wrong.append(f"The 'decimal' parameter of read must be '.' or ',', or left out. Got {decimal!r}.")
     if separator == decimal == ",":
         wrong.append("The 'separator' and the 'decimal' parameter of read cannot both be ','.")
+    if table is not None and query is not None:
+        wrong.append("The 'table' and the 'query' parameter of read cannot both be given.")
     if split is not None and (isinstance(split, bool) or not isinstance(split, int) or split < 2):
         wrong.append(f"The 'split' parameter of read must be an integer of at least 2, or left out. Got {split!r}.")
     if wrong:
@@ -337,7 +362,7 @@ def _look_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
     if blocks and (roles["layout"] == "long" or (roles["time"] and not turned) or roles["variable"] or roles["value"]):
         problems.add("blocks= is for the wide layout; time=, variable= and value= are for the long one")
         problems.raise_if_any()
-    source = table_of_files(files_of(path), roles["separator"], roles["decimal"], own, problems)
+    source = table_of_files(files_of(path), Wanted(**{name: roles[name] for name in WANTED}), own, problems)
     kept = {name: _names(roles[name]) for name in ("person", "confidential", "value", "leave_out", "numbers")}
     if turned:
         source = _transpose(source, roles["time"], kept.pop("leave_out"), problems)
@@ -372,6 +397,8 @@ def _look_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
     if parts and not roles["time"]:
         why = f"{parts[0]!r} and {parts[1]!r}: the date and the time of day; if each date is a series of its own instead: variable {parts[0]!r}, time {parts[1]!r}"
         found = replace(found, reasons=(*found.reasons, why))
+    if source.questions:  # what is asked about the columns depends on the answer
+        found = replace(found, questions=source.questions)
     if source.notes:
         found = replace(found, reasons=(*found.reasons, *source.notes))
     return Look(place, source, found, blocks or None, answers, parts, columns)
@@ -402,7 +429,7 @@ def _transpose(source: FileTable, time: str | None, leave_out: Sequence[str], pr
         problems.hint("options: " + ", ".join(f"leave_out={name!r}" for name in odd[:MOST]))
     problems.raise_if_any()
     turned = persons.transpose(include_header=True, header_name="id", column_names=labels.to_list())
-    return FileTable(turned, source.format, source.separator, source.decimal, notes=source.notes)
+    return replace(source, frame=turned, texts=None)
 
 
 def _with_one_id(source: FileTable, ids: Sequence[str], kept: Collection[str], problems: Problems) -> FileTable:
@@ -453,7 +480,7 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
     found, source = look.guess, look.source
     subject = f"{look.path.name} cannot be used"
     problems = Problems(subject)
-    layout = Layout(format=source.format, separator=source.separator, decimal=source.decimal)
+    layout = layout_of(source)
     blocks: Mapping[str, BlockSpec] = look.blocks or {
         name: {"columns": columns, "kind": found.kinds[name]} for name, columns in found.blocks.items()
     }
@@ -503,6 +530,14 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
         resample=resample,
         layout=layout,
         subject=subject,
+    )
+
+
+def layout_of(source: FileTable) -> Layout:
+    """How a file looks."""
+    types = types_of(source.frame) if FORMATS[source.format].typed else b""
+    return Layout(
+        format=source.format, separator=source.separator, decimal=source.decimal, place=source.place, types=types
     )
 
 

@@ -20,18 +20,24 @@ import polars as pl
 
 from tsveil.core.errors import InputError, Problems, some
 from tsveil.core.types import Array
+from tsveil.data.column_types import types_of
 from tsveil.data.dataset import Block, Dataset, Layout, Origin
-from tsveil.data.file_table import FileTable
+from tsveil.data.file_table import FileTable, Wanted
 from tsveil.data.files import opened_table
+from tsveil.data.formats.known import FORMATS
 from tsveil.data.frames import BlockSpec, dataset_from_wide
 from tsveil.data.guess import guess, like_persons, questions_of_repeats
 from tsveil.data.questions import ask
-from tsveil.data.read import columns_of
+from tsveil.data.read import columns_of, layout_of
 from tsveil.data.table import as_list, check_names
 from tsveil.data.trial import Piece, parsing_problems
 
 #: records that are looked at to find out what a column is
 HEAD = 1000
+#: the format of which some rows and columns are read alone
+IN_PARTS = "parquet"
+#: nobody said anything of how files are read
+AS_IT_IS = Wanted()
 #: how many problems of one kind are spelled out
 MOST = 5
 #: whole numbers up to here have a float64 of their own
@@ -75,11 +81,13 @@ class Source(msgspec.Struct, frozen=True):
     #: columns of whole numbers
     integers: tuple[str, ...] = ()
     #: how the file looks, so that a release can look the same
-    layout: Layout = Layout(format="parquet")
+    layout: Layout = Layout(format=IN_PARTS)
     #: what reading did to the records, in sentences
     notes: tuple[str, ...] = ()
     #: gaps take part as gaps
     masked: bool = False
+    #: what was said of how the files are read
+    wanted: Wanted = AS_IT_IS
 
     @property
     def n(self) -> int:
@@ -168,8 +176,8 @@ class Source(msgspec.Struct, frozen=True):
         wanted = list(columns)
         found = []
         for file, first, count in self.pieces(start, stop):
-            if self.layout.format == "csv":
-                table = csv_table(file, self.layout.separator, self.layout.decimal)
+            if not self.in_parts:
+                table = whole_table(file, self.wanted)
                 found.append(
                     table.frame_with_texts(self.id, self.confidential, *self.person).select(wanted)[
                         first : first + count
@@ -181,6 +189,11 @@ class Source(msgspec.Struct, frozen=True):
             except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
                 raise InputError(f"{unreadable(file, error)}\n  {SHARED}") from error
         return pl.concat(found)
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether some rows and columns of a file can be read alone; of others the whole table is."""
+        return self.layout.format == IN_PARTS
 
     def values(self, start: int, stop: int) -> Array:
         """The values of the records start..stop; NaN where one is missing."""
@@ -286,8 +299,7 @@ def source_of(
     numbers: str | Sequence[str] = (),
     independent_rows: bool = False,
     transpose: bool | None = None,
-    separator: str | None = None,
-    decimal: str | None = None,
+    wanted: Wanted = AS_IT_IS,
     time_format: str | None = None,
     layout: Literal["wide"] | None = None,
     masked: bool = False,
@@ -296,15 +308,18 @@ def source_of(
     problems = Problems(f"{name} cannot be used")
     parquet = [(str(file), (), 0, 0 if at else HEAD) for at, file in enumerate(files) if file.suffix == ".parquet"]
     _try(parquet, problems)
-    shape = Layout(format="parquet" if parquet else "csv")
+    shape = Layout(format=IN_PARTS)
     frames: dict[Path, pl.DataFrame] = {}
     notes: tuple[str, ...] = ()
     if not parquet:
-        first = opened_table(files[0], separator, decimal)
-        shape = replace(shape, separator=first.separator, decimal=first.decimal)
-        tables = {file: csv_table(str(file), shape.separator, shape.decimal) for file in files}
+        first = opened_table(files[0], wanted)
+        shape = layout_of(first)
+        if FORMATS[first.format].lines:  # one file decides for all
+            wanted = replace(wanted, separator=first.separator, decimal=first.decimal)
+        tables = {file: whole_table(str(file), wanted) for file in files}
         frames = {file: table.frame for file, table in tables.items()}
         notes = tuple(dict.fromkeys(note for table in tables.values() for note in table.notes))
+        ask(name, tuple(dict.fromkeys(question for table in tables.values() for question in table.questions)))
     schemas = {file: dict(frames[file].schema if frames else pl.read_parquet_schema(file)) for file in files}
     _check_schemas(schemas, problems)
     problems.raise_if_any()
@@ -319,6 +334,8 @@ def source_of(
     assert filled is not None
     if parquet and filled != files[0]:
         _try([(str(filled), (), 0, HEAD)], problems)
+    if parquet:
+        shape = replace(shape, types=types_of(pl.scan_parquet(filled, glob=False).head(0).collect()))
     head = frames[filled].head(HEAD) if frames else pl.scan_parquet(filled, glob=False).head(HEAD).collect()
     answers = {
         "leave_out": as_list(leave_out),
@@ -359,13 +376,14 @@ def source_of(
         layout=data.layout,
         notes=notes,
         masked=masked,
+        wanted=wanted,
     )
 
 
 @lru_cache(maxsize=2)
-def csv_table(file: str, separator: str, decimal: str) -> FileTable:
-    """A CSV file, which is read at once; the last ones are kept, for several chunks may come from one."""
-    return opened_table(Path(file), separator, decimal)
+def whole_table(file: str, wanted: Wanted) -> FileTable:
+    """A file that is read at once; the last ones are kept, for several chunks may come from one."""
+    return opened_table(Path(file), wanted)
 
 
 def _try(pieces: Sequence[Piece], problems: Problems) -> None:

@@ -68,6 +68,26 @@ def as_numbers(text: pl.Series, decimal: str = ".") -> tuple[pl.Series, pl.Serie
     return numbers, numbers.is_null() & ~empty
 
 
+def numbers_or_text(text: pl.Series, decimal: str) -> pl.Series:
+    """A column of text as numbers, if all of it is.
+
+    Examples
+    --------
+    >>> numbers_or_text(pl.Series(["1", "2"]), ".").dtype, numbers_or_text(pl.Series(["1", "x"]), ".").dtype
+    (Int64, String)
+    """
+    if text.null_count() == len(text):
+        return text
+    plain = text if decimal == "." else text.str.replace(",", ".", literal=True)
+    if decimal == "." or not text.str.contains(".", literal=True).any():
+        for kind in (pl.Int64, pl.Float64):
+            numbers = plain.cast(kind, strict=False)
+            if numbers.null_count() == text.null_count():
+                return numbers
+    numbers, wrong = as_numbers(text, decimal)
+    return text if wrong.any() else numbers
+
+
 def inexact(text: pl.Series) -> list[int]:
     """The rows with a whole number that float64 cannot hold.
 

@@ -1,6 +1,6 @@
-"""Whether a Parquet file can be parsed, tried where it costs nothing but a child process.
+"""Whether a file can be parsed, tried where it costs nothing but a child process.
 
-A few changed bytes make the parser ask for 2^61 bytes of memory, and then it ends its process: nothing that Python could catch. So the
+A few changed bytes make the parser of Parquet files ask for 2^61 bytes of memory, and then it ends its process: nothing that Python could catch. So the
 first to parse a file that somebody gives is a child that does nothing else, and only what the child has parsed to the end is parsed by the process
 itself: a damaged column could end it, where in the child another column's error came first.
 
@@ -17,8 +17,9 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Self
 
 #: part of a file on the disk: its path, the columns (none: all), the first row and the number of rows (0: what the file says of itself)
@@ -30,11 +31,26 @@ MOST = 5
 
 _ENDED = "the Parquet file is damaged, so that its parser ends"
 
-#: says that it is ready; then answers each line by a line (a line is a piece, or a number of bytes and then these bytes): what is wrong with it, or null
+#: says that it is ready; then answers each line by a line: what is wrong, or null. A line is a piece of a Parquet file; or a number of bytes, and then these
+#: bytes of a Parquet file; or a file of another format, which is opened as it is read (what that refuses in words is refused again by whoever asks).
 _PARSE = """
 import io, json, sys, polars
 
 def parse(asked):
+    if isinstance(asked, dict):
+        try:
+            from pathlib import Path
+            from tsveil.core.errors import Problems, TsveilError
+            from tsveil.data.file_table import Wanted
+            from tsveil.data.formats.base import Content
+            from tsveil.data.formats.known import FORMATS
+        except ImportError:
+            return
+        try:
+            FORMATS[asked["format"]].table(Content(Path(asked["path"])), Wanted(**asked["wanted"]), Problems(""))
+        except TsveilError:
+            pass
+        return
     if isinstance(asked, int):
         data = io.BytesIO(sys.stdin.buffer.read(asked))
         polars.read_parquet_schema(data)
@@ -84,6 +100,11 @@ class Trial:
         """What is wrong with a Parquet file, in words; None if it can be parsed."""
         wrong = self._ask_child(len(data), data)
         return wrong if wrong in (None, _ENDED) else f"it is not a complete Parquet file ({wrong})"
+
+    def problem_of(self, format: str, path: Path, wanted: Mapping[str, object]) -> str | None:
+        """What is wrong with a file of another format, in words."""
+        wrong = self._ask_child({"format": format, "path": str(path.absolute()), "wanted": wanted})
+        return "the file is damaged, so that its parser ends" if wrong == _ENDED else wrong
 
     def problems(self, pieces: Sequence[Piece]) -> list[str | None]:
         """What is wrong with each piece of a file; after a few that ended the parser the others are not tried."""
@@ -157,6 +178,12 @@ def parsing_problem(data: bytes) -> str | None:
     """What is wrong with a Parquet file, in words; None if it can be parsed."""
     with _shared_trial(len(data)) as trial:
         return trial.problem(data)
+
+
+def opening_problem(format: str, path: Path, wanted: Mapping[str, object]) -> str | None:
+    """What is wrong with a file of another format, in words; None if it can be opened as `wanted`."""
+    with _shared_trial(path.stat().st_size) as trial:
+        return trial.problem_of(format, path, wanted)
 
 
 def parsing_problems(pieces: Sequence[Piece]) -> list[str | None]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from tsveil.core.errors import OutputError
 from tsveil.core.types import AnyArray
+from tsveil.data.column_types import with_types
 from tsveil.data.dataset import Dataset, Layout
 from tsveil.data.disk import (
     claimed_folder,
@@ -25,6 +26,7 @@ from tsveil.data.disk import (
     tidy,
     unlock,
 )
+from tsveil.data.formats.known import FORMATS, written_format
 from tsveil.data.time_forms import part_time
 
 
@@ -106,22 +108,28 @@ def _long(data: Dataset) -> pl.DataFrame:
     return table.select([*order, *(name for name in table.columns if name not in order)])
 
 
-def write_table(data: Dataset, folder: Path, stem: str, form: str | None = None) -> Path:
-    """Write the data set into a folder in the format of its layout (or the one given), and give the file's path."""
-    form = form or data.layout.format
-    path = folder / f"{stem}.{form}"
-    write_frame(as_frame(data), path, data.layout)
+def write_table(data: Dataset, folder: Path, stem: str, form: str | None = None, *, alone: bool = True) -> Path:
+    """Write the data set into a folder in the format of its layout (or the one given), and give the file's path; not `alone`: other files have more of its records."""
+    name = form or written_format(data.layout.format).name
+    path = folder / f"{stem}.{name}"
+    write_frame(as_frame(data), path, data.layout, alone=alone)
     return path
 
 
-def write_frame(frame: pl.DataFrame, path: Path, layout: Layout) -> None:
-    """Write a table as Parquet or CSV, as the file's name says; CSV with the separator and the decimal mark of the layout."""
+def write_frame(frame: pl.DataFrame, path: Path, layout: Layout, *, alone: bool = True) -> None:
+    """Write a table in the format that the file's name says; CSV with the separator and the decimal mark of the layout.
+
+    Columns get the types that they had, if the table stands `alone` in its file: parts of one table would have different types, which tell them apart.
+    """
     frame = words_as_text(frame)
+    form = FORMATS[path.suffix[1:]]
+    if alone and form.typed:
+        frame = with_types(frame, layout.types)
     with disk_errors():
-        if path.suffix == ".parquet":
-            frame.write_parquet(path)
-        else:
+        if form.lines:
             frame.write_csv(path, separator=layout.separator, decimal_comma=layout.decimal == ",")
+        else:
+            form.write(frame, path, layout.place)
 
 
 def words_as_text(frame: pl.DataFrame) -> pl.DataFrame:

@@ -40,6 +40,7 @@ from tsveil.core.errors import RoomError
 from tsveil.data.dataset import Dataset
 from tsveil.data.disk import free_disk
 from tsveil.data.files import files_of
+from tsveil.data.formats.known import FORMATS
 from tsveil.data.memory import memory_for_us
 from tsveil.data.read import bytes_of, exceeds, table_size
 from tsveil.data.source import Source
@@ -56,7 +57,7 @@ PAIR, ATTACKS, ENVELOPE, NUMBERED = 16, 540_000_000, 2000, 200
 #: bytes of the spool for each record, and for each record and unit, beside values
 SPOOLED, PER_UNIT = 250, 32
 #: bytes of a release for each record beside its published values, for each value by its format, and of the pages
-KEPT, OF_VALUE, PAGES = 90, {"csv": 18, "parquet": 9}, 500_000
+KEPT, OF_VALUE, OF_TEXT, PAGES = 90, 9, 18, 500_000
 #: seconds to start; and for each value to read, write, verify and measure it
 START, LINE = 3.0, 1e-6
 
@@ -141,7 +142,7 @@ def estimate(
     data: Dataset,
     folder: Path,
     *,
-    form: Literal["csv", "parquet"] | None = None,
+    form: str | None = None,
     in_chunks: bool = False,
     chunk: int | None = None,
     engine: Any = None,
@@ -179,12 +180,13 @@ def estimate(
             memory += cores() * PROGRAM  # each worker is a program of its own; those of the engine "local" are threads
         if data.source is None:
             memory += values
-        elif source.layout.format == "csv":
-            # Whoever needs records of a CSV file reads all of it.
+        elif not source.in_parts:
+            # Whoever needs records of such a file reads all of it.
             memory += workers * READING * max(table_size([Path(file)]) for file in source.files)
     else:
         memory += HELD * values
     rates = method.rates
+    of_value = OF_VALUE if FORMATS[form or source.layout.format].typed else OF_TEXT
     of_parts = sum(n * len(unit.columns) * min(n, unit.size or n) for unit in units)
     linked = affordable(n, distinct, checked_targets(targets)) * distinct * width
     seconds = START + n * width * (LINE + rates.value) + of_parts * rates.record + linked * rates.link
@@ -195,7 +197,7 @@ def estimate(
         seconds=None if elsewhere else seconds,
         memory=None if elsewhere else memory,
         spool=spool,
-        release=n * (made * OF_VALUE[form or source.layout.format] + KEPT + 16 * len(source.others)) + PAGES,
+        release=n * (made * of_value + KEPT + 16 * len(source.others)) + PAGES,
         folder=folder,
         memory_there=memory_for_us(),
         disk_there=free_disk(folder),

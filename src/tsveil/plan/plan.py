@@ -18,6 +18,7 @@ from tsveil.assess.limits import Intruder, Limits
 from tsveil.core.errors import ParameterError, PlanError, Problems
 from tsveil.core.toml import toml_text
 from tsveil.data.dataset import Dataset
+from tsveil.data.formats.written import Written
 from tsveil.data.grouping import group_attributes
 from tsveil.data.published import read_other_period
 from tsveil.data.read import MEMORY, bytes_of, read
@@ -52,6 +53,12 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
     value: str | list[str] | None = None
     separator: str | None = None
     decimal: str | None = None
+    #: whether the first line holds the names of the columns
+    header: bool | None = None
+    #: of a workbook or a database
+    sheet: str | None = None
+    table: str | None = None
+    query: str | None = None
     missing: Literal["refuse", "drop", "interpolate", "mask"] = "refuse"
     resample: int | None = None
     split: int | None = None
@@ -120,7 +127,7 @@ class Output(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
     """Where the release goes, and how."""
 
     folder: str
-    format: Literal["csv", "parquet"] | None = None
+    format: Written | None = None
     title: str = ""
     #: texts that a spreadsheet would run as formulas get an apostrophe in front, or are kept
     formulas: Literal["keep", "neutralise"] = "neutralise"

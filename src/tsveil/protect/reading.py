@@ -41,7 +41,7 @@ def attempt(task: Task) -> Result:
 
 def read_chunks(store: Store, job: Job, engine: Engine) -> None:
     """Read all chunks into the store, or refuse the files with all that is wrong."""
-    if job.source.layout.format == "parquet":
+    if job.source.in_parts:
         _try(store, job, engine)
     found = engine.map(read, tasks(store, job.chunks), "Reading the records")
     problems = Problems("the input cannot be used")

@@ -6,7 +6,7 @@
     keep       groups, risk of each record, attribute disclosure, figures: private
     report     the public page and the private one
 
-One published file is `data.csv` or `data.parquet`, and its private twins are `id_map.csv` and so on, in the order of the original. Several files
+One published file is `data.csv`, `data.parquet` and so on, and its private twins are `id_map.csv` and so on, in the order of the original. Several files
 are parts in folders of these names, and their twins follow the published rows.
 """
 
@@ -43,6 +43,8 @@ from tsveil.core.errors import GuaranteeError, OutputError, ParameterError
 from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.dataset import person_numbers
 from tsveil.data.files import digest_of
+from tsveil.data.formats.known import runs_formulas, written_format
+from tsveil.data.formats.written import Written
 from tsveil.data.formulas import harmless_dataset, harmless_frame, with_names_of
 from tsveil.data.gaps import in_public
 from tsveil.data.intervals import IntervalTable, read_intervals
@@ -104,7 +106,7 @@ def fill(
     release: ProtectedRecords,
     place: Path,
     *,
-    format: Literal["csv", "parquet"] | None = None,
+    format: Written | None = None,
     allow: Collection[str] = (),
     strict: bool = False,
     allow_unverified: bool = False,
@@ -330,7 +332,7 @@ class WrittenPieces:
 def _write(release: ProtectedRecords, place: Path | None, form: str | None, formulas: Formulas) -> WrittenPieces:
     """Write all pieces, or without a place only keep what is needed of them; a release in which everybody is suppressed is refused."""
     kept = release.contents
-    form = form or kept.source.layout.format
+    form = form or written_format(kept.source.layout.format).name
     several = kept.files > 1
     if several and place:
         (place / "published" / "data").mkdir()
@@ -362,20 +364,20 @@ def write_piece(task: Task) -> Result:
     store, at, path = open_store(task["store"]), int(task["at"]), Path(task["path"])
     shown, kept = in_published_order(store, at), contents(store)
     table = shown.published
-    harmless = task["formulas"] == "neutralise" and path.suffix == ".csv"
+    harmless = task["formulas"] == "neutralise" and runs_formulas(path)
     if isinstance(table, IntervalTable):
         frame = table.to_frame(whole=kept.whole)
         ready = harmless_frame(frame) if harmless else frame
         changed = not ready.equals(frame)
         if table.n and task["path"]:
-            write_frame(ready, path, kept.source.layout)
+            write_frame(ready, path, kept.source.layout, alone=kept.files == 1)
         EnvelopePiece.of(shown.original.values, table, shown.own, shown.numbers).save(store, at)
         names: dict[str, Any] = {}
     else:
         made = harmless_dataset(table) if harmless else table
         changed = made.layout != table.layout or made.columns != table.columns or not made.others.equals(table.others)
         if task["path"]:
-            write_table(made, path.parent, path.stem, path.suffix[1:])
+            write_table(made, path.parent, path.stem, path.suffix[1:], alone=kept.files == 1)
         columns = [place for block in _measured_blocks(shown) for place in _places(shown, block.name)]
         store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, columns].T))
         store.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows][:, columns].T))
@@ -419,7 +421,7 @@ def _places(release: Records, name: str) -> range:
 def read_piece(place: Task) -> Chunk:
     """One published file as it stands on the disk, with the names that its columns had before formulas were made harmless."""
     path, table = Path(place["path"]), published_layout(open_store(place["store"]))
-    harmless = place["formulas"] == "neutralise" and path.suffix == ".csv"
+    harmless = place["formulas"] == "neutralise" and runs_formulas(path)
     if isinstance(table, IntervalTable):
         if not path.exists():  # everybody in it is suppressed
             return Chunk.of(table)
@@ -638,13 +640,13 @@ def _facts(
 def _columns(place: Task) -> dict[str, Any]:
     """The options by which a published file is read."""
     table = published_layout(open_store(place["store"]))
-    harmless = place["formulas"] == "neutralise" and Path(place["path"]).suffix == ".csv"
+    harmless = place["formulas"] == "neutralise" and runs_formulas(Path(place["path"]))
     layout = contents(open_store(place["store"])).source.layout
     text = {"separator": layout.separator, "decimal": layout.decimal}
     if isinstance(table, IntervalTable):
         others = harmless_frame(table.others) if harmless else table.others
         return {"confidential": others.columns, **text}
-    return {**roles_of(harmless_dataset(table) if harmless else table), **text}
+    return {**roles_of(harmless_dataset(table) if harmless else table), **text, "header": True}
 
 
 # -- what users of the data should know ---------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from tsveil.core.registry import METHODS, PROMISES
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.files import digest_of
+from tsveil.data.formats.written import WRITTEN
 from tsveil.data.intervals import read_intervals
 from tsveil.data.published import read_like
 from tsveil.data.read import look_at
@@ -62,6 +63,7 @@ class ColumnFacts(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     value: list[str] = []
     missing: Literal["mask"] | None = None
     separator: str = ","
+    header: bool = True
     decimal: str = "."
 
 
@@ -324,10 +326,10 @@ def release_facts(folder: Path) -> dict[str, Any]:
 def published_files(folder: Path) -> list[Path]:
     """The published files of a release, in their order."""
     place = folder / "published"
-    single = [place / name for name in ("data.csv", "data.parquet") if (place / name).is_file()]
-    found = single or sorted([*place.glob("data/part-*.csv"), *place.glob("data/part-*.parquet")])
+    single = [file for name in WRITTEN if (file := place / f"data.{name}").is_file()]
+    found = single or sorted(file for name in WRITTEN for file in place.glob(f"data/part-*.{name}"))
     if not found:
-        raise InputError(f"{place} has neither data.csv nor data.parquet, nor parts of them in data/")
+        raise InputError(f"{place} has no data.csv, data.parquet or the like, nor parts of them in data/")
     return found
 
 
