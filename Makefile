@@ -33,7 +33,7 @@ bench: .venv/.bench
 bench-quick: .venv/.bench
 	@$(BIN)/python benchmarks/run.py --quick
 
-# All random cases of these tests, of which the suite runs a share (tests/cases.py).
+# All cases of these tests, of which the suite runs a share (tests/cases.py).
 exhaustive: .venv/.test
 	@TSVEIL_EXHAUSTIVE=1 $(BIN)/python -m pytest -n auto $$(grep -rl '^from cases import' tests)
 
@@ -52,7 +52,7 @@ fuzz: .venv/.fuzz
 
 # Mutated files, plans and command lines, of which the suite tries 2,000.
 fuzz-inputs: .venv/.test
-	@TSVEIL_INPUTS=100000 $(BIN)/python -m pytest -n auto tests/fuzz/test_inputs.py
+	@TSVEIL_EXHAUSTIVE=1 TSVEIL_INPUTS=100000 $(BIN)/python -m pytest -n auto tests/fuzz/test_inputs.py
 
 # The lines of src/ that the tests run, with kernels as plain Python; tests/slow_without_jit.txt says which tests are left out.
 coverage: .venv/.test

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -21,8 +20,9 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 hypothesis.settings.register_profile("tsveil", deadline=None, derandomize=True, max_examples=60 if COMPILED else 8)
 hypothesis.settings.load_profile("tsveil")
 
-# Read by every Spark session that a test or a program of a test starts.
+# Read by every Spark session and every Dask cluster that a test or a program of a test starts.
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark"))
+os.environ.setdefault("DASK_CONFIG", str(Path(__file__).parent / "dask"))
 
 
 #: sets of tests that share what takes long to make, which would be made again in every process that has one of them: clusters, servers, a browser, releases
@@ -119,12 +119,10 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports with the hash of each chart in its place, for tests that compare reports: equal charts come from equal descriptions, and drawing takes long."""
+    """Reports with the hash of each chart in its place."""
+    import engine_files
 
-    def mark(spec: str) -> str:
-        return f"<svg>{hashlib.sha256(spec.encode()).hexdigest()}</svg>"
-
-    monkeypatch.setattr("tsveil.report.figures.draw_svg", mark)
+    monkeypatch.setattr("tsveil.report.figures.draw_svg", engine_files.undrawn)
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tsveil as tv
-from tsveil.plan.compare import original_of
 from tsveil.plan.plan import Plan
+from tsveil.plan.stored import original_of
 from tsveil.release.reopen import reopen_release
 
 STORED = Path(__file__).parent / "releases_0_1"

@@ -179,8 +179,10 @@ folder = "curves-{engine}"
 [run]
 chunk = 25
 """
+#: with one thread, so that a cluster is one worker, whose start takes longer than its work
 BOTH = """
-import sys
+import os, sys
+os.environ["TSVEIL_THREADS"] = "1"
 from tsveil.cli import main
 
 engine, *plans = sys.argv[1:]

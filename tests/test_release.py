@@ -164,7 +164,7 @@ def test_data_without_ids_get_some(tmp_path: Path) -> None:
     data = tv.Dataset.from_arrays({"x": np.random.default_rng(0).normal(size=(20, 6))})
     folder = tv.MDAV(k=2).protect(data).write(tmp_path / "out")
     assert pl.read_csv(folder / "published" / "data.csv").columns[0] == "id"
-    assert pl.read_csv(folder / "private" / "id_map.csv")["original"].to_list() == list(range(20))
+    assert pl.read_csv(folder / "private" / "id_map.csv")["original"].to_list() == list(range(1, 21))
 
 
 @pytest.mark.parametrize("variables", [1, 2])

@@ -224,6 +224,10 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
         return naive_sides.likeliest(a[[i]], b, given.get("pooled", False))[0]
     if name == "likely_moves":
         return likeliest(a.tobytes(), b.tobytes(), a.shape[1], given.get("drawn_by"))[i]
+    if name == "common-points":  # here without gaps; `test_masked` has them
+        return nearest_rows(a, b, i, everyone, "euclidean")
+    if name == "gap-pattern":
+        return everyone
     if name == "equal_values":
         differ = (np.abs(a[i] - b) > given.get("near", 0.0)).sum(axis=1)
         return np.flatnonzero(differ == differ.min()).tolist()

@@ -70,7 +70,7 @@ def test_a_plan_names_it_and_the_release_alone_is_attacked_like_both_files(files
 def test_without_a_second_file_the_first_must_be_a_release(files: tuple[Path, Path]) -> None:
     result = CliRunner().invoke(main, ["attack", str(files[0])])
     assert result.exit_code != 0
-    assert "RELEASED is missing" in (result.output + str(result.exception))
+    assert "is not a release with its private side" in (result.output + str(result.exception))
     result = CliRunner().invoke(main, ["attack", str(files[0].parent), "--other-period", str(files[1])])
     assert result.exit_code != 0
 

@@ -30,7 +30,7 @@ def test_one_series() -> None:
     assert (data.n, len(data), data.columns) == (2, 2, ("0", "1", "2"))
     assert data.blocks[0].labels == ("0", "1", "2")
     assert data.series == data.blocks
-    assert data.ids.to_list() == [0, 1]
+    assert data.ids.to_list() == [1, 2]
     assert data.id is None
     assert repr(data) == "Dataset: 2 records; series 'load' (3 points)"
 
@@ -147,7 +147,7 @@ def test_cells_that_are_no_numbers() -> None:
         "  4. row 3, column '1': the value is infinite\n"
         "  5. row 4, column '0': the value is missing (NaN)\n"
         "  6. ... and 1 more cells that are missing or infinite, in 4 records\n"
-        "  options: drop these records or fill the gaps (missing='drop', missing='interpolate' when reading)"
+        "  options: drop these records, fill the gaps or protect them as gaps (missing='drop', missing='interpolate', missing='mask' when reading)"
     )
 
 

@@ -160,7 +160,7 @@ def test_all_problems_of_cells_are_told_at_once() -> None:
         "  4. row 2, columns '2', '4': the value is missing\n"
         "  5. series 'load' is incomplete: 1 of 3 records have only 1 of the 3 points (first: 'b')\n"
         "  rows are counted from 1 after the column names\n"
-        "  options: missing='drop' leaves incomplete records out, missing='interpolate' fills gaps in time, resample=m "
+        "  options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps, missing='interpolate' fills gaps in time, resample=m "
         "brings every series to m points, split=i cuts series of one length into i shorter ones"
     )
 
@@ -314,19 +314,19 @@ def test_gaps_dropped_interpolated_and_kept() -> None:
 def test_gaps_that_nothing_helps() -> None:
     assert message(tv.Dataset.from_frame, GAPS, blocks=LOAD, missing="drop") == (
         "the frame cannot be used: all 3 records have gaps, so dropping them leaves nothing\n"
-        "  options: missing='interpolate' fills gaps in time, resample=m brings every series to m points"
+        "  options: missing='interpolate' fills gaps in time, missing='mask' protects records with their gaps, resample=m brings every series to m points"
     )
     empty = wide(**{"1": [None, 1, 1], "2": [None, 1, 1], "4": [None, 1, 1]})
     for options in ({"missing": "interpolate"}, {"resample": 3}, {"resample": 3, "missing": "interpolate"}):
         assert message(tv.Dataset.from_frame, empty, id="who", blocks=LOAD, **options) == (
             "the frame cannot be used: series 'load' has no value at all in 1 of 3 records (first: 'a')\n"
-            "  options: missing='drop' leaves incomplete records out"
+            "  options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps"
         )
     person = pl.DataFrame({"age": [1, None], "pay": [1, 2]})
     assert message(tv.Dataset.from_frame, person, blocks={"p": ["age", "pay"]}, missing="interpolate") == (
         "the frame cannot be used: block 'p' is no time series, so its gaps cannot be interpolated: 1 of 2 records have one "
         "(first: row 2)\n"
-        "  options: missing='drop' leaves incomplete records out"
+        "  options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps"
     )
 
 
@@ -373,7 +373,7 @@ def test_several_series_are_resampled_each() -> None:
     [
         (
             {"missing": "fill"},
-            "The 'missing' parameter must be one of 'refuse', 'drop', 'interpolate', 'keep'. Got 'fill'.",
+            "The 'missing' parameter must be one of 'refuse', 'drop', 'interpolate', 'mask', 'keep'. Got 'fill'.",
         ),
         ({"resample": 1}, "The 'resample' parameter must be an integer from 2 to 200000, or left out. Got 1."),
         (
@@ -486,7 +486,7 @@ def test_repeated_times_and_missing_rows() -> None:
         "  2. the id 'c' has the time '1' 3 times (rows 6, 7, 8)\n"
         "  3. series 'load' is incomplete: 1 of 3 records have only 1 of the 2 points (first: 'c')\n"
         "  rows are counted from 1 after the column names\n"
-        "  options: missing='drop' leaves incomplete records out, missing='interpolate' fills gaps in time, resample=m "
+        "  options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps, missing='interpolate' fills gaps in time, resample=m "
         "brings every series to m points, split=i cuts series of one length into i shorter ones"
     )
     words = pl.DataFrame({"who": ["a", "a"], "t": [1, 1], "v": ["p", "p"], "x": [1, 2]})

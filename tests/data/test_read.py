@@ -349,7 +349,7 @@ def test_a_look_before_reading(file: Any) -> None:
         "blocks": {"series": {"from": "1", "to": "3", "kind": "series"}},
         "confidential": ["town"],
     }
-    assert look.to_dict()["separator"] == ","
+    assert look.source.separator == ","
     fine = file("meter,town,1,2,3\na,x,1,2,3\nb,y,4,5,6\n")
     assert repr(read(fine, **look_at(fine).options())) == repr(read(fine))
     apart = file("1,meter,2\n1,a,2\n3,b,4\n")
@@ -416,7 +416,7 @@ def test_all_problems_in_one_message(file: Any) -> None:
         "  7. series 'series' is incomplete: 2 of 6 records have only 2 of the 3 points (first: 'c', 'd')\n"
         "  columns available: 'meter', '2018-01-01', '2018-01-02', '2018-01-03'\n"
         "  rows are counted from 1 after the column names\n"
-        "  options: missing='drop' leaves incomplete records out, missing='interpolate' fills gaps in time, resample=m "
+        "  options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps, missing='interpolate' fills gaps in time, resample=m "
         "brings every series to m points, split=i cuts series of one length into i shorter ones"
     )
 
@@ -448,7 +448,7 @@ def test_unequal_lengths(file: Any) -> None:
     path = file("meter,hour,load\na,1,1\na,2,2\na,3,3\nb,1,3\nb,2,4\nc,1,5\nc,2,6\nc,3,7\n")
     assert message(path) == (
         "meters.csv cannot be used: series 'load' is incomplete: 1 of 3 records have only 2 of the 3 points (first: 'b')\n"
-        "  options: missing='drop' leaves incomplete records out, missing='interpolate' fills gaps in time, resample=m "
+        "  options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps, missing='interpolate' fills gaps in time, resample=m "
         "brings every series to m points, split=i cuts series of one length into i shorter ones"
     )
     assert read(path, missing="drop").n == 2
@@ -597,7 +597,10 @@ def test_places_that_are_no_files(tmp_path: Path) -> None:
             "The 'separator' and the 'decimal' parameter of read cannot both be ','.",
         ),
         ({"split": 1}, "The 'split' parameter of read must be an integer of at least 2, or left out. Got 1."),
-        ({"missing": "x"}, "The 'missing' parameter must be one of 'refuse', 'drop', 'interpolate', 'keep'. Got 'x'."),
+        (
+            {"missing": "x"},
+            "The 'missing' parameter must be one of 'refuse', 'drop', 'interpolate', 'mask', 'keep'. Got 'x'.",
+        ),
     ],
 )
 def test_options_that_cannot_be(file: Any, options: Any, text: str) -> None:
@@ -658,7 +661,7 @@ STARTS = [
 @given(
     st.sampled_from(STARTS),
     st.lists(st.tuples(st.floats(0, 1), st.integers(0, 4), st.sampled_from(PIECES)), max_size=4),
-    st.sampled_from(["refuse", "drop", "interpolate", "keep"]),
+    st.sampled_from(["refuse", "drop", "interpolate", "mask", "keep"]),
 )
 def test_a_damaged_table_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, start: str, changes: list[tuple[float, int, str]], missing: Any
@@ -722,7 +725,7 @@ def test_real_long_files(shared_data: Path) -> None:
     assert message(path) == (
         "m3_long.csv.gz cannot be used: series 'value' is incomplete: 2778 of 3003 records have only 20 to 143 of the 144 "
         "points (first: 'N0001', 'N0002', 'N0003', 'N0004', 'N0005')\n"
-        "  options: missing='drop' leaves incomplete records out, missing='interpolate' fills gaps in time, resample=m "
+        "  options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps, missing='interpolate' fills gaps in time, resample=m "
         "brings every series to m points, split=i cuts series of one length into i shorter ones"
     )
     ten = read(path, resample=10)
@@ -746,7 +749,7 @@ def test_real_gaps(shared_data: Path) -> None:
         "  7. block 'attributes' is incomplete: 147 of 527 records have only 23 to 37 of the 38 values (first: 'D-1/3/90', "
         "'D-2/3/90', 'D-4/3/90', 'D-6/3/90', 'D-7/3/90')",
         "  rows are counted from 1 after the column names",
-        "  options: missing='drop' leaves incomplete records out",
+        "  options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps",
     ]
     complete = read(path, missing="drop")
     assert complete.n == 380

@@ -20,7 +20,7 @@ from tsveil.cli import main
 from tsveil.core.errors import InputError, QuestionError
 from tsveil.plan.plan import Plan
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reading.md").read_text(encoding="utf-8")
+PAGE = ((Path(__file__).parents[2] / "docs" / "reading.md").read_text(encoding="utf-8")).split("\n## For programs")[0]
 
 
 class Row(NamedTuple):

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import tsveil as tv
+from cases import cases
 from engine_files import TINY, again, assert_same, private, protect_files, published, write_files
 from release_folders import contents
 from tsveil.data.intervals import IntervalTable
@@ -41,6 +42,18 @@ METHODS: dict[str, tuple[Method, str]] = {
     "(k,P)": (tv.KP(k=6, P=2), "curves"),
     "envelopes": (tv.KAnonymousEnvelopes(k=5, round_to=0.1), "curves"),
 }
+#: each engine, and with several numbers of files the one that is cheap; in `make exhaustive` each with each
+FILES = cases(
+    [("local", 1), ("local", 2), ("local", 7), ("dask", 7), ("spark", 2)],
+    [(engine, files) for engine in ("local", "dask", "spark") for files in (1, 2, 7)],
+)
+#: each method but the first, which is above, in pieces on this machine and on one of the clusters in turn; in `make exhaustive` on both
+PLACES = [
+    (engine, name)
+    for at, name in enumerate(METHODS)
+    if name != "mdav"
+    for engine in cases(("local", ("dask", "spark")[at % 2]), ("local", "dask", "spark"))
+]
 #: those that publish values
 VALUES = [name for name, (method, _) in METHODS.items() if not isinstance(method, IntervalMethod)]
 
@@ -80,7 +93,7 @@ def references(tmp_path_factory: pytest.TempPathFactory, curves: pl.DataFrame, p
     }
 
 
-@pytest.mark.parametrize("files", [1, 2, 7])
+@pytest.mark.parametrize(("engine", "files"), FILES, indirect=["engine"])
 def test_every_engine_gives_the_same_for_any_number_of_files(
     files: int, engine: Engine, tmp_path: Path, curves: pl.DataFrame, references: dict[str, Made]
 ) -> None:
@@ -94,7 +107,7 @@ def test_every_engine_gives_the_same_for_any_number_of_files(
     assert_same(made.folder, references["mdav"].folder)
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "mdav"])
+@pytest.mark.parametrize(("engine", "name"), PLACES, indirect=["engine"])
 def test_every_method_does_so(
     name: str, engine: Engine, tmp_path: Path, request: pytest.FixtureRequest, references: dict[str, Made]
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cases import cases
 from release_folders import BLOCKS, contents, released, table
 from tsveil.core.registry import METHODS
 from tsveil.data import pieces
@@ -15,7 +16,7 @@ from tsveil.data import pieces
 SMALL = {"k": 4, "P": 2, "n": 1, "l": 3, "kappa": 20, "buckets": 5}
 
 
-def _cases() -> list[tuple[str, dict[str, Any], str]]:
+def _settings() -> list[tuple[str, dict[str, Any], str]]:
     found: list[tuple[str, dict[str, Any], str]] = []
     for name, method in METHODS.items():
         parameters = {parameter.name: parameter for parameter in method.parameters()}
@@ -43,9 +44,19 @@ def _cases() -> list[tuple[str, dict[str, Any], str]]:
     return found
 
 
+VALUES = ("ties", "continuous")
+#: methods with so few settings that each is tried on both
+FEW = ("kp", "k-envelopes")
+#: each on values with ties or without in turn, so that every method has both; in `make exhaustive` each on both
+CASES = [
+    (*one, values)
+    for at, one in enumerate(_settings())
+    for values in (VALUES if one[0] in FEW else cases((VALUES[at % 2],), VALUES))
+]
+
+
 @pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("values", ["ties", "continuous"])
-@pytest.mark.parametrize(("name", "settings", "kind"), _cases())
+@pytest.mark.parametrize(("name", "settings", "kind", "values"), CASES)
 def test_memory_and_chunks_agree(tmp_path: Path, name: str, settings: dict[str, Any], kind: str, values: str) -> None:
     table(values).write_csv(tmp_path / "in.csv")
     method = {"name": name, **settings}

@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import tsveil as tv
+from cases import cases
 from red_team import envelopes, groups, noise, profiles, swapping
 from red_team.common import RUNGS, Attack, Knowledge, Published, Report, beats, classes_of, matched, scores_of
 from red_team.replaying import run_again
@@ -123,7 +124,7 @@ ATTACKS: Mapping[str, Attacks] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A method, its settings and a data set; methods that draw at random are run with several seeds."""
+    """A method, its settings and a data set; `make exhaustive` runs methods that draw at random with several seeds."""
 
     method: str
     data: str
@@ -140,7 +141,7 @@ class Case:
         return hash(str(self))
 
 
-DRAWN = (1, 2, 3)
+DRAWN = cases((1,), (1, 2, 3))
 ONE = ("part", "person")
 
 CASES = [

@@ -81,6 +81,8 @@ def judge_file(
     files, strange = _parts(path)
     # What would be asked before data are protected does not matter here: each row is one published record, and a column without a role is named.
     given = {"independent_rows": True, "transpose": False, **given}
+    gaps = {"missing": "mask"} if promise.takes_gaps and given.get("missing") == "mask" else {}
+    given = {name: value for name, value in given.items() if name != "missing"} | gaps
     look = look_at(path, **given)
     contents = [opened(file) for file in files]
     _check_types(contents, look.source)
@@ -114,6 +116,9 @@ def judge_file(
             loose.append(data.id)
         judged = _protected_columns(look, data)
         signs += _several_times(look, data)
+        if data.masked:
+            signs += _missing_rows(look, data)
+            means = False  # what subtraction finds depends on who had a value, which the file does not say
     signs += form.marked_rows([content for _, content in contents], look.source, judged)
     if order := said_by_order(of_row, records, owners):
         signs.append(order)
@@ -221,7 +226,9 @@ def _data_by_cells(look: Look, data: Dataset) -> Dataset | None:
     ]
     if not codes:
         return None
-    coded = replace(look, source=replace(source, frame=source.frame.with_columns(codes))).dataset()
+    coded = replace(look, source=replace(source, frame=source.frame.with_columns(codes))).dataset(
+        "mask" if data.masked else "refuse"
+    )
     return replace(coded, others=data.others, person=data.person)
 
 
@@ -240,6 +247,16 @@ def _several_times(look: Look, data: Dataset) -> list[str]:
     columns = {look.guess.time: len(times), look.guess.variable: len(data.blocks)}
     found = [(name, look.source.texts([name])[name].n_unique(), most) for name, most in columns.items() if name]
     return [f"column {name!r} writes the same thing in several ways" for name, texts, most in found if texts > most]
+
+
+def _missing_rows(look: Look, data: Dataset) -> list[str]:
+    """Long layout: an empty cell and a missing row are both a gap, and tell rows apart."""
+    if look.guess.layout == "wide":
+        return []
+    frame, names = look.source.frame, list(look.guess.values)
+    expected = data.n * (sum(map(len, data.blocks)) if look.guess.variable else len(data.blocks[0]))
+    empty = frame.select(pl.any_horizontal(pl.col(names).is_null())).to_series().any()
+    return ["gaps are empty cells in some rows and missing rows elsewhere"] if empty and frame.height < expected else []
 
 
 def _are_fresh(ids: pl.Series) -> bool:

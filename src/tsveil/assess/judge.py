@@ -57,6 +57,8 @@ class Evidence:
     means: bool = False
     #: the person of each published row; each row its own person where they are not declared
     persons: Indices | None = None
+    #: what subtraction finds where records have gaps; otherwise it follows from the classes
+    subtraction: float | None = None
     suppressed: int = 0
     #: published columns that nobody judged
     unjudged: Sequence[str] = ()
@@ -96,7 +98,7 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
             limits,
             tied,
             found.promise.k,
-            share_by_subtraction(found.of_row, found.persons) if found.means else None,
+            _subtraction(found),
         ),
         risk_check(
             ladder,
@@ -112,6 +114,13 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
     return Assessment(
         checks, ladder, intruder, classes.persons, classes.records, largest, found.suppressed, found.allowed
     )
+
+
+def _subtraction(found: Evidence) -> float | None:
+    """The share of persons whose values subtraction computes; None where no means are published."""
+    if not found.means or found.subtraction is not None:
+        return found.subtraction
+    return share_by_subtraction(found.of_row, found.persons)
 
 
 def _classes_with_known_columns(found: Evidence, known: Sequence[str]) -> Indices:

@@ -15,6 +15,7 @@ from tsveil.attack.targets import border_of, chosen_rows
 from tsveil.core.technique import Technique
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
+from tsveil.data.gaps import gaps_in_words
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.pieces import make_store
 from tsveil.data.records import PublishedRecords, Records, in_published_order, some_in_published_order
@@ -87,6 +88,12 @@ class ProtectedRecords(Records):
         return self.n if self.sample_of is None else self.sample_of[1]
 
     @property
+    def about_gaps(self) -> str:
+        """What was done about gaps, as anybody may read it; empty where there are none."""
+        whole = self.sample_of or (self.contents.n, self.contents.n - self.contents.suppressed)
+        return gaps_in_words(self.facts, whole[0], whole[0] - whole[1])
+
+    @property
     def query(self) -> Queries:
         """Queries on the envelopes; rows are those of the published file."""
         return Queries(self.in_published_order().table)
@@ -97,7 +104,7 @@ class ProtectedRecords(Records):
         """Check the promise on what is published alone."""
         published: Any = self.table if self.envelopes else self.data
         if self.contents.suppressed:
-            published = replace(published.take(self.rows), missing=False)
+            published = replace(published.take(self.rows), missing=published.masked)
         return self.guarantee.verify(published)
 
     def evaluate(self, **options: Any) -> Scorecard:

@@ -66,6 +66,8 @@ class Shape(NamedTuple):
     blocks: Sequence[Block | Columns]
     #: whether persons may have several records
     persons: bool = False
+    #: whether records have gaps that take part as gaps
+    gaps: bool = False
 
     @property
     def series(self) -> bool:
@@ -413,6 +415,8 @@ class Attack(Declaration, ABC):
     trace: ClassVar[type[Trace] | None] = None
     #: whether it is tried on releases of which nothing is known, or else only if it fits or is asked for
     usual: ClassVar[bool] = True
+    #: whether it knows what gaps are (missing="mask"); others are not tried on records with gaps
+    takes_gaps: ClassVar[bool] = False
     #: whether both files need the same columns
     common_columns: ClassVar[bool] = True
     #: the distance by which it compares series, if its `on_files` takes another one as `distance`

@@ -25,6 +25,24 @@ from tsveil.data.dataset import Dataset
 
 def fitting(release: Shape, method: LeavesTraces | None = None) -> list[Attack]:
     """The attacks to run on a release of this method; all of them when it is None or declares nothing."""
+    return [attack for attack in _that_fit(release, method) if attack.takes_gaps or not release.gaps]
+
+
+def not_tried(release: Shape, method: LeavesTraces | None = None) -> list[str]:
+    """The attacks that would be run on this release if its records had no gaps, in plain words.
+
+    Examples
+    --------
+    >>> from tsveil.data.dataset import Block
+    >>> not_tried(Shape(200, [Block("person", ("age", "pay"))], gaps=True))[0]
+    'linkage by distance (it does not know gaps)'
+    """
+    if not release.gaps:
+        return []
+    return [f"{one.plain} (it does not know gaps)" for one in _that_fit(release, method) if not one.takes_gaps]
+
+
+def _that_fit(release: Shape, method: LeavesTraces | None) -> list[Attack]:
     traces = None if method is None else method.traces(release)
     found = (attack.fit(release, traces) for attack in ATTACKS.values())
     return [attack for attack in found if attack is not None]
@@ -67,12 +85,19 @@ def links_by_attack(
             f"the attack {only!r} does not know {' and '.join(options)}; of these attacks {', '.join(able)} does"
         )
     beyond = left_out(original, known)
-    shape = Shape(original.n, original.blocks, bool(original.person))
+    shape = Shape(original.n, original.blocks, bool(original.person), original.masked)
+    if original.masked:
+        attacks = {name: attack for name, attack in attacks.items() if attack.takes_gaps}
+        if only is not None and only not in attacks:
+            raise ParameterError(
+                f"the attack {only!r} does not know gaps (missing='mask')\n  attacks that do: {', '.join(attacks)}"
+            )
+        able = [name for name in able if name in attacks]
     of_persons = [name for name, attack in attacks.items() if shape.persons and attack.fit(shape, None) is not None]
     wanted = (
         [only]
         if only
-        else [name for name in able if name not in beyond and (attacks[name].usual or name in of_persons)]
+        else [name for name in able if name not in beyond and (attacks[name].usual or name in of_persons or shape.gaps)]
     )
     if not wanted:
         asked = ["a file of another period" if name == "other" else f"{name!r}" for name in options]

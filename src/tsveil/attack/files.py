@@ -75,9 +75,14 @@ class Files:
 
 
 def files(
-    original: Dataset, released: Dataset | HasData, known: Sequence[str] | None = None, truth: Truth = None
+    original: Dataset,
+    released: Dataset | HasData,
+    known: Sequence[str] | None = None,
+    truth: Truth = None,
+    *,
+    gaps: bool = False,
 ) -> Files:
-    """The columns that the intruder knows (columns or whole blocks by name; all by default) in both files."""
+    """The columns that the intruder knows (columns or whole blocks by name; all by default) in both files; with `gaps` values may be missing."""
     protected = released_data(released)
     names = known_columns(original, known)
     problems = Problems("the attack cannot run")
@@ -91,9 +96,9 @@ def files(
     a = np.ascontiguousarray(original.values[:, [ours[name] for name in names]])
     b = np.ascontiguousarray(protected.values[:, [theirs[name] for name in names]])
     for table, side in ((a, "the original"), (b, "the release")):
-        gaps = [bool(np.isnan(column).any()) for column in table.T]
-        if any(gaps):
-            problems.add(f"{side} has missing values in {some([n for n, g in zip(names, gaps, strict=True) if g])}")
+        empty = [bool(np.isnan(column).any()) for column in table.T]
+        if any(empty) and not gaps:
+            problems.add(f"{side} has missing values in {some([n for n, g in zip(names, empty, strict=True) if g])}")
             problems.hint("options: read the data with missing='drop', or leave these columns out of known=...")
     problems.raise_if_any()
     return Files(names, a, b, own_rows(original, protected, truth), protected, persons_of(original))

@@ -83,6 +83,9 @@ class Pieces(msgspec.Struct, frozen=True):
     numbered: bool = False
     #: how many persons have released records; 0: each record is a person of its own
     persons: int = 0
+    #: where records have gaps (`attack.gaps`): the number of original values, and how many of these no value was published for; 0: no gaps
+    values: int = 0
+    lacking: int = 0
 
     @classmethod
     def of(

@@ -42,12 +42,14 @@ from tsveil.attack.base import (
 from tsveil.attack.candidates import Found, keep_distinct, marks, tell_apart
 from tsveil.attack.covariance import KEPT as WHITENING
 from tsveil.attack.files import HasData, files, known_columns
+from tsveil.attack.gaps import pieces_with_gaps, present
 from tsveil.attack.interval import disclosed_widths
 from tsveil.attack.links import Links
 from tsveil.attack.pieces import Pieces, Side, opened_files
+from tsveil.attack.sorted_column import SortedColumn
 from tsveil.attack.targets import border_of
 from tsveil.core.places import check_importable, class_at, place_of
-from tsveil.core.types import Array, Indices
+from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.store import Memory, Store
@@ -151,9 +153,13 @@ def links_in_memory(
     names = known_columns(original, known)
     parts = [(block, [name for name in block.columns if name in names]) for block in original.blocks]
     blocks = [part_of(block, own) for block, own in parts if own]
-    pair = files(original, released, [name for block in blocks for name in block.columns], truth)
+    columns = [name for block in blocks for name in block.columns]
+    pair = files(original, released, columns, truth, gaps=attack.takes_gaps)
     store = Memory()
-    table = Pieces.of(store, blocks, pair.a, pair.b, pair.own, pair.persons)
+    if attack.takes_gaps:
+        table = pieces_with_gaps(store, blocks, pair.a, pair.b, pair.own, pair.persons)
+    else:
+        table = Pieces.of(store, blocks, pair.a, pair.b, pair.own, pair.persons)
     ends = np.cumsum([0, *map(len, blocks)]).tolist()
     places = [list(range(low, high)) for low, high in pairwise(ends)]
     knowledge = Knowledge(range(ends[-1]), ends[-1:], places, [len(blocks)])
@@ -247,7 +253,7 @@ def look_at_columns(task: Task) -> Result:
         column = Column(store, files, at, scales)
         found: Result = {"of": {}}
         if at in task["disclosed"]:
-            hits = disclosed_widths(column.x, column.y, None if files.aligned else store.get("own"))
+            hits = _disclosed(store, files, column)
             column.keep("disclosed", hits)
             found["disclosed"] = int(hits.sum(dtype=np.int64))
         if at in task["known"]:
@@ -256,6 +262,16 @@ def look_at_columns(task: Task) -> Result:
             found["of"] = {one.figure: one.of_column(column) for one in attacks}
         every.append(found)
     return {"columns": every}
+
+
+def _disclosed(store: Store, files: Pieces, column: Column) -> AnyArray:
+    """How many widths of intervals disclose each value of a column; none discloses a gap."""
+    if not files.values:
+        return disclosed_widths(column.x, column.y, None if files.aligned else store.get("own"))
+    x, y, there = present(store, files, column.at)
+    hits = np.zeros(len(there), dtype=np.uint8)
+    hits[there] = disclosed_widths(SortedColumn(x), SortedColumn(y))
+    return hits
 
 
 def attack(task: Task) -> Result:

@@ -23,14 +23,46 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
 
 
+class PlanPath(click.Path):
+    """A plan; data are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, unless it is that of data."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if path.is_dir() or (path.suffix != ".toml" and path.is_file() and not _is_toml(path)):
+            name = shlex.quote(str(path))
+            raise InputError(
+                f"{path} is no plan, and this command takes one\n  options: tsveil plan {name} writes a plan for these data; tsveil protect {name} --out FOLDER does without"
+            )
+        return path
+
+
+def _is_toml(path: Path) -> bool:
+    """Whether a file can be read as TOML, or cannot be read at all, which is said elsewhere."""
+    import tomllib
+
+    try:
+        tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 class _File(click.Path):
-    """A file, a folder or a pattern; or - for what comes from standard input, which is kept in a file while the command runs."""
+    """Data: a file, a folder or a pattern; or - for what comes from standard input, which is kept in a file while the command runs. A plan is none."""
 
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if str(value) != STDIN:
-            return super().convert(value, param, ctx)
+            path = Path(str(super().convert(value, param, ctx)))
+            if path.suffix == ".toml" and path.is_file():
+                raise InputError(
+                    f"{path} is a plan, and this command takes data\n  options: tsveil run {shlex.quote(str(path))}, or the file that the plan names as its input"
+                )
+            return path
         assert ctx is not None
         place = Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="tsveil-"))) / "stdin"
         with place.open("wb") as kept:
@@ -41,6 +73,7 @@ class _File(click.Path):
 #: the name of standard input
 STDIN = "-"
 FILE = _File(path_type=Path)
+PLAN = PlanPath(path_type=Path)
 
 
 def is_stdin(file: Path) -> bool:
@@ -113,7 +146,9 @@ READING: dict[str, Callable[[Any], Any]] = {
     "table": click.option("--table", metavar="NAME", help="The table of a database."),
     "query": click.option("--query", metavar="SQL", help="What a SELECT finds in a database."),
     "missing": click.option(
-        "--missing", type=click.Choice(["refuse", "drop", "interpolate"]), help="What to do with gaps."
+        "--missing",
+        type=click.Choice(["refuse", "drop", "interpolate", "mask"]),
+        help="What to do with gaps: mask protects records with them.",
     ),
     "resample": click.option(
         "--resample", type=click.IntRange(min=2), metavar="M", help="Resample every series to M points."
@@ -203,6 +238,11 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value for name, value in given.items() if value or (name in ("transpose", "header") and value is False)
     }
+
+
+def by_default(name: str) -> bool:
+    """Whether an option of the present command was left to its default."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
 
 
 def reading_again() -> str:

@@ -114,7 +114,7 @@ def recommend(
 
 
 @click.command("nlk-study")
-@click.argument("file", required=False, type=arguments.PATH)
+@click.argument("file", required=False, type=arguments.FILE)
 @click.option(
     "--synthetic", type=click.Choice(["random", "sine"]), help="Instead of FILE: the paper's generated series."
 )

@@ -14,8 +14,8 @@ from tsveil.core.registry import DISTANCES
 
 
 @click.command()
-@click.argument("original", type=arguments.FILE)
-@click.argument("protected", type=arguments.FILE)
+@click.argument("original", metavar="ORIGINAL|RELEASE", type=arguments.FILE)
+@click.argument("protected", type=arguments.FILE, required=False)
 @arguments.truth_option
 @click.option("--ties", type=click.Choice(["expected", "first"]), default="expected", show_default=True)
 @click.option(
@@ -26,29 +26,66 @@ from tsveil.core.registry import DISTANCES
 @arguments.reading_options
 @arguments.json_option
 def evaluate(
-    original: Path, protected: Path, truth: str | None, ties: Any, dr1: Any, variant: Any, other_period: Path | None,
+    original: Path, protected: Path | None, truth: str | None, ties: Any, dr1: Any, variant: Any, other_period: Path | None,
     as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Attack and measure a file made by any tool.
+    """Attack and measure a release, or a file made by any tool.
 
-    PROTECTED is attacked as by an intruder who knows ORIGINAL; then risk and loss are measured.
+    PROTECTED is attacked as by an intruder who knows ORIGINAL; then risk and loss are measured. The folder of a release, with its private side, is enough alone: its plan says what it was
+    made from and how it is measured. If its data lie elsewhere now, ORIGINAL names them.
     """
     from tsveil.data.published import read_like, read_other_period
-    from tsveil.data.read import read
     from tsveil.measure.evaluate import evaluate as measure
+    from tsveil.plan.stored import evaluate_release
 
     given = arguments.reading(options)
-    data = read(original, **given)
-    other = None if other_period is None else read_other_period(other_period, given)
+    folder = _release_in(original, protected)
+    if folder is not None and truth is not None:
+        raise InputError("--truth is for a published file alone; a release has its id map in private/")
+    asked = {"ties": ties, "dr1": dr1, "variant": variant}
     with terminal.show_progress(not as_json):
-        models: dict[str, Any] = {"models": "fitting"} if data.series else {}
-        card = measure(
-            data, read_like(protected, data), truth=truth, ties=ties, dr1=dr1, variant=variant, other_period=other, **models
-        )  # fmt: skip
+        data = _data_of(original, folder, given)
+        if other_period is not None:
+            asked["other_period"] = read_other_period(other_period, given)
+        if folder is not None:
+            typed = {
+                name: value for name, value in asked.items() if value is not None and not arguments.by_default(name)
+            }
+            card = evaluate_release(folder, data, typed)
+        else:
+            assert protected is not None
+            models: dict[str, Any] = {"models": "fitting"} if data.series else {}
+            card = measure(data, read_like(protected, data), truth=truth, **asked, **models)
     if as_json:
         terminal.document(card.to_dict())
     else:
         terminal.show_card(card)
+
+
+def _release_in(original: Path, protected: Path | None) -> Path | None:
+    """The folder of a release among two arguments, of which the second one may be missing; None: both are files."""
+    from tsveil.plan.stored import is_release
+
+    if protected is None and not is_release(original):
+        raise InputError(
+            f"{original} is not a release with its private side, so a second file is needed\n"
+            "  options: the original data and the published file, or the folder that `tsveil run` or `tsveil protect` made"
+        )
+    return original if protected is None else protected if is_release(protected) else None
+
+
+def _data_of(original: Path, folder: Path | None, given: dict[str, Any]) -> Any:
+    """The original data; those of a release as its plan says, in their old place or where they lie now."""
+    from tsveil.data.read import read
+    from tsveil.plan.stored import original_of
+
+    if folder is None:
+        return read(original, **given)
+    if original == folder and given:
+        raise InputError(
+            "reading options need the file of the original data; without it they are read as the plan says"
+        )
+    return original_of(folder, None if original == folder else original, given)
 
 
 class OfDistances(click.Command):
@@ -63,7 +100,7 @@ class OfDistances(click.Command):
 
 
 @click.command(cls=OfDistances)
-@click.argument("original", type=arguments.FILE)
+@click.argument("original", metavar="ORIGINAL|RELEASE", type=arguments.FILE)
 @click.argument("released", type=arguments.FILE, required=False)
 @click.option(
     "--known", metavar="NAME,NAME", help="Attributes, blocks or series that the intruder knows; all by default."
@@ -94,29 +131,34 @@ def attack(
     original: Path, released: Path | None, known: str | None, name: str, truth: str | None, distance: Any, one_to_one: bool,
     blocking: int | None, other_period: Path | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Re-identify records of a file made by any tool.
+    """Re-identify records of a release, or of a file made by any tool.
 
-    The intruder knows ORIGINAL and looks for its records in RELEASED. With --person a link to any record of the person is right, and rates are means over persons. With --other-period he only
-    knows that file, and looks for its persons; then the folder of a release, with its private side, may stand for both.
+    The intruder knows ORIGINAL and looks for its records in RELEASED. The folder of a release, with its private side, is enough alone: its plan says what it was made from, and its id map who is who. With
+    --person a link to any record of the person is right, and rates are means over persons. With --other-period he only knows that file, and looks for its persons.
     """
     from tsveil.attack.choose import left_out, links_by_attack
     from tsveil.core.registry import ATTACKS
     from tsveil.data.published import read_like, read_other_period
     from tsveil.data.read import read
-    from tsveil.release.reopen import published_series
+    from tsveil.release.reopen import published_data, published_series
 
     given = arguments.reading(options)
+    folder = _release_in(original, released)
+    if folder is not None and truth is not None:
+        raise InputError("--truth is for a published file alone; a release has its id map in private/")
     other = None if other_period is None else read_other_period(other_period, given)
     links: Any = truth
-    if released is not None:
-        data = read(original, **given)
-        common = name not in ATTACKS or ATTACKS[name].common_columns
-        protected = read_like(released, data) if common else read(released)
-    elif other is not None:
-        protected, links = published_series(original)
+    if folder is not None and released is None and other is not None:
+        protected, links = published_series(folder)
         data = other
     else:
-        raise InputError("RELEASED is missing: only with --other-period FILE the folder of a release is enough")
+        data = _data_of(original, folder, given)
+        if folder is not None:
+            protected, links = published_data(folder, data)
+        else:
+            assert released is not None
+            common = name not in ATTACKS or ATTACKS[name].common_columns
+            protected = read_like(released, data) if common else read(released)
     names = known.split(",") if known else None
     with terminal.show_progress(not as_json):
         attacks = links_by_attack(
@@ -200,6 +242,7 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
             promise = type(promise).from_settings(promise.settings() | {"counts": "share"})
         around = next((one for one in file.absolute().parents[:3] if (one / MARKER).is_file()), None)
         several = None if around is None else "persons" in release_facts(around)
+        given = {"missing": "mask", **given}  # a file is judged as it stands: an empty cell is a value of its own
         found = judge_file(file, promise, given, None if persons is None else map_of(persons), several=several)
         if persons is None and several is None and not as_json:
             terminal.line("Records are counted: a file alone does not say whose they are (--persons MAP).")

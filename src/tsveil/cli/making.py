@@ -118,7 +118,7 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
 
 
 @click.command()
-@click.argument("plan", type=arguments.PATH)
+@click.argument("plan", type=arguments.PLAN)
 @click.option(
     "--engine",
     type=click.Choice(["local", "dask", "spark"]),
@@ -217,7 +217,7 @@ def plan_comments(plan: Plan) -> dict[str, str]:
     remarks = {
         "input": "What is read. Paths count from this file. What is not given here is guessed: see `tsveil inspect`.\n"
         "Further options: layout, id, blocks, confidential, time, variable, value, separator, decimal,\n"
-        'missing = "drop" or "interpolate", resample = points, split = parts.',
+        'missing = "drop", "interpolate" or "mask", resample = points, split = parts.',
         "input.confidential": "Carried unchanged; columns with no role are left out of the release.",
         "input.blocks": "What is protected together: a range of columns, or a list.",
         "method": f"How it is protected: {chosen.summary}.\n`tsveil methods` lists the methods and their parameters.",

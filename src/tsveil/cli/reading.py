@@ -21,18 +21,20 @@ def inspect(file: Path, as_json: bool, **options: Any) -> None:
 
     The roles of columns are guessed unless options give them, as in all other commands.
     """
+    from tsveil.data.dataset import Dataset
+    from tsveil.data.description import describe
     from tsveil.data.read import look_at, read
 
     given = arguments.reading(options)
     look = look_at(file, **given)
-    problem, data = "", None
+    found: Dataset | InputError
     try:
-        data = read(file, **given)
+        found = read(file, **given)
     except InputError as error:
-        problem = terminal.with_option_names(str(error), inspect)
+        found = error
     if as_json:
-        terminal.document({**look.to_dict(), "problems": problem, "data": repr(data) if data else None})
+        terminal.document(describe(look, found))
     else:
-        terminal.show_look(file, look, data, problem, arguments.reading_again())
-    if data is None:
+        terminal.show_look(file, look, found, arguments.reading_again())
+    if isinstance(found, InputError):
         sys.exit(2)

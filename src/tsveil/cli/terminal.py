@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
     from tsveil.assess.assessment import Assessment, Attempt
     from tsveil.attack.links import Links
+    from tsveil.core.errors import InputError
     from tsveil.core.registry import Registry
     from tsveil.core.types import Indices
+    from tsveil.data.dataset import Dataset
     from tsveil.data.read import Look
     from tsveil.guarantee.base import Verdict
     from tsveil.measure.scorecard import Scorecard
@@ -119,16 +121,16 @@ def with_option_names(message: str, command: click.Command | None) -> str:
 # -- what a command found ---------------------------------------------------------------------------------------------
 
 
-def show_look(file: Path, look: Look, data: Any, problem: str, options: str) -> None:
-    """What is in a file, and whether it can be used; `options` are those that were given, for the next command."""
+def show_look(file: Path, look: Look, data: Dataset | InputError, options: str) -> None:
+    """What is in a file, and whether it can be used, or why not; `options` are those that were given, for the next command."""
     line(f"{file}: {look.rows} rows, {len(look.columns)} columns, {look.guess.layout} layout")
     for reason in look.guess.reasons:
         line(f"  {reason}")
-    if data is None:
+    if isinstance(data, Exception):
         asked = len(look.guess.questions)
         first = "One question first:" if asked == 1 else f"{asked} questions first:"
         click.secho(f"\n{first if asked else 'Not ready:'}", fg="red", bold=True)
-        line(problem)
+        line(with_option_names(str(data), click.get_current_context().command))
         return
     persons = int(data.persons.max()) + 1
     if persons < FEWEST:
@@ -169,7 +171,8 @@ def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
     blocks = [f"{b.name} ({len(b.columns)} {'columns' if b.times is None else 'points'})" for b in data.blocks]
     line(f", {', '.join(blocks)}, protected by {release.method}")
     left_out = [f"left out, because they have no role: {', '.join(data.dropped)}"] if data.dropped else []
-    for note in (*data.notes, *left_out, *(f"warning: {text}" for text in release.warnings)):
+    gaps = [release.about_gaps] if release.about_gaps else []
+    for note in (*data.notes, *gaps, *left_out, *(f"warning: {text}" for text in release.warnings)):
         warning(f"  {note}")
     if outcome.assessment is not None:
         show_assessment(outcome.assessment)

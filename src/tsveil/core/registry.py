@@ -241,6 +241,8 @@ ATTACKS = Registry(
         "profile": "tsveil.attack.profile:NearestProfile",
         "profile-learned": "tsveil.attack.profile_learned:LearnedProfile",
         "warping": "tsveil.attack.series:Warping",
+        "common-points": "tsveil.attack.masked:NearestWithGaps",
+        "gap-pattern": "tsveil.attack.masked:PatternOfGaps",
         "fuzzy": "tsveil.attack.fuzzy:Fuzzy",
     },
 )

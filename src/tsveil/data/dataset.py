@@ -120,6 +120,8 @@ class Dataset:
     notes: tuple[str, ...] = ()
     #: NaN is admitted; only the measures and attacks that define it take such data
     missing: bool = False
+    #: gaps take part as gaps (missing="mask"): methods that know gaps protect them, and a published empty cell is a value of its own
+    masked: bool = False
     #: columns that held whole numbers only
     integers: frozenset[str] = frozenset()
     #: what it was read from, if it was
@@ -131,6 +133,8 @@ class Dataset:
             values = values.view()
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
+        if self.masked and not self.missing:
+            object.__setattr__(self, "missing", True)
         self._check()
 
     # -- making one ---------------------------------------------------------------------------------------------------
@@ -234,7 +238,7 @@ class Dataset:
         `time_format` says how the stamps are written where they do not say it themselves, as for `tsveil.read`.
 
         Gaps are refused unless `missing` says what to do: "drop" leaves the records out, "interpolate" fills series
-        linearly in time (the ends take the nearest value), "keep" admits NaN. `resample=m` brings every series to m
+        linearly in time (the ends take the nearest value), "mask" protects records with their gaps, "keep" admits NaN for measures and attacks that define it. `resample=m` brings every series to m
         points, from its first to its last value.
 
         Examples
@@ -346,9 +350,9 @@ class Dataset:
 
     @property
     def ids(self) -> pl.Series:
-        """The identifier column; row numbers where there is none."""
+        """The identifier column; where there is none the numbers of the rows, from 1 as messages count them."""
         if self.id is None:
-            return pl.Series("row", np.arange(self.n))
+            return pl.Series("row", np.arange(1, self.n + 1))
         return self.others[self.id]
 
     @property
@@ -432,7 +436,7 @@ class Dataset:
             records = int(bad.any(1).sum())
             problems.add(f"... and {len(cells) - 5} more cells that are missing or infinite, in {records} records")
         problems.hint(
-            "options: drop these records or fill the gaps (missing='drop', missing='interpolate' when reading)"
+            "options: drop these records, fill the gaps or protect them as gaps (missing='drop', missing='interpolate', missing='mask' when reading)"
         )
 
 

@@ -231,6 +231,7 @@ def _make_dataset(
         layout=layout,
         notes=(*notes, *closed.notes),
         missing=closed.gaps,
+        masked=missing == "mask",
         integers=frozenset().union(*(part.whole for part in closed.parts)),
     )
 

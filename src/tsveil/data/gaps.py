@@ -1,15 +1,15 @@
 """Records that lack points: what is said of them, and what can be done.
 
-Gaps are refused, dropped with their records, filled by linear interpolation in time, or kept as NaN; or every series is
-brought to one length, whatever times it has.
+Gaps are refused, dropped with their records, filled by linear interpolation in time, masked (they stay gaps, and methods that know gaps
+protect them), or kept as NaN; or every series is brought to one length, whatever times it has.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -20,8 +20,13 @@ from tsveil.data.dataset import Block
 from tsveil.data.resample import fill_gaps, resample
 from tsveil.data.times import even_times
 
-Missing = Literal["refuse", "drop", "interpolate", "keep"]
+Missing = Literal["refuse", "drop", "interpolate", "mask", "keep"]
 
+
+#: facts of a release of records with gaps: points of the published records, how many of these are empty, records suppressed because they have fewer than a
+#: third of their points, and the fewest persons behind a published value
+POINTS, EMPTY, SPARSE = "points", "points left empty", "records with fewer than a third of their points"
+FEWEST = "smallest number of persons behind a value"
 
 #: as many points as a wide table may have columns
 MOST_POINTS = 200_000
@@ -34,9 +39,9 @@ def check_gap_options(missing: str, m: int | None) -> None:
         wrong.append(f"The 'missing' parameter must be one of {some(get_args(Missing))}. Got {missing!r}.")
     if m is not None and (isinstance(m, bool) or not isinstance(m, int) or not 2 <= m <= MOST_POINTS):
         wrong.append(f"The 'resample' parameter must be an integer from 2 to {MOST_POINTS}, or left out. Got {m!r}.")
-    if m is not None and missing == "keep":
+    if m is not None and missing in ("keep", "mask"):
         wrong.append(
-            "The 'resample' parameter cannot go with missing='keep': there is nothing to interpolate in a gap."
+            f"The 'resample' parameter cannot go with missing={missing!r}: there is nothing to interpolate in a gap."
         )
     if wrong:
         raise ParameterError("\n".join(wrong), wrong)
@@ -134,7 +139,7 @@ def resampled_block(block: Block, m: int, *, alone: bool) -> Block:
 
 #: what notes say was done, as anybody may read it; how many records and points it concerned is left out
 _DONE = re.compile(
-    r"empty rows were skipped|the text was read as (?:UTF-16|Windows-1252)|(missing values).*( were (filled by linear interpolation in time|kept as gaps))|records were dropped because they have gaps"
+    r"empty rows were skipped|the text was read as (?:UTF-16|Windows-1252)|(missing values).*( were (filled by linear interpolation in time|kept as gaps|masked: gaps stay gaps))|records were dropped because they have gaps"
     r"|every series was resampled by linear interpolation to \d+ points|(?<=: )records that begin late or end early are stretched over all times|each series was split into \d+ consecutive series of equal length"
 )
 
@@ -158,6 +163,28 @@ def in_public(note: str) -> str:
         return "The data were prepared before they were protected; their publisher knows how."
     said = f"{found[1]}{found[2]}" if found[1] else found[0]
     return f"{said[0].upper()}{said[1:]}."
+
+
+def gaps_in_words(facts: Mapping[str, Mapping[str, Any]], records: int, suppressed: int) -> str:
+    """What was done about the gaps of a release, as anybody may read it; empty where it has none.
+
+    Examples
+    --------
+    >>> gaps_in_words({"load": {POINTS: 200, EMPTY: 3, SPARSE: 1, FEWEST: 3}}, 21, 1)
+    'Records with gaps were protected with their gaps. 1 of 21 records was suppressed: with fewer than a third of its points, or without a group. 1.5 % of the published points are empty, because too few members of the group have a value there; all members of a group have the same values and the same empty points. Each published value comes from the members that have one, from at least 3 persons.'
+    """
+    own = [one for one in facts.values() if POINTS in one]
+    if not own:
+        return ""
+    share = 100 * sum(one[EMPTY] for one in own) / max(sum(one[POINTS] for one in own), 1)
+    fewest = min((one[FEWEST] for one in own if FEWEST in one), default=0)
+    were, their = ("was", "its") if suppressed == 1 else ("were", "their")
+    gone = f"{suppressed} of {records} records {were} suppressed: with fewer than a third of {their} points, or without a group."
+    return (
+        f"Records with gaps were protected with their gaps. {gone if suppressed else 'No record was suppressed.'} {share:.1f} % of the published points are empty, because too few "
+        "members of the group have a value there; all members of a group have the same values and the same empty points. "
+        f"Each published value comes from the members that have one, from at least {fewest} persons."
+    )
 
 
 def resample_notes(series: Sequence[RaggedSeries], m: int, missing: Missing) -> list[str]:
@@ -189,7 +216,7 @@ def tell_incomplete(blocks: Sequence[tuple[Block, Indices, int]], names: Names, 
     for (is_series, said), own in found.items():
         kind = "series" if is_series else "block" if len(own) == 1 else "blocks"
         problems.add(f"{kind} {some(own)} {'is' if len(own) == 1 else 'are'} incomplete: {said}")
-        options = ["missing='drop' leaves incomplete records out"]
+        options = ["missing='drop' leaves incomplete records out", "missing='mask' protects them with their gaps"]
         if is_series:
             options += [
                 "missing='interpolate' fills gaps in time",
@@ -222,12 +249,15 @@ def close_gaps(parts: Sequence[Part], missing: Missing, names: Names, problems: 
     records = f"{int(having.sum())} of {n} records"
     if missing == "keep":
         return GapOutcome(list(parts), kept, (f"{cells} missing values in {records} were kept as gaps",), gaps=True)
+    if missing == "mask":
+        note = f"{cells} missing values in {records} were masked: gaps stay gaps"
+        return GapOutcome(list(parts), kept, (note,), gaps=True)
     if missing == "drop":
         kept = ~having
         if not kept.any():
             problems.add(f"all {n} records have gaps, so dropping them leaves nothing")
             problems.hint(
-                "options: missing='interpolate' fills gaps in time, resample=m brings every series to m points"
+                "options: missing='interpolate' fills gaps in time, missing='mask' protects records with their gaps, resample=m brings every series to m points"
             )
         return GapOutcome(list(parts), kept, (f"{records} were dropped because they have gaps",), gaps=False)
     filled = []
@@ -239,7 +269,9 @@ def close_gaps(parts: Sequence[Part], missing: Missing, names: Names, problems: 
                 f"block {part.block.name!r} is no time series, so its gaps cannot be interpolated: "
                 f"{int(_rows_with(gap).sum())} of {n} records have one ({names.first(_rows_with(gap))})"
             )
-            problems.hint("options: missing='drop' leaves incomplete records out")
+            problems.hint(
+                "options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps"
+            )
         else:
             filled.append(replace(part, values=fill_gaps(part.values, part.block.times), whole=frozenset()))
             empty = ~_rows_with(~gap)
@@ -248,6 +280,8 @@ def close_gaps(parts: Sequence[Part], missing: Missing, names: Names, problems: 
                     f"series {part.block.name!r} has no value at all in {int(empty.sum())} of {n} records "
                     f"({names.first(empty)})"
                 )
-                problems.hint("options: missing='drop' leaves incomplete records out")
+                problems.hint(
+                    "options: missing='drop' leaves incomplete records out, missing='mask' protects them with their gaps"
+                )
     note = f"{cells} missing values in {records} were filled by linear interpolation in time"
     return GapOutcome(filled, kept, (note,), gaps=False)

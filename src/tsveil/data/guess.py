@@ -21,7 +21,7 @@ examples of each.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
@@ -83,6 +83,18 @@ _DESCRIBES = re.compile(
 #: words for questions: their numbers say nothing about time where the answers are codes
 _QUESTIONS = {"q", "question", "item", "answer", "response"}
 _VARIABLE = re.compile(r"variable|series|measure|measurement|indicator|item|attribute|parameter|quantity|metric", re.I)
+
+
+class Reason(str):
+    """Why columns have the roles they have: a sentence, which knows the columns it speaks of."""
+
+    columns: frozenset[str]
+
+    def __new__(cls, text: str, columns: Iterable[str]) -> Reason:
+        """The sentence with its columns."""
+        made = super().__new__(cls, text)
+        made.columns = frozenset(columns)
+        return made
 
 
 @dataclass(frozen=True)
@@ -400,9 +412,8 @@ def _wide(look: _Look, free: Sequence[str], carried: tuple[str, ...], id: str | 
     rest = [name for name in free if name not in taken]
     if series:
         listed = ", ".join(f"{name!r} ({len(columns)} points)" for name, columns in blocks.items())
-        reasons.append(
-            f"wide layout: the names of {len(taken)} columns are times, so each row is a record with the series {listed}"
-        )
+        what = f"wide layout: the names of {len(taken)} columns are times, so each row is a record with the series {listed}"
+        reasons.append(Reason(what, taken))
     if id is None:
         id = _wide_id(look, rest, bool(series), reasons)
     rest = [name for name in rest if name != id]
@@ -413,15 +424,14 @@ def _wide(look: _Look, free: Sequence[str], carried: tuple[str, ...], id: str | 
             taken = set(chosen)
             rest = [name for name in rest if name not in taken]
     if rows := [name for name in rest if _counts(look, name)]:
-        reasons.append(f"{some(rows)}: the numbers of the rows; left out")
+        reasons.append(Reason(f"{some(rows)}: the numbers of the rows; left out", rows))
     beside = [name for name in rest if look.numeric(name) and name not in rows] if series else []
     if beside:
-        reasons.append(
-            f"{some(beside)}: numbers beside the series; left out unless named in a block or as confidential"
-        )
+        what = f"{some(beside)}: numbers beside the series; left out unless named in a block or as confidential"
+        reasons.append(Reason(what, beside))
     words = [name for name in rest if not look.numeric(name)]
     if words:
-        reasons.append(f"{some(words)}: not numbers; left out unless named as confidential")
+        reasons.append(Reason(f"{some(words)}: not numbers; left out unless named as confidential", words))
     return Guess("wide", id, blocks, kinds, carried, dropped=tuple(rest), reasons=tuple(reasons))
 
 
@@ -452,7 +462,7 @@ def _wide_id(look: _Look, rest: Sequence[str], before_series: bool, reasons: lis
         return None
     name = max(found, key=lambda candidate: candidate[:2])[2]
     differ = "are all different" if look.distinct(name) == look.frame.height else "hardly repeat"
-    reasons.append(f"identifier {name!r}: its values {differ}")
+    reasons.append(Reason(f"identifier {name!r}: its values {differ}", [name]))
     return name
 
 
@@ -467,15 +477,16 @@ def _attributes(look: _Look, rest: Sequence[str], reasons: list[str]) -> tuple[s
     left_out = set(odd)
     chosen = tuple(name for name in numeric if name not in left_out)
     if chosen:
-        reasons.insert(
-            0,
-            f"wide layout: no times found, so each row is a record and its {len(chosen)} numeric columns are attributes",
+        what = (
+            f"wide layout: no times found, so each row is a record and its {len(chosen)} numeric columns are attributes"
         )
+        reasons.insert(0, Reason(what, chosen))
     if odd:
-        reasons.append(
+        what = (
             f"{some(odd)}: whole numbers named like an identifier, a code or a part of a date; left out unless named in a "
             "block or as confidential"
         )
+        reasons.append(Reason(what, odd))
     return chosen
 
 
@@ -530,19 +541,19 @@ def _long_guess(
     values: tuple[str, ...],
 ) -> Guess:
     dropped = tuple(name for name in free if name not in {id, time, variable, *values})
-    reasons = []
+    reasons = list[str]()
     if id is not None and time is not None and look.has([id, time]):
         what = f"one series per word in {variable!r}" if variable is not None else "one series per column of values"
         reasons.append(f"long layout: each row is one time of a record, with {what}")
-        reasons.append(f"identifier {id!r} ({look.distinct(id)} records), time {time!r}, value {some(values)}")
+        roles = f"identifier {id!r} ({look.distinct(id)} records), time {time!r}, value {some(values)}"
+        reasons.append(Reason(roles, [name for name in (id, time, variable, *values) if name is not None]))
     fixed = [name for name in dropped if look.numeric(name)]
     if fixed:
-        reasons.append(
-            f"{some(fixed)}: numbers that do not change with time, or that have no part in the series; left out"
-        )
+        what = f"{some(fixed)}: numbers that do not change with time, or that have no part in the series; left out"
+        reasons.append(Reason(what, fixed))
     rest = [name for name in dropped if name not in fixed]
     if rest:
-        reasons.append(f"{some(rest)}: not numbers; left out unless named as confidential")
+        reasons.append(Reason(f"{some(rest)}: not numbers; left out unless named as confidential", rest))
     return Guess(
         "long",
         id,

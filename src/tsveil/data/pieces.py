@@ -177,6 +177,7 @@ def make_store(
     units: tuple[Unit, ...] = (),
     groups: Indices | None = None,
     whole: tuple[str, ...] = (),
+    suppressed: int = 0,
 ) -> Memory:
     """A store in memory for records that were protected before, given in the order of the data set; a part for each unit."""
     n, width = original.shape
@@ -192,5 +193,5 @@ def make_store(
         store.put(f"part-{number}-0.rows", np.arange(n))
         store.put(f"part-{number}-0.groups", labels[order, number])
     single = tuple(msgspec.structs.replace(unit, groups=(sum(unit.groups),)) for unit in units)
-    store.put_plain("contents", Contents(source, single, (n,), max(n, 1), made.shape[1], whole))
+    store.put_plain("contents", Contents(source, single, (n,), max(n, 1), made.shape[1], whole, suppressed))
     return store

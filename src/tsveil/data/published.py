@@ -30,6 +30,8 @@ def roles_of(like: Dataset) -> dict[str, Any]:
     options: dict[str, Any] = {"layout": layout.shape, "id": like.id, "confidential": list(like.confidential)}
     if form := next((block.form for block in like.blocks if block.form), ""):
         options["time_format"] = form
+    if like.masked:
+        options["missing"] = "mask"
     if layout.shape == "long":
         options |= {
             "time": list(layout.time_parts) or layout.time,

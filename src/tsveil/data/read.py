@@ -107,7 +107,7 @@ def read(
     sheet, table, query
         The sheet of a workbook; the table of a database, or what a SELECT finds in it, which is opened for reading only.
     missing
-        What to do with records that lack points: "refuse", "drop" them, "interpolate" in time, "keep" NaN.
+        What to do with records that lack points: "refuse", "drop" them, "interpolate" in time, "mask" (records keep their gaps, and take part), "keep" NaN.
     resample, split
         Bring every series to this many points; then cut it into this many series of equal length.
     memory
@@ -144,6 +144,8 @@ def read(
     large = exceeds(files, bytes_of(memory)) and layout != "long"
     before = [_state(file) for file in files]
     later = {name: given[name] for name in ("time", "variable", "value", "missing", "resample", "split")}
+    if missing == "mask":
+        later["missing"] = None
     later |= {"times": times, "transpose": transpose or None, "several id": id if len(_names(id)) > 1 else None}
     one_id = next(iter(_names(id)), None)
     data: Dataset | None = None
@@ -151,7 +153,7 @@ def read(
         try:
             data = _in_files(
                 path, files, later, id=one_id, person=person, blocks=blocks, confidential=confidential, wanted=wanted, layout=layout,
-                leave_out=leave_out, numbers=numbers, independent_rows=independent_rows, transpose=transpose, time_format=time_format,
+                leave_out=leave_out, numbers=numbers, independent_rows=independent_rows, transpose=transpose, time_format=time_format, masked=missing == "mask",
             )  # fmt: skip
         except QuestionError:
             raise
@@ -270,7 +272,7 @@ def read_own(path: str | Path, **roles: Any) -> Dataset:
     Dataset: 2 records; series 'series' (2 points); identifier 'meter'
     """
     given: dict[str, Any] = {name: roles.get(name) for name in _ROLES}
-    return _look_at(path, own=True, **given).dataset()
+    return _look_at(path, own=True, **given).dataset(roles.get("missing", "refuse"))
 
 
 @dataclass(frozen=True)
@@ -312,23 +314,9 @@ class Look:
         options |= {"person": list(found.person), "confidential": list(found.confidential)}
         return {name: value for name, value in options.items() if value} | dict(self.answers)
 
-    def dataset(self) -> Dataset:
-        """The records; gaps are refused."""
-        return _dataset(self, None, "refuse", None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What was found, for a machine."""
-        return {
-            "rows": self.rows,
-            "columns": list(self.columns),
-            "format": self.source.format,
-            "separator": self.source.separator,
-            "decimal": self.source.decimal,
-            **self.options(),
-            "dropped": list(self.guess.dropped),
-            "reasons": list(self.guess.reasons),
-            "questions": [str(question) for question in self.guess.questions],
-        }
+    def dataset(self, missing: Missing = "refuse") -> Dataset:
+        """The records; gaps are refused unless it is said what to do."""
+        return _dataset(self, None, missing, None)
 
 
 def _columns_in_short(columns: Sequence[str], available: Sequence[str]) -> dict[str, Any]:

@@ -60,7 +60,9 @@ class Records:
         """The protected values, row by row aligned with the original; those of suppressed records are missing."""
         if self.envelopes:
             raise InputError("envelopes are published, not values\n  options: release.table")
-        return replace(self.original, values=self._whole.made, missing=self.contents.suppressed > 0)
+        return replace(
+            self.original, values=self._whole.made, missing=self.contents.suppressed > 0 or self.original.masked
+        )
 
     @property
     def groups(self) -> dict[str, Indices]:
@@ -85,7 +87,8 @@ class Records:
             return np.flatnonzero(self._whole.made[:, -1] > 0)
         if not self.contents.suppressed:
             return np.arange(self.original.n)
-        return np.flatnonzero(~np.isnan(self._whole.made).any(axis=1))
+        gaps = np.isnan(self._whole.made)
+        return np.flatnonzero(~(gaps.all(axis=1) if self.contents.source.masked else gaps.any(axis=1)))
 
     @property
     def suppressed(self) -> Indices:

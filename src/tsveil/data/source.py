@@ -84,6 +84,8 @@ class Source(msgspec.Struct, frozen=True):
     layout: Layout = Layout(format=IN_PARTS)
     #: what reading did to the records, in sentences
     notes: tuple[str, ...] = ()
+    #: gaps take part as gaps
+    masked: bool = False
     #: what was said of how the files are read
     wanted: Wanted = AS_IT_IS
 
@@ -125,6 +127,7 @@ class Source(msgspec.Struct, frozen=True):
             integers=tuple(name for name in data.columns if name in data.integers),
             layout=data.layout,
             notes=data.notes,
+            masked=data.masked,
         )
 
     @property
@@ -136,7 +139,7 @@ class Source(msgspec.Struct, frozen=True):
         """Some records as a data set: their values, and the identifier and confidential columns if these are given."""
         blocks = tuple(role.block() for role in self.blocks)
         if others is None:
-            return Dataset(values, blocks, pl.DataFrame(), layout=self.layout)
+            return Dataset(values, blocks, pl.DataFrame(), layout=self.layout, masked=self.masked)
         return Dataset(
             values,
             blocks,
@@ -148,6 +151,7 @@ class Source(msgspec.Struct, frozen=True):
             layout=self.layout,
             notes=self.notes,
             integers=frozenset(self.integers),
+            masked=self.masked,
         )
 
     def pieces(self, start: int, stop: int) -> list[tuple[str, int, int]]:
@@ -242,7 +246,8 @@ class FileDataset(Dataset):
             "dropped": source.dropped,
             "layout": source.layout,
             "notes": source.notes,
-            "missing": False,
+            "missing": source.masked,
+            "masked": source.masked,
             "integers": frozenset(source.integers),
             "origin": None,
         }
@@ -297,6 +302,7 @@ def source_of(
     wanted: Wanted = AS_IT_IS,
     time_format: str | None = None,
     layout: Literal["wide"] | None = None,
+    masked: bool = False,
 ) -> Source:
     """Files with a row per record as one source; what is not given is guessed from the first records. `name` is for messages."""
     problems = Problems(f"{name} cannot be used")
@@ -337,6 +343,7 @@ def source_of(
         "independent_rows": independent_rows,
         "transpose": transpose,
         "time_format": time_format,
+        "masked": masked,
     }
     data = _roles(filled, head, id, blocks, confidential, person, shape, "wide" if blocks else layout, answers)
     guessed = [data.id] if id is None and data.id is not None else []
@@ -368,6 +375,7 @@ def source_of(
         integers=tuple(column for column in data.columns if schemas[filled][column].is_integer()),
         layout=data.layout,
         notes=notes,
+        masked=masked,
         wanted=wanted,
     )
 
@@ -411,7 +419,8 @@ def _roles(
     """The first records, with their roles."""
     carried, owner = as_list(confidential), as_list(person)
     judged = columns_of(blocks, head.columns) if blocks else ()
-    found = guess(head, layout=wide, id=id, person=owner, confidential=carried, judged=judged, **answers)
+    roles = {name: answer for name, answer in answers.items() if name != "masked"}
+    found = guess(head, layout=wide, id=id, person=owner, confidential=carried, judged=judged, **roles)
     ask(file.name, found.questions)
     if found.layout == "long":
         raise InputError(
@@ -435,6 +444,7 @@ def _roles(
         person=found.person,
         confidential=found.confidential,
         time_format=answers["time_format"],
+        missing="mask" if answers["masked"] else "refuse",
         layout=layout,
         subject=f"{file.name} cannot be used",
     )

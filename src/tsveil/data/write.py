@@ -46,6 +46,8 @@ def _wide(data: Dataset) -> pl.DataFrame:
     frame = pl.DataFrame(
         {name: _restore_integers(data, name, data.values[:, at]) for at, name in enumerate(data.columns)}
     )
+    if data.masked:
+        frame = _with_empty_cells(data, frame)
     frame = pl.DataFrame([*data.others.get_columns(), *frame.get_columns()])
     order = [name for name in data.layout.order if name in frame.columns]
     return frame.select(
@@ -60,6 +62,13 @@ def _wide(data: Dataset) -> pl.DataFrame:
 def _restore_integers(data: Dataset, name: str, values: AnyArray) -> AnyArray:
     """Whole numbers of a column that was read as whole numbers are written as such; means are not whole and stay as they are."""
     return values.astype(np.int64) if name in data.integers and bool((values == np.rint(values)).all()) else values
+
+
+def _with_empty_cells(data: Dataset, frame: pl.DataFrame) -> pl.DataFrame:
+    """A gap is an empty cell, and no NaN; whole numbers beside gaps stay whole."""
+    frame = frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+    whole = [name for name in data.columns if name in data.integers and (frame[name] == frame[name].round()).all()]
+    return frame.with_columns(pl.col(whole).cast(pl.Int64))
 
 
 def _long(data: Dataset) -> pl.DataFrame:
@@ -77,6 +86,8 @@ def _long(data: Dataset) -> pl.DataFrame:
         )
         parts.append(part.with_columns(pl.lit(block.name).alias("__series")))
     table = pl.concat(parts)
+    if data.masked:
+        table = table.with_columns(pl.col("__value").fill_nan(None))
     if layout.variable is not None:
         table = table.rename({"__series": layout.variable, "__value": layout.values[0]})
         table = table.sort("__record", maintain_order=True)

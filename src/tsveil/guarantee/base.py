@@ -96,6 +96,8 @@ class Promise(Declaration, ABC):
     option: ClassVar[str] = ""
     #: whether anything is promised at all
     claims: ClassVar[bool] = True
+    #: whether an empty cell among the values (missing="mask") is a value of its own for it
+    takes_gaps: ClassVar[bool] = False
 
     @property
     def k(self) -> int:
@@ -204,6 +206,9 @@ class Counted(Promise):
         return self._verify_by_counts(chunks) if type(self).verify is Counted.verify else super().verify_chunks(chunks)
 
     def _verify_by_counts(self, chunks: Chunks) -> Verification:
+        if chunks.schema.gaps and not self.takes_gaps:
+            why = "it says nothing of empty cells, and records with gaps were published"
+            return Verification(Verdict(Status.UNKNOWN, self.words, why))
         try:
             counts = Counts.of(chunks, self.tables(chunks.schema))
             if counts.problem:

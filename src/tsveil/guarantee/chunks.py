@@ -39,6 +39,8 @@ class Schema:
     #: bounds are published instead of values, with or without patterns
     intervals: bool = False
     patterns: bool = False
+    #: an empty cell among the values is a value of its own
+    gaps: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -97,7 +99,7 @@ class Chunk:
         [[0], [-9223372036854775808]]
         """
         if isinstance(published, Dataset):
-            return of_values(published.columns, published.values, published.others)
+            return of_values(published.columns, published.values, published.others, gaps=published.masked)
         return of_table(published)
 
     def codes(self, columns: Sequence[str]) -> Indices:
@@ -144,12 +146,16 @@ def mark_of(content: bytes | memoryview, secret: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=16, key=secret).digest()
 
 
-def of_values(columns: Sequence[str], values: Array, others: pl.DataFrame) -> Chunk:
-    """Records that publish values."""
+def of_values(columns: Sequence[str], values: Array, others: pl.DataFrame, *, gaps: bool = False) -> Chunk:
+    """Records that publish values; with `gaps` an empty cell is a value of its own."""
     lost = None
-    if not (finite := np.isfinite(values)).all():
-        row, at = np.argwhere(~finite)[0].tolist()
-        lost = MissingCells(int((~finite).sum()), row, columns[at])
+    wrong = ~np.isfinite(values)
+    if gaps:
+        values = np.where(np.isnan(values), np.nan, values)  # any bits of NaN are the same empty cell
+        wrong = np.isinf(values)
+    if wrong.any():
+        row, at = np.argwhere(wrong)[0].tolist()
+        lost = MissingCells(int(wrong.sum()), row, columns[at])
     cells = {column.name: column for column in others}
     return Chunk(len(values), tuple(columns), values.view(np.int64), cells, values=values, lost=lost)
 
@@ -254,12 +260,18 @@ class Chunks:
             )
         values = [chunk.values for chunk in chunks if chunk.values is not None]
         others = [pl.DataFrame([chunk.cells[name] for name in self.schema.carried]) for chunk in chunks]
-        return Dataset(np.concatenate(values), self.schema.blocks, pl.concat(others), confidential=self.schema.carried)
+        return Dataset(
+            np.concatenate(values),
+            self.schema.blocks,
+            pl.concat(others),
+            confidential=self.schema.carried,
+            masked=self.schema.gaps,
+        )
 
 
 def schema_of(published: Dataset | IntervalTable) -> Schema:
     """The columns of a table in memory."""
     if isinstance(published, Dataset):
-        return Schema(published.blocks, tuple(published.others.columns))
+        return Schema(published.blocks, tuple(published.others.columns), gaps=published.masked)
     points = Block("", published.labels, labels=published.labels)
     return Schema((points,), tuple(published.others.columns), intervals=True, patterns=published.words is not None)

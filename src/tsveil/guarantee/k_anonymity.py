@@ -2,7 +2,8 @@
 
 The scope says which values make a row: all columns of a block ("block", each block by itself), all columns of the record
 ("record"), or every single column by itself ("column"). Values are compared by their bits, as they will be written: -0.0 and
-0.0 print differently, so they are different values to whoever reads the file.
+0.0 print differently, so they are different values to whoever reads the file. Where records with gaps were published (`missing="mask"`) an empty cell is a value of its own: rows are alike only if
+they are empty at the same points.
 
 Where several records may belong to one person, k records hide nobody if they are all theirs. `counts="persons"` asks for k different persons in every class, which leaves k
 candidates; `counts="share"` also bounds how often a guess at a record is right: nobody has more than 1/k of the records of a class.
@@ -43,6 +44,7 @@ class KAnonymity(Counted):
     summary: ClassVar[str] = "every published row of values is shared by at least k records"
     reference: ClassVar[str] = "Samarati 2001; Sweeney 2002"
     option: ClassVar[str] = "k"
+    takes_gaps: ClassVar[bool] = True
 
     k: int = param(5, at_least(1), "fewest records that share a row of values")
     scope: Scope = param("block", SCOPES, "the columns that make a row: each block, the whole record, or each column")

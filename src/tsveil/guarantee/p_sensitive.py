@@ -54,6 +54,7 @@ class PSensitive(Counted):
     )
     reference: ClassVar[str] = "Truta and Vinay 2006"
     headline: ClassVar[tuple[str, ...]] = ("k", "p")
+    takes_gaps: ClassVar[bool] = True
 
     k: int = param(5, at_least(1), "fewest records that share a row of values")
     p: int = param(2, at_least(1), "fewest different values of each confidential column in a group")

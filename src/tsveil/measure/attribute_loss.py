@@ -13,6 +13,9 @@ that sampling alone moves t less than protection did, 100 * P(|Z| <= |t - t'| / 
 pairs, then over means, variances, covariances and correlations. Standard errors are the original's: s / sqrt(n) of a mean,
 sqrt((m4 - m2^2) / n) of a variance, sqrt((m22 - m11^2) / n) of a covariance, (1 - r^2) / sqrt(n) of a correlation.
 
+Of records with gaps (`missing="mask"`) the values that the original has are compared, and covariances are over the records with a value in both columns; a value that is
+published empty, or not at all, counts as the mean of its column.
+
 The records are gone through three times: for the bounds of each column; for the loss of each record and the means; for products of columns around
 the means. All sums are exact.
 
@@ -91,6 +94,10 @@ class AttributeLoss(Measure):
     def of_chunk(self, chunk: Chunk, known: Result) -> Result:
         """One of the three passes."""
         X, X2 = chunk.original, chunk.published
+        there = ~np.isnan(X)
+        if not known and chunk.schema.gaps:
+            ends = [end for Y in (X, X2) for end in _ends(Y)]
+            return {"count": _pairs(there), **dict(zip(EXTREMES, ends, strict=True))}
         if not known:
             extremes = (
                 each for Y in (X, X2) for each in (Y.min(axis=0, initial=np.inf), Y.max(axis=0, initial=-np.inf))
@@ -100,16 +107,18 @@ class AttributeLoss(Measure):
         X, X2 = np.ldexp(X, ranges.power), np.ldexp(X2, ranges.power)
         Z, Z2 = ranges.units(X, X2)
         if "means" not in known:
-            counts = X != 0
+            counts = (X != 0) & there
             sums = np.divide(np.abs(X - X2), np.abs(X), out=np.zeros_like(X), where=counts).sum(axis=1)
             return {
                 "lost": exact.parts(sums),
                 "counted": int(counts.sum()),
-                "units": [[exact.column_parts(Y) for Y in (Z, Z2)]],
+                "units": [[exact.column_parts(np.where(there, Y, 0.0)) for Y in (Z, Z2)]],
                 RECORDS: {"loss": 100 * sums / np.maximum(counts.sum(axis=1), 1)},
             }
         Z -= known["means"]
         Z2 -= known["means2"]
+        if chunk.schema.gaps:
+            Z, Z2 = np.where(there, Z, 0.0), np.where(there, Z2, 0.0)
         return {name: exact.products(each) for name, each in zip(PRODUCTS, (Z, Z2, np.square(Z)), strict=True)}
 
     def merge(self, chunks: Sequence[Result]) -> Result:
@@ -118,7 +127,10 @@ class AttributeLoss(Measure):
             found = {
                 name: (np.max if "high" in name else np.min)([one[name] for one in chunks], axis=0) for name in EXTREMES
             }
-            return {"count": sum(one["count"] for one in chunks), **found}
+            count = sum(one["count"] for one in chunks)
+            if isinstance(count, np.ndarray):  # a column without any value is zero
+                found = {name: np.where(np.diag(count) > 0, ends, 0.0) for name, ends in found.items()}
+            return {"count": count, **found}
         if "products" in chunks[0]:
             return {name: exact.merged_products(one[name] for one in chunks) for name in PRODUCTS}
         return super().merge(chunks)
@@ -132,7 +144,10 @@ class AttributeLoss(Measure):
             raise InputError("the losses are not defined for missing values\n  options: drop or fill these records")
         if "units" not in sums:
             return bounds
-        means = [exact.column_totals([one[side] for one in sums["units"]]) / sums["count"] for side in (0, 1)]
+        count = sums["count"]
+        if isinstance(count, np.ndarray):
+            count = np.maximum(np.diag(count), 1)
+        means = [exact.column_totals([one[side] for one in sums["units"]]) / count for side in (0, 1)]
         lost = 100 * exact.total(sums["lost"]) / max(sums["counted"], 1)
         return {**bounds, "means": means[0], "means2": means[1], "IL1": lost}
 
@@ -142,6 +157,21 @@ class AttributeLoss(Measure):
         losses = {"IL1": float(sums["IL1"]), **losses_of_statistics(found.before, found.after)}
         moved = [loss for loss in found.probabilistic_losses().values() if not math.isnan(loss)]
         return {**losses, "IL": math.fsum(losses.values()) / 5, "PIL": float(np.mean(moved))}
+
+
+def _ends(Y: Array) -> tuple[Array, Array]:
+    """The least and the greatest value of each column with gaps; infinite where it has none."""
+    gaps = np.isnan(Y)
+    return np.where(gaps, np.inf, Y).min(axis=0, initial=np.inf), np.where(gaps, -np.inf, Y).max(
+        axis=0, initial=-np.inf
+    )
+
+
+def _pairs(there: Mask) -> Array:
+    """For each pair of columns the number of records with a value in both."""
+    marks = there.astype(np.float64)
+    found: Array = marks.T @ marks
+    return found
 
 
 def losses_of_statistics(moments: Moments, moments2: Moments) -> dict[str, float]:
@@ -234,7 +264,8 @@ class Ranges:
 class Sums:
     """What is summed over all records."""
 
-    n: int
+    #: the number of records; with gaps, for each pair of columns, of those with a value in both
+    n: int | Array
     ranges: Ranges
     #: means of values from 0 to 1, before and after
     mean: Array
@@ -247,8 +278,8 @@ class Sums:
     @classmethod
     def of(cls, found: Result) -> Sums:
         """From what the passes found."""
-        n = int(found["count"])
-        moments = (exact.product_totals(found[name]) / n for name in PRODUCTS)
+        n = found["count"] if isinstance(found["count"], np.ndarray) else int(found["count"])
+        moments = (exact.product_totals(found[name]) / np.maximum(n, 1) for name in PRODUCTS)
         return cls(n, Ranges.of(found), found["means"], found["means2"], *moments)
 
     @property
@@ -264,7 +295,7 @@ class Sums:
         return Moments(r.low2 + r.width2 * self.mean2, self._covariances(self.v2, r.width2), r.size2)
 
     def _covariances(self, v: Array, width: Array) -> Array:
-        return v * np.outer(width, width) * (self.n / max(self.n - 1, 1))
+        return v * np.outer(width, width) * (self.n / np.maximum(self.n - 1, 1))
 
     def probabilistic_losses(self) -> dict[str, float]:
         """The probabilistic losses by statistic; NaN for pairs where there is a single attribute.
@@ -280,7 +311,8 @@ class Sums:
         )
         ends = (r.low2 - r.low) / width, (r.low2 + r.width2 - r.low) / width
         sizes = r.width / width, np.maximum(np.abs(ends[0]), np.abs(ends[1]))
-        share = n / max(n - 1, 1)
+        share = n / np.maximum(n - 1, 1)
+        many = np.maximum(n if isinstance(n, np.ndarray) else np.full(self.v.shape, float(n)), 1.0)
         spread = self.fourth * np.outer(r.width / width, r.width / width) ** 2 - np.square(v)
         diagonal, apart = np.diag_indices(len(moved)), np.triu_indices(len(moved), 1)
         old, new = (
@@ -288,10 +320,10 @@ class Sums:
         )
         # A correlation that protection made undefined is lost; one that never was defined cannot be.
         old, new = np.where(np.isnan(old), 0.0, old), np.where(np.isnan(old), 0.0, np.nan_to_num(new))
-        errors = np.sqrt(np.maximum(spread, 0.0) / n)
+        errors = np.sqrt(np.maximum(spread, 0.0) / many)
         return {
-            "means": _chance_of_smaller_move(moved, np.sqrt(np.diag(v) / n)),
+            "means": _chance_of_smaller_move(moved, np.sqrt(np.diag(v) / np.diag(many))),
             "variances": _chance_of_smaller_move((v - v2)[diagonal], errors[diagonal]),
             "covariances": _chance_of_smaller_move((v - v2)[apart], errors[apart]),
-            "correlations": _chance_of_smaller_move(old - new, (1 - np.square(old)) / math.sqrt(n)),
+            "correlations": _chance_of_smaller_move(old - new, (1 - np.square(old)) / np.sqrt(many[apart])),
         }

@@ -22,6 +22,7 @@ from typing import ClassVar, Literal, NamedTuple
 import msgspec
 import numpy as np
 
+from tsveil.attack.gaps import compared
 from tsveil.attack.kp import Piece
 from tsveil.attack.pieces import Columns, Pieces
 from tsveil.core.declaration import Declaration
@@ -68,6 +69,11 @@ class Schema(msgspec.Struct, frozen=True):
         return "envelopes" if self.envelopes else "series" if self.files.series else "attributes"
 
     @property
+    def gaps(self) -> bool:
+        """Whether records have gaps that take part as gaps."""
+        return self.files.values > 0
+
+    @property
     def n(self) -> int:
         """The number of original records."""
         return self.files.n
@@ -80,7 +86,10 @@ class Schema(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """The records of one piece that are published: row i of both tables is the same record."""
+    """The records of one piece that are published: row i of both tables is the same record.
+
+    Where records have gaps it has all records of the piece: a gap is NaN in both tables, and a value without a published one is compared with the mean of its column.
+    """
 
     schema: Schema
     #: envelopes: the records of the piece, published or not
@@ -96,7 +105,8 @@ class Chunk:
         if schema.envelopes:
             piece = Piece.load(store, at, words=schema.words)
             return cls(schema, piece, None, np.flatnonzero(piece.own >= 0), len(piece.x))
-        original, published, both = schema.files.pair(store, at)
+        pair = compared(store, schema.files, at) if schema.gaps else schema.files.pair(store, at)
+        original, published, both = pair
         return cls(schema, None, (original, published), both, schema.files.original[at])
 
     @cached_property

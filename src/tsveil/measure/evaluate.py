@@ -12,6 +12,8 @@ import polars as pl
 from tsveil.attack.base import LeavesTraces, OtherPeriod
 from tsveil.attack.files import HasData, Ties, own_rows, released_data
 from tsveil.attack.files import files as attribute_files
+from tsveil.attack.gaps import in_words as gaps_in_words
+from tsveil.attack.gaps import pieces_with_gaps
 from tsveil.attack.kp import Piece
 from tsveil.attack.pieces import Columns, Pieces
 from tsveil.core.errors import InputError, ParameterError
@@ -162,7 +164,12 @@ def measure_pieces(
         {**losses, **risks.figures},
         found.per_series,
         pl.concat(frames),
-        {**risks.options, **found.notes, **risks.notes},
+        {
+            **risks.options,
+            **found.notes,
+            **risks.notes,
+            **({"gaps": gaps_in_words(schema.files)} if schema.gaps else {}),
+        },
         _meanings_in_order(map(type, measures), risks.meanings),
         risks.by_known,
         tuple(risks.by_known or (f"breach_{name}_mean" for name in risks.links)),
@@ -223,7 +230,9 @@ def _files(store: Store, original: Dataset, protected: Dataset, truth: Truth) ->
     """Two data sets as files of one piece: their series, or if there are none their attributes."""
     persons = original.persons if original.person else None
     if not original.series:
-        pair = attribute_files(original, protected, original.columns, truth)
+        pair = attribute_files(original, protected, original.columns, truth, gaps=original.masked)
+        if original.masked:
+            return pieces_with_gaps(store, original.blocks, pair.a, pair.b, pair.own, persons)
         return Pieces.of(store, original.blocks, pair.a, pair.b, pair.own, persons)
     theirs = {block.name: len(block) for block in protected.blocks}
     wrong = [
@@ -236,4 +245,6 @@ def _files(store: Store, original: Dataset, protected: Dataset, truth: Truth) ->
     own = own_rows(original, protected, truth)
     names = [block.name for block in original.series]
     x, y = (np.hstack([data.block(name) for name in names]) for data in (original, protected))
+    if original.masked:
+        return pieces_with_gaps(store, original.series, x, y, own, persons)
     return Pieces.of(store, original.series, x, y, own, persons)

@@ -75,6 +75,11 @@ class IntervalDisclosure(Measure):
         found: Result = {"count": len(chunk.places)}
         disclosed = np.zeros(len(chunk.places))
         for number, (block, x, y) in enumerate(chunk.series()):
+            if chunk.schema.gaps:
+                counts, there = disclosed_values(x, y, widths), (~np.isnan(x)).sum(axis=1)
+                found |= {str(number): counts.sum(axis=0), f"{number} values": int(there.sum())}
+                disclosed += 100 * counts.sum(axis=1) / (np.maximum(there, 1) * len(widths))
+                continue
             if np.isnan(x).any() or np.isnan(y).any():
                 raise InputError(
                     "interval disclosure is not defined for missing values\n  options: drop or fill these records"
@@ -87,13 +92,18 @@ class IntervalDisclosure(Measure):
     def of_series(self, sums: Result, schema: Schema) -> dict[str, dict[str, float]]:
         """The share of each series, averaged over the widths."""
         return {
-            block.name: {"ID": float((100 * sums[str(number)] / (sums["count"] * len(block))).mean())}
+            block.name: {"ID": float((100 * sums[str(number)] / _values(sums, number, len(block))).mean())}
             for number, block in enumerate(schema.files.series)
         }
 
     def figures(self, sums: Result, schema: Schema) -> dict[str, float]:
         """The mean over the series."""
         return {"ID": float(np.mean([one["ID"] for one in self.of_series(sums, schema).values()]))}
+
+
+def _values(sums: Result, number: int, points: int) -> int:
+    """The number of original values of a series."""
+    return max(int(sums.get(f"{number} values", sums["count"] * points)), 1)
 
 
 def disclosed_values(X: Array, X2: Array, widths: Sequence[float]) -> Array:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from tsveil.attack.base import Attack, Finding, Knowledge, LeavesTraces, OnRequest, OtherPeriod, Rung, Settings, Shape
-from tsveil.attack.choose import fitting
+from tsveil.attack.choose import fitting, not_tried
 from tsveil.attack.files import Ties, checked_counts, known_columns
 from tsveil.attack.interval import PERCENTS
 from tsveil.attack.kp import Fitting, Piece, links_of, merged_fits, merged_touches, targets_of
@@ -171,6 +171,8 @@ class SeriesRisk(ValueRisk):
     }
     #: the linkages that DR1 is made of
     counted: ClassVar[tuple[str, ...]] = ("EULD", "STSLD")
+    #: and where records have gaps
+    with_gaps: ClassVar[tuple[str, ...]] = ("GVLD", "GPLD")
 
     dr1: Literal["max", "mean"] = param("max", one_of("max", "mean"), "whether the better linkage or their mean counts")
     normalise: How = param(
@@ -194,11 +196,14 @@ class SeriesRisk(ValueRisk):
         blocks = [list(range(len(files.columns))[files.span(block.name)]) for block in files.series]
         ends = np.cumsum([len(block) for block in files.series]).tolist()
         known = Knowledge([at for places in blocks for at in places], ends, blocks, list(range(1, len(blocks) + 1)))
-        attacks = fitting(Shape(files.m, files.series, files.people < files.n), release.method)
+        shape = Shape(files.m, files.series, files.people < files.n, files.values > 0)
+        attacks = fitting(shape, release.method)
         how = Settings(self.ties, self.scaling, self.normalise, checked_targets(self.targets), self.other_period)
         found = run_attacks(release.store, files, release.engine, attacks, known, how)
+        found.not_measured += not_tried(shape, release.method)
         risks = found.risks
-        linked = combine_rates([risks[figure] for figure in self.counted if figure in risks], self.dr1)
+        counted = self.with_gaps if shape.gaps else self.counted
+        linked = combine_rates([risks[figure] for figure in counted if figure in risks], self.dr1)
         meanings = {attack.figure: _meaning(attack) for attack in attacks} | dict(self.meanings)
         if self.dr1 == "mean":
             mean = "The re-identification risk that counts: here the mean of the two linkages."
@@ -254,7 +259,7 @@ class AttributeRisk(ValueRisk):
             [[places[name] for name in part] for part in rounds.parts],
             rounds.blocks,
         )
-        shape = Shape(files.m, files.blocks, files.people < files.n)
+        shape = Shape(files.m, files.blocks, files.people < files.n, files.values > 0)
         attacks = fitting(shape, release.method)
         there = {attack.figure for attack in attacks}
         wanted = LINKAGES[self.score]
@@ -262,6 +267,7 @@ class AttributeRisk(ValueRisk):
         how = Settings(self.ties, self.scaling, targets=checked_targets(self.targets))
         columns = range(len(files.columns))
         found = run_attacks(release.store, files, release.engine, attacks, known, how, intervals=columns)
+        found.not_measured += not_tried(shape, release.method)
         if missing := [figure for figure in wanted if figure not in found.by_known]:
             raise InputError(
                 f"the {self.score!r} score needs {', '.join(missing)}, which could not be computed: {'; '.join(found.skipped)}\n"
@@ -271,7 +277,8 @@ class AttributeRisk(ValueRisk):
         strongest = max(risks, key=risks.__getitem__)
         linked = combine_rates([risks[figure] for figure in wanted], "mean") if wanted else risks[strongest]
         both = files.n if files.aligned else int((release.store.get("own") >= 0).sum())
-        disclosed = 100 * sum(found.disclosed.values()) / (both * len(columns) * len(PERCENTS))
+        values = files.values or both * len(columns)
+        disclosed = 100 * sum(found.disclosed.values()) / (values * len(PERCENTS))
 
         def of_records(at: int) -> dict[str, AnyArray]:
             start, stop = files.range("original", at)

@@ -15,6 +15,9 @@ rel reaches 2 for values of opposite sign, so the figures can exceed 100 percent
 (|a| - |b|) / max(|a|, |b|) with its sign: losses and gains cancel, and a change of sign does not count. That is
 `variant="paper"`, for reproduction only.
 
+Of records with gaps (`missing="mask"`) the points that the original has are compared: m and m' are means over these, IL2 takes these, and for R and f both series are
+filled linearly between them. A point that is published empty, or not at all, counts as the mean of its column.
+
 References
 ----------
 .. [1] J. Nin, V. Torra, Towards the evaluation of time series protection methods, Information Sciences 179 (2009)
@@ -40,6 +43,7 @@ import numpy as np
 from tsveil.core.errors import InputError
 from tsveil.core.params import Check, one_of, param
 from tsveil.core.types import Array, ArrayLike
+from tsveil.data.resample import fill_gaps
 from tsveil.engine.base import Result
 from tsveil.measure.base import RECORDS, Chunk, Kind, Meaning, Measure, Schema
 from tsveil.measure.forecast import MODELS, Forecaster, Models, chosen_models, fitting_models, forecasts
@@ -102,9 +106,16 @@ class SeriesLoss(Measure):
         lost = np.zeros(len(chunk.places))
         for number, (block, x, y) in enumerate(chunk.series()):
             models = fitting_models(len(block)) if self.models == "fitting" else self.models
-            losses = record_losses(x, y, models=models, variant=self.variant, divisor=self.divisor)
+            how: dict[str, Any] = {"models": models, "variant": self.variant, "divisor": self.divisor}
+            if chunk.schema.gaps:
+                some = ~np.isnan(x).all(axis=1)
+                losses = losses_with_gaps(x[some], y[some], block.times, **how)
+                lost[some] += losses.percent
+                found[f"{number} count"] = int(some.sum())
+            else:
+                losses = record_losses(x, y, **how)
+                lost += losses.percent
             found |= {f"{number} {name}": parts(values) for name, values in losses._asdict().items()}
-            lost += losses.percent
         return found | {RECORDS: {"loss": lost / len(chunk.schema.files.series)}}
 
     def of_series(self, sums: Result, schema: Schema) -> dict[str, dict[str, float]]:
@@ -112,7 +123,7 @@ class SeriesLoss(Measure):
         found = {}
         for number, block in enumerate(schema.files.series):
             il1_1, il1_2, il2, il3 = (
-                100 * total(sums[f"{number} {name}"]) / sums["count"] for name in RecordLosses._fields
+                100 * total(sums[f"{number} {name}"]) / _count(sums, number) for name in RecordLosses._fields
             )
             il1 = (il1_1 + il1_2) / 2
             found[block.name] = {
@@ -133,6 +144,11 @@ class SeriesLoss(Measure):
             return {"variant": self.variant}
         short = f"{', '.join(left_out)} (series of {shortest} points are too short for them)"
         return {"variant": self.variant, "models left out": short}
+
+
+def _count(sums: Result, number: int) -> int:
+    """The number of records that were compared in a series: all of them, or those with a value in it."""
+    return max(int(sums[f"{number} count"]), 1) if f"{number} count" in sums else int(sums["count"])
 
 
 def rel(a: ArrayLike, b: ArrayLike) -> Array:
@@ -196,6 +212,28 @@ def record_losses(
         ahead /= len(chosen)
         _check_finite(X, X2, ahead)
     return RecordLosses(moved, correlations, values, ahead)
+
+
+def losses_with_gaps(X: Array, X2: Array, times: Sequence[float] | None, **how: Any) -> RecordLosses:
+    """What records with gaps have lost, over the points that the originals have: means and values of these, autocorrelations and forecasts of both series filled between them.
+
+    Gaps are NaN in both tables; each record has a value.
+
+    Examples
+    --------
+    >>> X, X2 = np.array([[1.0, np.nan, 3.0, 4.0, 5.0]]), np.array([[1.0, np.nan, 3.0, 4.0, 4.0]])
+    >>> found = losses_with_gaps(X, X2, None, models=["trend"])
+    >>> found.values, found.means.round(4)
+    (array([0.05]), array([0.0769]))
+    """
+    if not len(X):
+        return RecordLosses(*np.zeros((4, 0)))
+    there, at = ~np.isnan(X), np.arange(X.shape[1]) if times is None else np.asarray(times)
+    count = there.sum(axis=1)
+    found = record_losses(fill_gaps(X, at), fill_gaps(X2, at), **how)
+    statistic = rel if how.get("variant", "default") == "default" else _signed_rel
+    mean, mean2 = (np.where(there, Y, 0.0).sum(axis=1) / count for Y in (X, X2))
+    return found._replace(means=statistic(mean, mean2), values=np.where(there, rel(X, X2), 0.0).sum(axis=1) / count)
 
 
 def _check_finite(X: Array, X2: Array, shares: Array) -> None:

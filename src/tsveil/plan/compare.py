@@ -13,10 +13,10 @@ from typing import Any
 from tsveil.assess.summary import kind_of, summed_up
 from tsveil.core.errors import InputError
 from tsveil.data.dataset import Dataset
-from tsveil.plan.plan import Plan
+from tsveil.plan.stored import original_of
 from tsveil.release.publish import judge_unwritten_release
 from tsveil.release.release import Release
-from tsveil.release.reopen import release_facts, reopen_release
+from tsveil.release.reopen import reopen_release
 from tsveil.report.comparison import Comparison, Side
 from tsveil.study.sweep import fingerprint
 
@@ -51,28 +51,6 @@ def _side(name: str, release: Release, options: Mapping[str, Any]) -> Side:
     return Side(
         name, release, verdict, summed_up(release, *judge_unwritten_release(release, verdict, options), options)
     )
-
-
-def original_of(folder: str | Path) -> Dataset:
-    """The original data of a release, read again as the plan in its private folder says."""
-    folder = Path(folder)
-    release_facts(folder)
-    hint = f"  options: name the original data (original=..., --original FILE) that {folder} was made from"
-    path = folder / "private" / "plan.toml"
-    if not path.is_file():
-        raise InputError(f"{folder} does not say from which file it was made: {path} is missing\n{hint}")
-    plan = Plan.load(path)
-    # Paths of a plan count from the folder of the plan, which is where the path of the release begins.
-    written = Path(plan.output.folder)
-    parts = [part for part in written.parts if part != "."]
-    place = folder.absolute()
-    if not written.is_absolute() and ".." not in parts and list(place.parts[-len(parts) :]) == parts:
-        base = Path(*place.parts[: len(place.parts) - len(parts)])
-    else:
-        base = place.parent
-    if not (base / plan.input.path).exists():
-        raise InputError(f"the original data of {folder} are not at {base / plan.input.path}\n{hint}")
-    return plan.input.read(base)
 
 
 def _open_release(one: Release | str | Path, original: Dataset | None) -> Release:

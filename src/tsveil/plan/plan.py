@@ -59,7 +59,7 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
     sheet: str | None = None
     table: str | None = None
     query: str | None = None
-    missing: Literal["refuse", "drop", "interpolate"] = "refuse"
+    missing: Literal["refuse", "drop", "interpolate", "mask"] = "refuse"
     resample: int | None = None
     split: int | None = None
     #: attributes are regrouped into blocks of this many, by their correlation

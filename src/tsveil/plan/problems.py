@@ -38,7 +38,7 @@ def look_through(plan: type[msgspec.Struct], tables: Mapping[str, Any], problems
     there is no section [ouput]; is [output] meant?
     [input]: there is no 'file'
     [input] needs a path
-    [input]: missing must be one of 'refuse', 'drop', 'interpolate'. Got 'skip'.
+    [input]: missing must be one of 'refuse', 'drop', 'interpolate', 'mask'. Got 'skip'.
     the section [output] is missing
     """
     fields = {field.encode_name: field for field in msgspec.structs.fields(plan)}

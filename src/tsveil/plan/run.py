@@ -137,6 +137,7 @@ def estimate(
     if ready.data.source is None:
         survey = survey_of(ready.data)
         ready.method.check_persons(survey)
+        ready.method.check_gaps(survey)
         ready.method.check_all(survey)
     return ready.estimate()
 

@@ -26,6 +26,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.read import read
 from tsveil.plan.plan import Evaluation, Input, Output, Plan
 from tsveil.plan.run import demo_plan, run
+from tsveil.report.figures import no_charts
 from tsveil.study.grids import default_grid
 
 #: records of the small tables, enough for linkage to search by pictures, and of the larger one, enough for MDAV to search by lists
@@ -57,7 +58,7 @@ def warm() -> WarmUp:
         importlib.import_module(f"{_kernels.__name__}.{module.name}")
     folders = writable_folders()
     if folders:
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), no_charts():
             warnings.simplefilter("ignore")
             run_small_plans(Path(folder))
     return WarmUp(len(KERNELS), folders)

@@ -29,7 +29,7 @@ from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.params import one_of, param
 from tsveil.core.randomness import fresh_seed
 from tsveil.core.technique import Technique, techniques_in_words
-from tsveil.core.types import Array, Indices
+from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.store import Folder, Store
 from tsveil.engine.base import Engine
@@ -140,6 +140,8 @@ class Method(Declaration, ABC):
     rates: ClassVar[Rates] = Rates(value=8e-6)
     #: whether its promise counts persons where several records may belong to one
     counts_persons: ClassVar[bool] = False
+    #: whether it protects records with gaps as they are (missing="mask")
+    takes_gaps: ClassVar[bool] = False
     #: whether its parts need the confidential columns
     looks_at_carried: ClassVar[bool] = False
 
@@ -193,7 +195,7 @@ class Method(Declaration, ABC):
         """Refuse data that no method, or this method, can protect."""
         if np.isnan(survey.low).any():
             raise InputError(
-                f"{self._label()} cannot protect missing values\n  options: read the data with missing='drop' or missing='interpolate'"
+                f"{self._label()} cannot protect missing values\n  options: read the data with missing='drop', missing='interpolate' or missing='mask'"
             )
         kinds = {"series" if block.is_series else "attributes" for block in survey.blocks}
         if not kinds <= self.takes:
@@ -206,6 +208,14 @@ class Method(Declaration, ABC):
                 "  options: rescale the data first"
             )
         self.check(survey)
+
+    def check_gaps(self, survey: Survey) -> None:
+        """Refuse data whose records have gaps, unless the method protects these as they are."""
+        if survey.gaps and not self.takes_gaps:
+            raise InputError(
+                f"{self._label()} cannot protect records with gaps (missing='mask')\n"
+                "  options: method 'mdav', or read the data with missing='drop' or missing='interpolate'"
+            )
 
     def check_persons(self, survey: Survey) -> None:
         """Refuse data whose persons have several records, unless the method counts persons."""
@@ -232,7 +242,7 @@ class Method(Declaration, ABC):
     def tree(self, sample: Array, unit: Unit, survey: Survey) -> Tree:
         """The cuts of a unit of several parts, from a sample of its records."""
         assert unit.size is not None
-        return grow_tree(self.space(sample, unit, survey), survey.n, unit.size)
+        return grow_tree(self.space(survey.fill(sample, unit.columns), unit, survey), survey.n, unit.size)
 
     def leaves(self, unit: Unit, survey: Survey, tree: Tree) -> int:
         """The number of leaves of a unit."""
@@ -240,7 +250,11 @@ class Method(Declaration, ABC):
 
     def leaf(self, values: Array, records: Indices, unit: Unit, survey: Survey, tree: Tree) -> Indices:
         """The leaf of each record."""
-        return tree.leaf(self.space(values, unit, survey))
+        return tree.leaf(self.space(survey.fill(values, unit.columns), unit, survey))
+
+    def usable(self, values: Array, unit: Unit, survey: Survey) -> Mask:
+        """The records that can be in a group; the others are suppressed, and a part needs enough of these."""
+        return np.ones(len(values), dtype=np.bool_)
 
     def least(self, unit: Unit) -> int:
         """The fewest records that can be a part."""

@@ -33,6 +33,8 @@ class PlainSurvey(msgspec.Struct, frozen=True):
     different: dict[str, int] = {}
     alone: dict[str, int] = {}
     persons: int | None = None
+    #: the number of values of each column, where records may have gaps
+    present: tuple[int, ...] | None = None
     #: block, way, and low, width, mean and deviation of the scale
     rulers: tuple[tuple[str, How, tuple[Any, ...]], ...] = ()
     products: dict[str, list[list[float]]] = {}
@@ -46,6 +48,7 @@ class PlainSurvey(msgspec.Struct, frozen=True):
             different=dict(survey.different),
             alone=dict(survey.alone),
             persons=survey.persons,
+            present=None if survey.present is None else tuple(survey.present.tolist()),
             rulers=tuple(
                 (name, how, tuple(np.asarray(each).tolist() for each in (r.low, r.width, r.mean, r.deviation)))
                 for (name, how), r in survey.rulers.items()
@@ -149,6 +152,7 @@ def _survey(job: Job) -> Survey:
         alone=plain.alone,
         person=job.source.person,
         persons=plain.persons,
+        present=None if plain.present is None else np.array(plain.present, dtype=np.int64),
         rulers={(name, how): Ruler(*(np.array(each) for each in ruler)) for name, how, ruler in plain.rulers},
         products={name: np.array(table) for name, table in plain.products.items()},
     )

@@ -35,6 +35,9 @@ Where several records may belong to one person (`person=` when reading), k count
 (`protect.mdav_persons`). A person with more records than there are groups cannot have them all published: the records that find no group are
 suppressed, `max_records` leaves out a random choice of them beforehand, and `share = "told"` lets them join groups in which their person is already.
 
+Records with gaps take part where the data were read with `missing="mask"` (`protect.mdav_masked`): distances are over the points that both records have, and a group publishes
+a value where enough of its members have one, else an empty cell.
+
 Guarantee: k-anonymity of whole records, or of each block by itself with `grouping="per-block"`: then who knows several blocks of a person can
 combine them.
 
@@ -87,6 +90,7 @@ from tsveil.engine.local import cores
 from tsveil.protect._mdav_exact import exact_groups
 from tsveil.protect._refine import LARGE, Budget, Refine, refined_groups, sse_saving
 from tsveil.protect.base import EXACT_RECORDS, EXACT_VALUES, PART, SIZES, Part
+from tsveil.protect.mdav_masked import masked_groups
 from tsveil.protect.mdav_persons import Share, person_groups
 from tsveil.protect.microaggregation import Microaggregation
 from tsveil.protect.survey import Survey
@@ -100,6 +104,7 @@ class MDAV(Microaggregation):
     plain: ClassVar[str] = "hide each record among at least k similar ones"
     starting: ClassVar[bool] = True
     counts_persons: ClassVar[bool] = True
+    takes_gaps: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "groups of at least k similar records (by value or by shape), each value replaced by the group's mean; "
         "refined, so that they lose less at the same k"
@@ -177,8 +182,17 @@ class MDAV(Microaggregation):
         return "share" if self.share == "bounded" else "persons"
 
     def check(self, survey: Survey) -> None:
-        """With persons there is neither the printed loop nor the long search."""
+        """With persons, or gaps, there is neither the printed loop nor the long search."""
         super().check(survey)
+        if survey.gaps and (self.variant == "paper" or self.refine == "search"):
+            raise ParameterError(
+                "With gaps (missing='mask'), MDAV takes variant='standard' and refine='none' or 'swap'. "
+                f"Got variant={self.variant!r} and refine={self.refine!r}."
+            )
+        if survey.gaps and self.grouping == "per-block" and len(survey.blocks) > 1:
+            raise ParameterError(
+                "With gaps (missing='mask'), MDAV takes grouping='joint': a record that has too few points of one block would have to be left out of all of them."
+            )
         if survey.persons is None and (self.share != "bounded" or self.max_records is not None):
             raise ParameterError(
                 "The 'share' and 'max_records' parameters of MDAV are for data whose persons are declared (person=), and these are not."
@@ -198,6 +212,8 @@ class MDAV(Microaggregation):
         """Exact MDAV of a part, refined or not."""
         size, n = part.unit.size, part.survey.n
         mode = {"mode": "exact" if size is None else "partitioned"}
+        if part.survey.gaps:
+            return self._masked_groups(space, part, counter), mode
         if part.survey.persons is not None:
             return self._person_groups(space, part, counter), mode
         budget = Budget(self.seconds, self.iterations)
@@ -216,6 +232,12 @@ class MDAV(Microaggregation):
     def _person_groups(self, space: Array, part: Part, counter: Indices) -> Indices:
         """The same with at most one record of each person in a group."""
         return person_groups(
+            space, part.persons, self.k, share=self.share, refine=self.refine == "swap", counter=counter
+        )
+
+    def _masked_groups(self, space: Array, part: Part, counter: Indices) -> Indices:
+        """The same of records with gaps; persons are counted, declared or not."""
+        return masked_groups(
             space, part.persons, self.k, share=self.share, refine=self.refine == "swap", counter=counter
         )
 

@@ -7,7 +7,7 @@ Euclidean, calls it for each block or for all blocks together, and replaces ever
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,11 +18,12 @@ from tsveil.core.errors import InputError
 from tsveil.core.params import at_least, one_of, param
 from tsveil.core.registry import DISTANCES
 from tsveil.core.technique import Technique
-from tsveil.core.types import Array, Indices
+from tsveil.core.types import Array, Indices, Mask
 from tsveil.distance.base import USUAL, embedding_distance
 from tsveil.guarantee.base import Promise
 from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.protect.base import Described, Part, Protected, ValueMethod, check_k, sizes_of, whole_records
+from tsveil.protect.mdav_masked import published_rows, sparse_records
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import Representative, represent
 from tsveil.protect.survey import Scale, Survey
@@ -153,6 +154,8 @@ class Microaggregation(ValueMethod):
         """Group the records, and replace values by those of their group."""
         space = np.ascontiguousarray(lift(self.space(part.values, part.unit, part.survey)))
         with progress.step(f"Grouping {part.unit.name}", total=len(space)) as counter:
+            if part.survey.gaps:
+                return self.protect_with_gaps(space, part, counter)
             groups, facts = self.group(space, part, counter)
         kept = np.flatnonzero(groups >= 0)
         values = np.full_like(part.values, np.nan)
@@ -164,6 +167,25 @@ class Microaggregation(ValueMethod):
             warnings=self.warnings(np.bincount(groups[kept])),
             facts={**sizes_of(groups), **facts},
         )
+
+    def protect_with_gaps(self, space: Array, part: Part, counter: Indices) -> Protected:
+        """The same for records with gaps; those with too few points, and groups that have no value to publish, are suppressed."""
+        used = np.flatnonzero(self.usable(part.values, part.unit, part.survey))
+        if part.unit.size is None and len(np.unique(part.persons[used])) < self.k:
+            what = "records" if part.survey.persons is None else "persons"
+            raise InputError(
+                f"only {len(np.unique(part.persons[used]))} {what} have at least a third of their points, and k = {self.k}\n"
+                "  options: fewer points (a shorter series), a smaller k, or missing='interpolate'"
+            )
+        groups = np.full(len(space), -1, dtype=np.int64)
+        some = replace(part, values=part.values[used], persons=part.persons[used])
+        groups[used], facts = self.group(np.ascontiguousarray(space[used]), some, counter)
+        shown = published_rows(part.values, part.persons, groups, self.k, median=self.representative == "median")
+        return Protected(shown.values, shown.groups, facts={**sizes_of(shown.groups), **facts, **shown.facts})
+
+    def usable(self, values: Array, unit: Unit, survey: Survey) -> Mask:
+        """With gaps: the records with at least a third of their points."""
+        return ~sparse_records(values) if survey.gaps else super().usable(values, unit, survey)
 
     def warnings(self, sizes: Indices) -> tuple[str, ...]:
         """What the owner should know of groups of these sizes."""

@@ -123,7 +123,7 @@ def _unfit(job: Job, values: Array, numbers: pl.DataFrame, start: int) -> tuple[
     """What is wrong with the cells of a chunk: the first few in words, and how many."""
     names = job.source.columns
     problems: list[str] = []
-    bad = ~np.isfinite(values)
+    bad = np.isinf(values) if job.source.masked else ~np.isfinite(values)
     count = int(bad.sum())
     for row, column in np.argwhere(bad)[:MOST].tolist() if count else []:
         what = "missing" if np.isnan(values[row, column]) else "infinite"

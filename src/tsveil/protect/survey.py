@@ -45,6 +45,8 @@ class Survey:
     #: the columns that say whose a record is, and the number of persons, where records may share one; None: each record is a person of its own
     person: tuple[str, ...] = ()
     persons: int | None = None
+    #: the number of values of each column, where records may have gaps; None: each has one of each record
+    present: Indices | None = None
     rulers: Mapping[Scale, Ruler] = field(default_factory=dict)
     #: block -> sums of products of its columns, each counted from its mean in units of its range
     products: Mapping[str, Array] = field(default_factory=dict)
@@ -64,6 +66,19 @@ class Survey:
         """The largest magnitude of all values."""
         return float(max(np.abs(self.low).max(), np.abs(self.high).max()))
 
+    @property
+    def gaps(self) -> bool:
+        """Whether records may have gaps that take part as gaps."""
+        return self.present is not None
+
+    def fill(self, values: Array, columns: Sequence[int]) -> Array:
+        """Values of some columns with the mean of the column in each gap: where parts are cut, every record must stand somewhere."""
+        if self.present is None:
+            return values
+        rulers = [self.rulers[block.name, "component"] for block in self.blocks]
+        mean = np.concatenate([np.ravel(r.low + np.asarray(r.width) * r.mean) for r in rulers])[list(columns)]
+        return np.where(np.isnan(values), mean, values)
+
     def span(self, name: str) -> range:
         """The places of a block's columns among all columns."""
         start = 0
@@ -80,7 +95,10 @@ class Survey:
 
 def of_columns(scales: Sequence[Scale], survey: Survey, values: Array) -> list[tuple[Indices, Indices]]:
     """The sums of one chunk in pass 2, for each scale."""
-    return [exact_sums(_bounds(survey, scale).measure(_own(survey, scale, values)), _axis(scale)) for scale in scales]
+    return [
+        exact_sums(_zero_gaps(survey, _bounds(survey, scale).measure(_own(survey, scale, values))), _axis(scale))
+        for scale in scales
+    ]
 
 
 def of_squares(scales: Sequence[Scale], survey: Survey, values: Array) -> list[tuple[Indices, Indices]]:
@@ -90,6 +108,7 @@ def of_squares(scales: Sequence[Scale], survey: Survey, values: Array) -> list[t
         ruler = survey.rulers[scale]
         centred = Ruler(ruler.low, ruler.width).measure(_own(survey, scale, values))
         centred -= ruler.mean
+        centred = _zero_gaps(survey, centred)
         if scale[1] == "products":
             rows = [exact_sums(centred[:, [at]] * centred, 0) for at in range(centred.shape[1])]
             found.append((np.concatenate([row[0] for row in rows]), np.concatenate([row[1] for row in rows])))
@@ -115,7 +134,7 @@ def with_deviations(survey: Survey, scales: Sequence[Scale], sums: Sequence[tupl
         if scale[1] == "products":
             products[scale[0]] = total
             total = np.diagonal(total)[None, :]
-        deviation = np.sqrt(total / max(_count(survey, scale) - 1, 1))
+        deviation = np.sqrt(total / np.maximum(_count(survey, scale) - 1, 1))
         rulers[scale] = replace(survey.rulers[scale], deviation=np.where(deviation > 0, deviation, 1.0))
     return replace(survey, rulers=rulers, products=products)
 
@@ -138,6 +157,15 @@ def _axis(scale: Scale) -> int | None:
     return None if scale[1] == "global" else 0
 
 
-def _count(survey: Survey, scale: Scale) -> int:
+def _zero_gaps(survey: Survey, table: Array) -> Array:
+    """A gap adds nothing to a sum."""
+    return table if survey.present is None else np.nan_to_num(table, copy=False, nan=0.0)
+
+
+def _count(survey: Survey, scale: Scale) -> int | Indices:
     """The number of values behind each sum."""
+    if survey.present is not None:
+        span = survey.span(scale[0])
+        own = survey.present[span.start : span.stop]
+        return np.maximum(own if scale[1] == "component" else own.sum(), 1)
     return survey.n * (len(survey.span(scale[0])) if scale[1] == "global" else 1)

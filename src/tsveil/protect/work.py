@@ -47,7 +47,7 @@ from tsveil.protect.base import (
 from tsveil.protect.job import Job, PlainSurvey, at_store, marks, tasks
 from tsveil.protect.partition import Tree, Unit, join_leaves, sample_mask
 from tsveil.protect.reading import read_chunks
-from tsveil.protect.survey import Survey, of_columns, of_squares, with_deviations, with_means
+from tsveil.protect.survey import Scale, Survey, of_columns, of_squares, with_deviations, with_means
 
 #: values that are read at a time, and the fewest records: wide records come in pieces that are worth a task
 CHUNK_VALUES, CHUNK_ROWS = 2**22, 4096
@@ -150,7 +150,7 @@ def _contents(job: Job, done: Sequence[Sequence[Result]], left_out: int) -> Cont
     suppressed = sum(int(one["suppressed"]) for parts in done for one in parts)
     if suppressed and len(units) > 1:
         raise InputError(
-            f"{suppressed} records find no group without another record of the same person, and leaving them out of one block would leave "
+            f"{suppressed} records find no group, and leaving them out of one block would leave "
             "groups of another with too few persons\n"
             '  options: grouping = "joint", max_records (fewer records of each person), or share = "told"'
         )
@@ -171,18 +171,49 @@ def look(task: Task) -> Result:
     if any(unit.size is not None for unit in job.units):
         store.put(f"sample-{at}", np.ascontiguousarray(columns[:, sample_mask(start, stop, job.n, job.sample)].T))
     rounding = job.settings.get("rounding") == "input"
+    columns = np.asarray(columns)
+    found: Result = {"decimals": [], "present": []}
+    if job.source.masked:
+        there = ~np.isnan(columns)
+        found |= {name: each.tolist() for name, each in bounds_beside_gaps(columns.T).items()}
+        found["present"] = there.sum(axis=1).tolist()
+    else:
+        found |= {"low": columns.min(axis=1).tolist(), "high": columns.max(axis=1).tolist()}
+    if rounding:
+        found["decimals"] = [fitting_decimals(column[~np.isnan(column)]) for column in columns]
+    return found
+
+
+def bounds_beside_gaps(values: Array) -> dict[str, Array]:
+    """The least and the greatest value of each column; infinite where it has none.
+
+    Examples
+    --------
+    >>> bounds_beside_gaps(np.array([[1.0, np.nan], [3.0, np.nan]]))
+    {'low': array([ 1., inf]), 'high': array([  3., -inf])}
+    """
     return {
-        "low": np.asarray(columns).min(axis=1).tolist(),
-        "high": np.asarray(columns).max(axis=1).tolist(),
-        "decimals": [fitting_decimals(np.asarray(column)) for column in columns] if rounding else [],
+        "low": np.fmin.reduce(np.where(np.isnan(values), np.inf, values), axis=0, initial=np.inf),
+        "high": np.fmax.reduce(np.where(np.isnan(values), -np.inf, values), axis=0, initial=-np.inf),
     }
+
+
+def _with_bounds(survey: Survey, low: Array, high: Array, present: Indices | None) -> Survey:
+    """The survey with the bounds of all columns; a column without any value has the bounds 0 and 0."""
+    if present is not None:
+        low, high = np.where(present > 0, low, 0.0), np.where(present > 0, high, 0.0)
+    return replace(survey, low=low, high=high, present=present)
 
 
 def survey_of(data: Dataset) -> Survey:
     """What is known of data in memory before anything is scaled."""
-    low, high = data.values.min(axis=0), data.values.max(axis=0)
+    low, high, present = data.values.min(axis=0), data.values.max(axis=0), None
+    if data.masked:
+        low, high = bounds_beside_gaps(data.values).values()
+        present = (~np.isnan(data.values)).sum(axis=0)
     persons = int(data.persons.max()) + 1 if data.person else None
     survey = Survey(data.n, data.blocks, low, high, person=data.person, persons=persons)
+    survey = _with_bounds(survey, low, high, present)
     return _with_confidential_counts(survey, {name: marks(data.others[name]) for name in data.confidential})
 
 
@@ -201,10 +232,17 @@ def scale(task: Task) -> Result:
     """The sums of one chunk behind the scales, in the second or third pass."""
     store, job, at = at_store(task)
     survey = job.survey()
-    scales = job.make_method().scales(survey)
+    scales = wanted_scales(job.make_method(), survey)
     sums = of_squares if task["squares"] else of_columns
     found = sums(scales, survey, np.asarray(store.get(f"read-{at}")).T)
     return {"sums": [[half.tolist() for half in pair] for pair in found]}
+
+
+def wanted_scales(method: Method, survey: Survey) -> tuple[Scale, ...]:
+    """The scales that the method asks for; and of records with gaps those of all columns, whose means stand for gaps where parts are cut."""
+    own = method.scales(survey)
+    more: list[Scale] = [(block.name, "component") for block in survey.blocks] if survey.gaps else []
+    return tuple(dict.fromkeys([*own, *more]))
 
 
 def _add_survey(store: Store, job: Job, looks: Sequence[Result], engine: Engine) -> Job:
@@ -224,15 +262,17 @@ def _add_survey(store: Store, job: Job, looks: Sequence[Result], engine: Engine)
         person=job.source.person,
         persons=_persons(store, job),
     )
-    survey = _with_confidential_counts(survey, carried)
+    present = np.sum([one["present"] for one in looks], axis=0).astype(np.int64) if job.source.masked else None
+    survey = _with_confidential_counts(_with_bounds(survey, low, high, present), carried)
     method.check_persons(survey)
+    method.check_gaps(survey)
     method.check_all(survey)
     decimals = None
     if job.settings.get("rounding") == "input":
         columns = zip(*(one["decimals"] for one in looks), strict=True)
         decimals = tuple(min(set.intersection(*map(set, column)), default=None) for column in columns)
     job = msgspec.structs.replace(job, decimals=decimals)
-    if scales := method.scales(survey):
+    if scales := wanted_scales(method, survey):
         for squares, merge in ((False, with_means), (True, with_deviations)):
             msgspec.structs.replace(job, figures=PlainSurvey.of(survey)).save(store)
             found = engine.map(scale, tasks(store, job.chunks, squares=squares), "Finding the scales")
@@ -324,7 +364,8 @@ def scatter(task: Task) -> Result:
         store.put(f"chunk-{number}-{at}", values[order])
         store.put(f"chunk-{number}-{at}.records", start + order)
         store.put(f"chunk-{number}-{at}.ends", ends)
-        counts.append(np.diff(ends).tolist())
+        usable = method.usable(values, unit, survey)
+        counts.append(np.bincount(leaf[usable], minlength=leaves).tolist())
     return {"counts": counts}
 
 
@@ -375,8 +416,11 @@ def protect_part(task: Task) -> Result:
     store.put(f"{stem}.groups", groups[order])
     # Of an envelope both bounds of a column; what stands beside them in a row is no column of the input.
     bounds = out[:, : len(unit.columns) * (2 if out.shape[1] > len(unit.columns) else 1)]
-    suppressed = np.isnan(bounds).any(axis=1)
-    rounded_off = (bounds == np.rint(bounds))[~suppressed].all(axis=0).reshape(-1, len(unit.columns)).all(axis=0)
+    empty = np.isnan(bounds)
+    suppressed = empty.all(axis=1) if job.source.masked else empty.any(axis=1)
+    rounded_off = (
+        ((bounds == np.rint(bounds)) | empty)[~suppressed].all(axis=0).reshape(-1, len(unit.columns)).all(axis=0)
+    )
     return {
         "suppressed": int((suppressed if used is None else suppressed & used).sum()),
         "groups": int(groups.max(initial=-1)) + 1,

@@ -30,15 +30,17 @@ from tsveil.assess.judge import Evidence, judge
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.assess.order import said_by_order
 from tsveil.assess.protected import ProtectedRecords
+from tsveil.assess.subtraction import share_with_gaps
 from tsveil.attack.attribute import AttributeDisclosure, disclosed_warning, disclosure
 from tsveil.attack.base import OtherPeriod
 from tsveil.attack.candidates import joined_marks, number_marks
+from tsveil.attack.gaps import with_gaps
 from tsveil.attack.kp import Piece as EnvelopePiece
 from tsveil.attack.pieces import Columns, Pieces
 from tsveil.attack.targets import checked_targets
 from tsveil.core import progress
 from tsveil.core.errors import GuaranteeError, OutputError, ParameterError
-from tsveil.core.types import Array, Indices
+from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.dataset import person_numbers
 from tsveil.data.files import digest_of
 from tsveil.data.formats.known import runs_formulas, written_format
@@ -66,6 +68,8 @@ from tsveil.report.release import report
 Formulas = Literal["keep", "neutralise"]
 #: the options of measuring that envelopes know
 OF_ENVELOPES = ("targets", "features", "seed")
+#: marks of values that are looked at together
+TOGETHER = 2**27
 #: the file by which a folder is known as a release
 MARKER = "private/release.json"
 
@@ -238,11 +242,34 @@ def _assess(
         representatives=release.method.representatives,
         means=release.method.means,
         persons=persons,
+        subtraction=_subtraction_with_gaps(release, pieces, of_row, persons),
         suppressed=release.contents.n - pieces.published,
         order=said_by_order(of_row, records, persons),
         allowed=tuple(sorted(allowed)),
     )
     return judge(evidence, limits, intruder)
+
+
+def _subtraction_with_gaps(
+    release: ProtectedRecords, pieces: WrittenPieces, of_row: Indices, persons: Indices | None
+) -> float | None:
+    """What subtraction finds where records have gaps: those who have a value are counted at each point."""
+    if not release.contents.source.masked or not release.method.means:
+        return None
+    return share_with_gaps(of_row, _values_behind(release, pieces), persons)
+
+
+def _values_behind(release: ProtectedRecords, pieces: WrittenPieces) -> Iterator[Mask]:
+    """For each column the published rows whose records had a value in it, where a value is published; some columns at a time."""
+    width = len(release.original.columns)
+    step = max(1, TOGETHER // max(1, pieces.published))
+    for start in range(0, width, step):
+        every = []
+        for at in range(len(pieces.sizes)):
+            one = in_published_order(release.store, at)
+            rows, own = one.rows, slice(start, start + step)
+            every.append(~np.isnan(one.original.values[rows, own]) & ~np.isnan(one.made[rows, own]))
+        yield from np.concatenate(every).T
 
 
 def _classes(release: ProtectedRecords, pieces: WrittenPieces, scope: int) -> Indices:
@@ -359,7 +386,7 @@ def write_piece(task: Task) -> Result:
     marked = scopes(shown)
     for number, rows in enumerate(marked.values()):
         store.put(f"scope-{number}-{at}", rows)
-    ids = shown.original.others[kept.source.id] if kept.source.id else pl.Series(shown.numbers)
+    ids = shown.original.others[kept.source.id] if kept.source.id else pl.Series(shown.numbers + 1)
     persons = {"person": _persons(shown)} if kept.source.person else {}
     groups = {f"group of {unit.name}": labels for unit, labels in shown.labels if sum(unit.groups)}
     store.put_frame(
@@ -469,7 +496,8 @@ def _card(
             store.put("own", np.concatenate(own))
         sizes = tuple(len(kept.rows(at)) for at in range(kept.files))
         both = Pieces(blocks, sizes, tuple(pieces.sizes), aligned=not kept.suppressed, numbered=True)
-        schema = Schema(both.of_persons(store) if kept.source.person else both)
+        both = both.of_persons(store) if kept.source.person else both
+        schema = Schema(with_gaps(store, both) if kept.source.masked else both)
     others = [block.name for block in release.original.blocks if not block.is_series] if schema.files.series else []
     if options.get("other_period") is not None:
         twins = pl.concat([store.get_frame(f"twin-{at}").select("record", "original") for at in range(kept.files)])
@@ -595,6 +623,7 @@ def _facts(
         "attribute_disclosure": disclosed.counts,
         "run": run,
         "records": assessment.records,
+        "rows_from": 1,
         **({"persons": assessment.persons} if release.contents.source.person else {}),
         "limits": msgspec.to_builtins(limits),
         "intruder": msgspec.to_builtins(intruder),
@@ -637,6 +666,8 @@ def readme(shown: ProtectedRecords, verdict: Verdict, pieces: WrittenPieces) -> 
         columns += "\nTexts that a spreadsheet would run as formulas have an apostrophe in front.\n"
     if prepared := "".join(f"- {in_public(note)}\n" for note in shown.original.notes):
         prepared = f"## Before protection\n\n{prepared}\n"
+    if shown.about_gaps:
+        prepared += f"## Gaps\n\n{shown.about_gaps}\n\n"
     holds = f"`{pieces.file}` holds {shown.released} records"
     return (
         f"# {title}\n\n{holds}{about}\n{unverified}\n{prepared}"

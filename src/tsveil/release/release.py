@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from tsveil.assess.protected import AppliedMethod, ProtectedRecords
 from tsveil.core.params import Parameters
@@ -90,6 +91,9 @@ def release_of(
 ) -> Release:
     """A release from what a method made of data in memory, in the order of the data."""
     source = Source.of(original)
-    store = make_store(source, original.values, made, original.others, order, whole=source.integers)
+    suppressed = int(np.isnan(made).all(axis=1).sum()) if original.masked else 0
+    store = make_store(
+        source, original.values, made, original.others, order, whole=source.integers, suppressed=suppressed
+    )
     store.put("names", secret_numbers(seed, original.n))
     return Release(original, store, method, guarantee, seed, **more)

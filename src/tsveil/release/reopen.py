@@ -61,6 +61,7 @@ class ColumnFacts(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     time_format: str | None = None
     variable: str | None = None
     value: list[str] = []
+    missing: Literal["mask"] | None = None
     separator: str = ","
     header: bool = True
     decimal: str = "."
@@ -79,6 +80,8 @@ class Facts(msgspec.Struct, kw_only=True):
     columns: ColumnFacts = msgspec.field(default_factory=ColumnFacts)
     means: bool = False
     sha256: str | None = None
+    #: the number of the first record where records have no identifier; 0.1 wrote 0 in files, and 1 in parts, which are read as if from 0
+    rows_from: int = 0
 
 
 class Largest(msgspec.Struct):
@@ -119,15 +122,16 @@ def reopen_release(folder: str | Path, original: Dataset) -> Release:
     width = chosen.width(len(original.columns))
     published, names = _read_published_values(folder, original, width)
     ids = _id_map(folder, facts)
-    rows, at = _rows(folder, ids, original), _places(folder, ids, names)
+    rows, at = _rows(folder, ids, original, facts.get("rows_from", 0)), _places(folder, ids, names)
     if at.max(initial=0) >= len(published):
         raise InputError(f"{folder}: the id map names row {at.max() + 1}, but {len(published)} records are published")
-    if width == len(original.columns) and not len(published) == len(rows) == original.n:
+    whole = len(published) == len(rows) == original.n
+    if width == len(original.columns) and not (whole or (original.masked and len(published) == len(rows))):
         raise InputError(
             f"{folder} has {len(published)} records and names {len(rows)}, the original data have {original.n}\n"
             "  options: the data as they were read for this release, with the same options"
         )
-    made = np.zeros((original.n, width))
+    made = np.full((original.n, width), np.nan if original.masked else 0.0)
     made[rows] = published[at]
     # Suppressed records come last: their place is seen nowhere.
     order = np.append(np.full(len(published), -1), np.setdiff1d(np.arange(original.n), rows)).astype(np.int64)
@@ -156,7 +160,7 @@ def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[s
     facts = release_facts(folder)
     given = given or {}
     files, ids = published_files(folder), _id_map(folder, facts)
-    path = files[0] if files[0].parent == folder / "published" else folder / "published" / "data"
+    path = _published_place(folder)
     own = [*files, *(folder / "published" / name for name in PAGES)]
     strange = [file for file in sorted((folder / "published").rglob("*")) if file.is_file() and file not in own]
     copied = "released" in ids.columns and bool((ids["released"] == ids["original"]).any())
@@ -185,6 +189,30 @@ def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[s
     return _with_attacks(folder, now, intruder, changed=digest_of(files) != facts.get("sha256"))
 
 
+def published_data(folder: Path, original: Dataset) -> tuple[Dataset, dict[str, str]]:
+    """The values that a release publishes, read from its files alone, and the published identifier (or the number of the row) of each original one.
+
+    Examples
+    --------
+    >>> import tempfile, tsveil as tv
+    >>> data = tv.example("food-prices")
+    >>> folder = Path(tv.MDAV(k=2).protect(data).write(tempfile.mkdtemp() + "/release"))
+    >>> shown, truth = published_data(folder, data)
+    >>> shown.n, len(truth)
+    (4, 4)
+    """
+    facts = release_facts(folder)
+    chosen = METHODS.make(facts["method"], facts["settings"])
+    if chosen.width(len(original.columns)) != len(original.columns):
+        raise InputError(
+            f"{folder} publishes envelopes, and single attacks look for values\n  options: tsveil evaluate attacks envelopes"
+        )
+    ids = _id_map(folder, facts)
+    own = original.ids[_rows(folder, ids, original, facts.get("rows_from", 0))].cast(pl.String)
+    data = read_like(_published_place(folder), original)
+    return data, _truth(folder, ids.with_columns(original=own), data)
+
+
 def published_series(folder: Path) -> tuple[Dataset, dict[str, str]]:
     """What a release publishes, read from its files alone, and the published identifier (or the number of the row) of each original one.
 
@@ -198,8 +226,7 @@ def published_series(folder: Path) -> tuple[Dataset, dict[str, str]]:
     (300, 300)
     """
     facts = release_facts(folder)
-    files, ids = published_files(folder), _id_map(folder, facts)
-    path = files[0] if files[0].parent == folder / "published" else folder / "published" / "data"
+    ids, path = _id_map(folder, facts), _published_place(folder)
     given = {"independent_rows": True, "transpose": False, **facts.get("columns", {})}
     data = _promise(folder, facts).read(path, **given, numbers=list(look_at(path, **given).columns))
     if not isinstance(data, Dataset) or not data.series:
@@ -212,9 +239,14 @@ def published_series(folder: Path) -> tuple[Dataset, dict[str, str]]:
         for block, names in zip(data.blocks, labels, strict=True)
     ]
     data = replace(data, blocks=tuple(blocks))
+    return data, _truth(folder, ids, data)
+
+
+def _truth(folder: Path, ids: pl.DataFrame, data: Dataset) -> dict[str, str]:
+    """The published identifier of each original one, by the rows that the id map names."""
     names = [str(name) for name in data.ids.to_list()]
     rows = _published_rows(folder, ids, data.n)
-    return data, {original: names[row] for original, row in zip(ids["original"], rows, strict=True)}
+    return {original: names[row] for original, row in zip(ids["original"], rows, strict=True)}
 
 
 def _promise(folder: Path, facts: Mapping[str, Any]) -> Promise:
@@ -256,15 +288,20 @@ def _with_attacks(folder: Path, now: Assessment, intruder: Intruder, *, changed:
         if changed and needs_original:
             why = "the published files were changed after the release was attacked."
             check = Check(name, Outcome.NOT_DECIDED, why, check.figures)
-        elif not needs_original and (
-            changed or list(Outcome).index(check.status) <= list(Outcome).index(found[name].status)
-        ):
+        elif not needs_original and (changed or not _says_more(check, found[name])):
             continue
         found[name] = check
     return replace(
         now, checks=list(found.values()), ladder=then.ladder, intruder=intruder, largest=then.risk.largest,
         suppressed=then.suppressed, allowed=tuple(then.allowed),
     )  # fmt: skip
+
+
+def _says_more(then: Check, now: Check) -> bool:
+    """Whether a check was worse when the release was written, or as bad with figures that the files alone do not give."""
+    order = list(Outcome)
+    worse = order.index(then.status) - order.index(now.status)
+    return worse > 0 or (worse == 0 and not set(then.figures) <= set(now.figures))
 
 
 def release_facts(folder: Path) -> dict[str, Any]:
@@ -294,6 +331,12 @@ def published_files(folder: Path) -> list[Path]:
     if not found:
         raise InputError(f"{place} has no data.csv, data.parquet or the like, nor parts of them in data/")
     return found
+
+
+def _published_place(folder: Path) -> Path:
+    """The published file, or the folder with its parts."""
+    first = published_files(folder)[0]
+    return first if first.parent == folder / "published" else first.parent
 
 
 def _read_published_values(folder: Path, original: Dataset, width: int) -> tuple[Array, list[str] | None]:
@@ -334,9 +377,10 @@ def _id_map(folder: Path, facts: dict[str, Any]) -> pl.DataFrame:
     return found.select(pl.all().cast(pl.String))
 
 
-def _rows(folder: Path, ids: pl.DataFrame, original: Dataset) -> Indices:
-    """The original row of each record of the id map."""
-    place = {str(name): row for row, name in enumerate(original.ids.to_list())}
+def _rows(folder: Path, ids: pl.DataFrame, original: Dataset, rows_from: int) -> Indices:
+    """The original row of each record of the id map; the first record has the number `rows_from` where they have no identifier."""
+    names = range(rows_from, rows_from + original.n) if original.id is None else original.ids.to_list()
+    place = {str(name): row for row, name in enumerate(names)}
     if foreign := [name for name in ids["original"] if name not in place]:
         raise InputError(
             f"{folder} is not a release of these data: they have no record {some(foreign)}\n"

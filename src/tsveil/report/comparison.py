@@ -18,6 +18,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.write import write_text
 from tsveil.guarantee.base import Verdict
 from tsveil.report import figures
+from tsveil.report.curves import mean_beside_gaps
 from tsveil.report.meanings import figure_order, meaning
 from tsveil.report.pages import page
 
@@ -192,7 +193,7 @@ class PublishedCurves:
 
     def lines(self, row: int) -> Array:
         """What is drawn of a record."""
-        same = bool((self.low[row] == self.high[row]).all())
+        same = np.array_equal(self.low[row], self.high[row], equal_nan=True)
         return self.low[[row]] if same else np.vstack([self.low[row], self.high[row]])
 
 
@@ -211,6 +212,12 @@ def _curves(both: Comparison) -> Iterator[tuple[str, list[figures.Figure]]]:
     x = original.block(block.name)
     drawn = [_published_curves(side.release, block.name) for side in (both.a, both.b)]
     away = [np.sqrt(((one.middle - x) ** 2).mean(axis=1)) for one in drawn]
+    if both.a.release.original.masked:
+        gone = [np.isnan(one.middle).all(axis=1) for one in drawn]
+        away = [
+            np.where(lost, np.nan, np.sqrt(mean_beside_gaps((one.middle - x) ** 2)))
+            for one, lost in zip(drawn, gone, strict=True)
+        ]
     there = np.flatnonzero(~np.isnan(away[0]) & ~np.isnan(away[1]))
     if not len(there):
         return
@@ -239,6 +246,12 @@ def _curves(both: Comparison) -> Iterator[tuple[str, list[figures.Figure]]]:
         )
 
 
+def _values(column: Array) -> Array:
+    """What is no gap in a column."""
+    there = ~np.isnan(column)
+    return column if there.all() or not there.any() else column[there]
+
+
 def _attributes(both: Comparison, data: Dataset) -> list[dict[str, Any]]:
     """Means and standard deviations of the attributes: original, and in the two releases."""
     tables = [data.values]
@@ -247,8 +260,8 @@ def _attributes(both: Comparison, data: Dataset) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "means": [f"{table[:, at].mean():,.4g}" for table in tables],
-            "sds": [f"{table[:, at].std():,.4g}" for table in tables],
+            "means": [f"{_values(table[:, at]).mean():,.4g}" for table in tables],
+            "sds": [f"{_values(table[:, at]).std():,.4g}" for table in tables],
         }
         for at, name in enumerate(data.columns[:ATTRIBUTES])
     ]

@@ -92,13 +92,27 @@ def _groups(release: ProtectedRecords, block: Block, public: bool) -> Iterator[F
 def _spreads(original: Array, published: Array, group: Indices, sizes: Indices) -> Array:
     """How far the members of each group are from what is published for them, against its size: 0 means they are equal."""
     original, published = columns_in_range(original, published)
-    squares = ((original - published[group]) ** 2).mean(axis=1)
+    squares = mean_beside_gaps((original - published[group]) ** 2)
     return _relative(np.sqrt(np.bincount(group, squares) / sizes), published)
+
+
+def mean_beside_gaps(rows: Array) -> Array:
+    """The mean of each row over what is no gap.
+
+    Examples
+    --------
+    >>> mean_beside_gaps(np.array([[1.0, np.nan, 3.0], [2.0, 3.0, 4.0], [np.nan, np.nan, np.nan]]))
+    array([2., 3., 0.])
+    """
+    there = ~np.isnan(rows)
+    if there.all():
+        return np.asarray(rows.mean(axis=1))
+    return np.asarray(np.where(there, rows, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1))
 
 
 def _relative(away: Array, published: Array) -> Array:
     """Distances against the root mean square of what is published; 0 where that is 0."""
-    level = np.sqrt((published**2).mean(axis=1))
+    level = np.sqrt(mean_beside_gaps(published**2))
     return np.asarray(np.divide(away, level, out=np.zeros_like(away), where=level > 0))
 
 
@@ -120,7 +134,7 @@ def by_spread(spreads: Array, sizes: Indices) -> list[tuple[str, int]]:
 
 def by_level(published: Array, sizes: Indices) -> list[tuple[str, int]]:
     """Up to four groups chosen by nothing but what is published for them."""
-    order = np.argsort(published.mean(axis=1), kind="stable")
+    order = np.argsort(mean_beside_gaps(published), kind="stable")
     wanted = [("Lowest level", order[0]), ("Middle level", order[len(order) // 2]), ("Highest level", order[-1])]
     return _distinct([*wanted, _largest(sizes, "A higher level", order)])
 

@@ -10,7 +10,10 @@ published file shows anyway, and counts of records rounded so that no bar speaks
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -41,6 +44,8 @@ ROUNDED = 5
 WIDTH, HEIGHT = 380, 170
 #: what the chart renderer sets aside when it starts (measured: more than 64 GB, less than 80), though it uses little of it
 ADDRESSES = 80_000_000_000
+
+_UNDRAWN = ContextVar("_UNDRAWN", default=False)
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ def curve_chart(block: Block, lines: dict[str, Array]) -> str:
         }
         layers.append({"data": {"name": name}, "mark": mark, "encoding": encoding})
         datasets[name] = [
-            {"t": t, "v": v, "curve": number}
+            {"t": t, "v": None if math.isnan(v) else v, "curve": number}
             for number, row in enumerate(thin_columns(rows).tolist())
             for t, v in zip(at, row, strict=True)
         ]
@@ -293,7 +298,24 @@ def _svg(chart: Mapping[str, Any], datasets: Mapping[str, list[dict[str, Any]]])
     axis |= {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"}
     config: dict[str, Any] = {"font": "sans-serif", "view": {"stroke": None}, "axis": axis}
     size = {"width": WIDTH, "height": HEIGHT, "background": "transparent", "padding": 4}
-    return draw_svg(json.dumps({**chart, **size, "datasets": datasets, "config": config}))
+    return "" if _UNDRAWN.get() else draw_svg(json.dumps({**chart, **size, "datasets": datasets, "config": config}))
+
+
+@contextmanager
+def no_charts() -> Iterator[None]:
+    """Leave the charts of reports empty, for reports that nobody will see: drawing them takes longer than a small release.
+
+    Examples
+    --------
+    >>> with no_charts():
+    ...     _svg({"mark": "point"}, {})
+    ''
+    """
+    before = _UNDRAWN.set(True)
+    try:
+        yield
+    finally:
+        _UNDRAWN.reset(before)
 
 
 @lru_cache(maxsize=32)

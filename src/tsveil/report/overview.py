@@ -103,14 +103,17 @@ def _of_values(subject: Subject) -> list[str]:
         holding = [f"{len(series)} time series: {', '.join(series[:3])}{' and others' if len(series) > 3 else ''}"]
     holding += [f"{attributes:,} attributes"] if attributes else []
     protected = f"{release.records:,} records were protected, each with {' and '.join(holding)}."
+    gaps = [release.about_gaps] if release.about_gaps else []
     if series:
         return [
             protected,
+            *gaps,
             *_risk_sentences(subject),
             f"Published values differ from the original ones by {percent(card['IL2'])} on average, forecasts made from them by {percent(card['IL3'])}.",
         ]
     return [
         protected,
+        *gaps,
         *_risk_sentences(subject),
         f"Published values differ from the original ones by {percent(card['IL1'])} on average, their means by {percent(card['IL2'])}.",
     ]

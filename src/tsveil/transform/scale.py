@@ -29,7 +29,13 @@ def lift(table: Array) -> Array:
     array([[ 3.e+000, -1.e-300]])
     """
     # Only upwards: a large table brought down would lose its smallest values.
-    return np.ldexp(table, -np.minimum(exponents(np.abs(table).max(initial=0.0, keepdims=True)), 0))
+    return np.ldexp(table, -np.minimum(exponents(_largest(table)), 0))
+
+
+def _largest(table: Array) -> Array:
+    """The largest magnitude of a table, gaps (NaN) aside."""
+    found: Array = np.fmax.reduce(np.abs(table), axis=None, initial=0.0, keepdims=True)
+    return found
 
 
 def in_range(table: Array) -> Array:

@@ -93,7 +93,7 @@ def roles(form: Form, columns: Sequence[str]) -> dict[str, Any]:
         found["blocks"] = _blocks(form, columns, problems)
     found["confidential"] = [column(name, "carried") for name in form.get("confidential", ())]
     for name, choices in {
-        "missing": ("drop", "interpolate"),
+        "missing": ("drop", "interpolate", "mask"),
         "separator": (",", ";", "|", "tab"),
         "decimal": (".", ","),
     }.items():

@@ -176,6 +176,7 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
             raise InputError(f"it protects {' and '.join(sorted(kind.takes))}, not {' and '.join(sorted(kinds))}")
         survey = survey_of(data)
         kind().check_persons(survey)
+        kind().check_gaps(survey)
         promise = _fitting(kind, grid.get("grouping", []), survey).guarantee(data)
         found["promises"] = promise.claims
         found["guarantee"] = promise.words
