@@ -121,6 +121,7 @@ def guess(
     value: Sequence[str] = (),
     leave_out: Sequence[str] = (),
     numbers: Sequence[str] = (),
+    categories: Collection[str] = (),
     independent_rows: bool = False,
     transpose: bool | None = None,
     time_format: str | None = None,
@@ -128,7 +129,7 @@ def guess(
 ) -> Guess:
     """What a polars or pandas frame seems to be; what is given is taken as it is, the rest is guessed.
 
-    `leave_out` are columns without a role, `numbers` are quantities although they look like codes; `independent_rows`, `transpose` and `time_format` answer
+    `leave_out` are columns without a role, `categories` hold labels, `numbers` are quantities although they look like codes; `independent_rows`, `transpose` and `time_format` answer
     questions, and so do blocks that were named (`judged`, their columns).
 
     Examples
@@ -145,7 +146,8 @@ def guess(
     carried = tuple(confidential)
     if unknown := [name for name in (*leave_out, *numbers) if name not in look.types]:
         raise InputError(f"there is no column {some(unknown)}\n  columns available: {some(look.types, 20)}")
-    asked = {name for name in (id, time, variable, *value, *person, *carried, *leave_out) if name is not None}
+    given = (id, time, variable, *value, *person, *carried, *leave_out, *categories)
+    asked = {name for name in given if name is not None}
     free = [name for name in look.frame.columns if name not in asked]
     long_asked = layout == "long" or time is not None or variable is not None or bool(value)
     series = [] if long_asked else _series(look, free)

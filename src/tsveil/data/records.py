@@ -171,7 +171,7 @@ class PublishedRecords(Records):
         if self.envelopes:
             return self.table
         kept, made, names = self.contents, self.made, self.store.get("names")
-        source = kept.source
+        source = _with_types_for_several_files(kept) if kept.files > 1 else kept.source
         if kept.suppressed:
             made, names = made[self.rows], names[self.rows]
         ids = pl.Series(source.id or free_name(_names_in_use(source)), [secret_name(int(one)) for one in names])
@@ -182,6 +182,20 @@ class PublishedRecords(Records):
             confidential=source.confidential,
             integers=frozenset(kept.whole),
         )
+
+
+def _with_types_for_several_files(kept: Contents) -> Source:
+    """The source with types of categories that all files can have: texts, where a type would list the labels of one file or has no place for some."""
+    blocks = [
+        msgspec.structs.replace(block, categories=tuple(
+            categories if categories.fixed_type and name in kept.whole else msgspec.structs.replace(categories, type="String")
+            for name, categories in zip(block.columns, block.categories, strict=False)
+        ))
+        if block.categories
+        else block
+        for block in kept.source.blocks
+    ]  # fmt: skip
+    return msgspec.structs.replace(kept.source, blocks=tuple(blocks))
 
 
 def published_layout(store: Store) -> Dataset | IntervalTable:

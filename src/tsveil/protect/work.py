@@ -58,7 +58,9 @@ LEFT_OUT = 2**31
 
 
 def new_job(source: Source, method: Method, chunk_ends: Sequence[int], **more: Any) -> Job:
-    """The job before anything was looked at."""
+    """The job before anything was looked at; refused if the method does not protect labels, and there are some."""
+    if any(role.categories is not None for role in source.blocks):
+        method.check_kinds([role.block() for role in source.blocks])
     width = len(source.columns)
     return Job(
         source=source,

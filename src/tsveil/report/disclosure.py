@@ -26,6 +26,7 @@ import polars as pl
 from markupsafe import Markup
 
 from tsveil.assess.limits import RUNGS
+from tsveil.core.errors import some
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.base import Verdict
 from tsveil.report import figures
@@ -248,8 +249,12 @@ def open_questions(subject: Subject) -> Markup:
     """What the attacks and measures of the report leave open."""
     data, envelopes = subject.release.original, subject.release.envelopes
     more = []
-    if data.series and len(data.series) < len(data.blocks):
+    if data.series and any(block.kind == "attributes" for block in data.blocks):
         more.append("The attributes: the measures of this report look at the time series only.")
+    if labels := [block.name for block in data.blocks if block.categories is not None]:
+        more.append(
+            f"The labels ({some(labels)}): the attacks and measures of this report look at numbers only. What is shared with how many others counts labels, too."
+        )
     if data.confidential:
         more.append("Whether the carried columns by themselves, or joined with other files, identify records.")
     more.append(
