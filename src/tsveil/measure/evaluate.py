@@ -133,7 +133,7 @@ def envelope_card(
 
 def with_ids(card: Scorecard, ids: pl.Series) -> Scorecard:
     """A card with the identifiers of the original records."""
-    return replace(card, per_record=card.per_record.insert_column(0, ids.alias("original")))
+    return replace(card, per_record=pl.DataFrame([ids.alias("original"), *card.per_record]))
 
 
 def measure_pieces(

@@ -35,6 +35,11 @@ Where several records may belong to one person (`person=` when reading), k count
 (`protect.mdav_persons`). A person with more records than there are groups cannot have them all published: the records that find no group are
 suppressed, `max_records` leaves out a random choice of them beforehand, and `share = "told"` lets them join groups in which their person is already.
 
+Records may hold labels beside numbers (`categories=` when reading): nominal, ordinal, or with a hierarchy. They are compared by the distance of
+`tsveil.transform.mixed`, in which each column, and each series as a whole, weighs the same unless `weights` say otherwise (`scale = "gower"`: by ranges). What is published
+of a group are means, the middle of ordinals, the commonest nominal label, and of a hierarchy the label that is nearest to all; with
+`representative = "generalise"` the lowest common ancestor of labels that are not ordinal (`tsveil.protect.mixed`).
+
 Guarantee: k-anonymity of whole records, or of each block by itself with `grouping="per-block"`: then who knows several blocks of a person can
 combine them.
 
@@ -88,7 +93,9 @@ from tsveil.protect._mdav_exact import exact_groups
 from tsveil.protect._refine import LARGE, Budget, Refine, refined_groups, sse_saving
 from tsveil.protect.base import EXACT_RECORDS, EXACT_VALUES, PART, SIZES, Part
 from tsveil.protect.mdav_persons import Share, person_groups
+from tsveil.protect.mdav_persons import refined_groups as refined_person_groups
 from tsveil.protect.microaggregation import Microaggregation
+from tsveil.protect.mixed import Mixed, join_nearest, mdav_groups
 from tsveil.protect.survey import Survey
 
 
@@ -179,6 +186,10 @@ class MDAV(Microaggregation):
     def check(self, survey: Survey) -> None:
         """With persons there is neither the printed loop nor the long search."""
         super().check(survey)
+        if self.variant == "paper" and self._is_mixed(survey.blocks):
+            raise ParameterError(
+                "The 'variant' parameter of MDAV must be 'standard' where columns hold labels or weights."
+            )
         if survey.persons is None and (self.share != "bounded" or self.max_records is not None):
             raise ParameterError(
                 "The 'share' and 'max_records' parameters of MDAV are for data whose persons are declared (person=), and these are not."
@@ -212,6 +223,50 @@ class MDAV(Microaggregation):
             return refined_groups(space, plain, self.k, self.refine, part.rng, share, hurried=n > LARGE), mode
         groups = refined_groups(space, plain, self.k, self.refine, part.rng, budget)
         return groups, mode | sse_saving(space, plain, groups)
+
+    def mixed_part_size(self, n: int, columns: int) -> int | None:
+        """As for numbers, with parts from fewer records on."""
+        if self.mode != "auto":
+            return self.part_size(n, columns)
+        return super().mixed_part_size(n, columns) and max(self.part, 2 * self.k - 1)
+
+    def group_mixed(self, mixed: Mixed, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
+        """MDAV by mixed distances, refined or not."""
+        size, n, persons = part.unit.size, len(mixed.values), part.persons
+        facts: dict[str, Any] = {"mode": "exact" if size is None else "partitioned"}
+        several = part.survey.persons is not None and len(np.unique(persons)) < n
+        if size is not None and n > 3 * size and not several:
+            return equal_records(n, self.k), facts
+        plain = join_nearest(mixed, persons, mdav_groups(mixed, persons, self.k, counter), "bounded")
+        grouped = np.flatnonzero(plain >= 0)
+        groups = plain.copy()
+        if self.refine != "none" and len(grouped):
+            some = Mixed(mixed.values[grouped], mixed.features, mixed.uses)
+            groups[grouped], more = self._refined(some, persons[grouped], plain[grouped], part, several=several)
+            facts |= more if size is None else {}
+        return join_nearest(mixed, persons, groups, self.share), facts
+
+    def _refined(
+        self, mixed: Mixed, persons: Indices, plain: Indices, part: Part, *, several: bool
+    ) -> tuple[Indices, dict[str, Any]]:
+        """Groups with a smaller sum of squared distances within them, and the fact for the report."""
+        Z = mixed.embedding()
+        if Z is None:
+            return plain, {"refined": "no, there are too many labels"}
+        if several:
+            own = np.unique(persons, return_inverse=True)[1].astype(np.int64)
+            found = refined_person_groups(Z, own, plain, self.k)
+        else:
+            n, size = part.survey.n, part.unit.size
+            budget = Budget(self.seconds, self.iterations)
+            budget = budget if size is None else budget.share(len(Z), n, min(cores(), -(-n // size)))
+            found = refined_groups(
+                Z, plain, self.k, self.refine, part.rng, budget, hurried=size is not None and n > LARGE
+            )
+        before, after = mixed.space.spread_within(plain), mixed.space.spread_within(found)
+        if not after < before:
+            return plain, {}
+        return found, {"SSE below plain MDAV": f"{100 * (1 - after / before):.1f} %"}
 
     def _person_groups(self, space: Array, part: Part, counter: Indices) -> Indices:
         """The same with at most one record of each person in a group."""

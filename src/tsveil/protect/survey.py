@@ -45,6 +45,8 @@ class Survey:
     #: the columns that say whose a record is, and the number of persons, where records may share one; None: each record is a person of its own
     person: tuple[str, ...] = ()
     persons: int | None = None
+    #: column of labels -> how often each of its labels occurs
+    uses: Mapping[str, Indices] = field(default_factory=dict)
     rulers: Mapping[Scale, Ruler] = field(default_factory=dict)
     #: block -> sums of products of its columns, each counted from its mean in units of its range
     products: Mapping[str, Array] = field(default_factory=dict)

@@ -27,6 +27,7 @@ from tsveil.core.places import check_importable, place_of
 from tsveil.core.randomness import generator, secret_numbers, secret_order, sub_seed
 from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data import pieces
+from tsveil.data.categories import Categories
 from tsveil.data.dataset import Dataset, person_numbers
 from tsveil.data.pieces import Contents, file_rows
 from tsveil.data.source import Source
@@ -143,12 +144,12 @@ def _contents(job: Job, done: Sequence[Sequence[Result]], left_out: int) -> Cont
         pieces.Unit(unit.name, unit.columns, tuple(int(one["groups"]) for one in parts))
         for unit, parts in zip(job.units, done, strict=True)
     )
-    whole, columns = set(job.source.integers), job.source.columns
+    whole, columns = {*job.source.integers, *job.source.labels}, job.source.columns
     for unit, parts in zip(job.units, done, strict=True):
         for at, place in enumerate(unit.columns):
             if not all(one["whole"][at] for one in parts):
                 whole.discard(columns[place])
-    kept = tuple(name for name in job.source.integers if name in whole)
+    kept = tuple(name for name in columns if name in whole)
     suppressed = sum(int(one["suppressed"]) for parts in done for one in parts)
     if suppressed and len(units) > 1:
         raise InputError(
@@ -177,6 +178,19 @@ def look(task: Task) -> Result:
         "low": np.asarray(columns).min(axis=1).tolist(),
         "high": np.asarray(columns).max(axis=1).tolist(),
         "decimals": [fitting_decimals(np.asarray(column)) for column in columns] if rounding else [],
+        "uses": {
+            name: counts.tolist()
+            for name, counts in label_counts(job.source.labels, job.source.columns, columns).items()
+        },
+    }
+
+
+def label_counts(labels: Mapping[str, Categories], names: Sequence[str], columns: AnyArray) -> dict[str, Indices]:
+    """How often each label occurs in each column of labels; `columns` holds codes, one row for each of the `names`."""
+    return {
+        name: np.bincount(np.nan_to_num(np.asarray(columns[at])).astype(np.int64), minlength=labels[name].leaves)
+        for at, name in enumerate(names)
+        if name in labels
     }
 
 
@@ -184,7 +198,8 @@ def survey_of(data: Dataset) -> Survey:
     """What is known of data in memory before anything is scaled."""
     low, high = data.values.min(axis=0), data.values.max(axis=0)
     persons = int(data.persons.max()) + 1 if data.person else None
-    survey = Survey(data.n, data.blocks, low, high, person=data.person, persons=persons)
+    uses = label_counts(data.labels, data.columns, data.values.T)
+    survey = Survey(data.n, data.blocks, low, high, person=data.person, persons=persons, uses=uses)
     return _with_confidential_counts(survey, {name: marks(data.others[name]) for name in data.confidential})
 
 
@@ -225,6 +240,7 @@ def _add_survey(store: Store, job: Job, looks: Sequence[Result], engine: Engine)
         high,
         person=job.source.person,
         persons=_persons(store, job),
+        uses={name: np.sum([one["uses"][name] for one in looks], axis=0) for name in looks[0]["uses"]},
     )
     survey = _with_confidential_counts(survey, carried)
     method.check_persons(survey)
@@ -379,6 +395,9 @@ def protect_part(task: Task) -> Result:
     bounds = out[:, : len(unit.columns) * (2 if out.shape[1] > len(unit.columns) else 1)]
     suppressed = np.isnan(bounds).any(axis=1)
     rounded_off = (bounds == np.rint(bounds))[~suppressed].all(axis=0).reshape(-1, len(unit.columns)).all(axis=0)
+    for at, place in enumerate(unit.columns):
+        if (own := job.source.labels.get(job.source.columns[place])) is not None:
+            rounded_off[at] = bool((bounds[~suppressed, at] < own.leaves).all())
     return {
         "suppressed": int((suppressed if used is None else suppressed & used).sum()),
         "groups": int(groups.max(initial=-1)) + 1,

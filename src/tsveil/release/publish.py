@@ -234,9 +234,10 @@ def _assess(
         carried=pl.concat(carried) if carried else pl.DataFrame(),
         card=card,
         representatives=release.method.representatives,
-        means=release.method.means,
+        means=release.method.means and bool(release.envelopes or measurable(release.original.blocks)),
         persons=persons,
         suppressed=release.contents.n - pieces.published,
+        labels=[block.name for block in release.original.blocks if block.categories is not None],
         order=said_by_order(of_row, records, persons),
         allowed=tuple(sorted(allowed)),
     )
@@ -530,7 +531,7 @@ def _keep(
     every, start = [], 0
     for at, before in enumerate(pieces.starts):
         twin = release.store.get_frame(f"twin-{at}")
-        own = card.per_record.slice(start, twin.height).insert_column(0, twin["original"])
+        own = pl.DataFrame([twin["original"], *card.per_record.slice(start, twin.height)])
         if replayed is not None:
             rows = twin["row"].to_numpy()
             chance = np.full(len(rows), np.nan)

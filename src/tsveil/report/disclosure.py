@@ -198,6 +198,8 @@ Ranked = tuple[str, list[tuple[str, str]], list[list[str]]]
 def _riskiest_values(subject: Subject) -> Ranked:
     """A sentence and a table; among records of equal risk those with the most disclosed values come first."""
     card = subject.card
+    if not len(card):
+        return "No attack on labels was tried, so the risk of each record is not known.", [], []
     if "risk" not in card.per_record.columns:
         return "Only a sample of the records was attacked, so the risk of each record is not known.", [], []
     rungs = {f"risk_{rung}": rung for rung in RUNGS if f"risk_{rung}" in card.per_record.columns}
