@@ -59,7 +59,8 @@ def inspected(row: Row, place: Path) -> str:
 def test_the_tables_have_every_kind_of_file() -> None:
     assert {row.file for row in MADE} == set(SHAPES)
     assert len(SHAPES) >= 60
-    assert PAGE.count("\n| ") - 2 * PAGE.count("\n| --- ") == len(ROWS)
+    tables = PAGE.split("## A row per record", 1)[1]
+    assert tables.count("\n| ") - 2 * tables.count("\n| --- ") == len(ROWS)
 
 
 @pytest.mark.parametrize("row", MADE, ids=lambda row: " ".join([row.file, *row.options]))

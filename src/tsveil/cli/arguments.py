@@ -208,7 +208,7 @@ def _categories(nominal: Sequence[str], ordinal: Sequence[str], hierarchy: Seque
         name, equals, path = text.partition("=")
         if not equals or not name or not path:
             raise InputError(f"--hierarchy {text!r} must look like COLUMN=FILE")
-        found[name] = {"hierarchy": path}
+        found[name] = {"hierarchy": str(Path(path).absolute())}
     return found
 
 

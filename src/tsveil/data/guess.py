@@ -30,6 +30,7 @@ from typing import Any, Literal
 import polars as pl
 
 from tsveil.core.errors import InputError, some
+from tsveil.data.categories import may_be_labels
 from tsveil.data.questions import (
     Question,
     code_question,
@@ -424,7 +425,22 @@ def _wide(look: _Look, free: Sequence[str], carried: tuple[str, ...], id: str | 
     words = [name for name in rest if not look.numeric(name)]
     if words:
         reasons.append(f"{some(words)}: not numbers; left out unless named as confidential")
+    reasons += _labels(look, words)
     return Guess("wide", id, blocks, kinds, carried, dropped=tuple(rest), reasons=tuple(reasons))
+
+
+def _labels(look: _Look, words: Sequence[str]) -> list[str]:
+    """Which columns of words hold labels that repeat, and so can be protected beside the numbers."""
+    named = [
+        f"{name!r} ({look.distinct(name)} different)"
+        for name in words
+        if may_be_labels(look.types[name]) and not look.times(name) and 2 * look.distinct(name) <= look.frame.height
+    ]
+    return (
+        [f"{', '.join(named)}: labels that repeat; they can be protected as nominal, ordinal or a hierarchy"]
+        if named
+        else []
+    )
 
 
 def _wide_id(look: _Look, rest: Sequence[str], before_series: bool, reasons: list[str]) -> str | None:
@@ -545,6 +561,7 @@ def _long_guess(
     rest = [name for name in dropped if name not in fixed]
     if rest:
         reasons.append(f"{some(rest)}: not numbers; left out unless named as confidential")
+    reasons += _labels(look, rest)
     return Guess(
         "long",
         id,

@@ -382,6 +382,11 @@ def _look_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
         categories=list(roles["categories"] or ()),
         **kept,
     )
+    if found.layout == "long" and not kept["value"] and found.id in source.frame.columns:
+        # Labels that change with time are a series of labels; the others belong to the record.
+        changing = _changing(source.frame, found.id, list(roles["categories"] or ()))
+        said_of = [f"{some(changing)}: labels that change with time; a series of its own"] if changing else []
+        found = replace(found, values=(*found.values, *changing), reasons=(*found.reasons, *said_of))
     if blocks and not ids and found.id in judged:
         found = replace(found, id=None)
     said = ("leave_out", "numbers", "categories", "independent_rows", "time_format")
@@ -395,6 +400,13 @@ def _look_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
     if source.notes:
         found = replace(found, reasons=(*found.reasons, *source.notes))
     return Look(place, source, found, blocks or None, answers, parts, columns)
+
+
+def _changing(frame: pl.DataFrame, id: str | None, columns: Sequence[str]) -> list[str]:
+    """The columns that have several values for some record."""
+    there = [name for name in columns if name in frame.columns]
+    counts = frame.group_by(id).agg(pl.col(there).n_unique()).max().row(0, named=True) if there and frame.height else {}
+    return [name for name in there if counts[name] > 1]
 
 
 def _names(given: str | Sequence[str] | None) -> list[str]:

@@ -73,7 +73,7 @@ def root_of_numbers(deviations: Array, ranges: Array, spread: Spread = "pairs") 
 
     Examples
     --------
-    >>> root_of_numbers(np.array([1.5]), np.array([4.0])) ** 2, root_of_numbers(np.array([1.5, 1.0]), np.array([3.0, 4.0]), "gower")
+    >>> round(root_of_numbers(np.array([1.5]), np.array([4.0])) ** 2, 12), root_of_numbers(np.array([1.5, 1.0]), np.array([3.0, 4.0]), "gower")
     (4.5, 5.0)
     """
     steps = ranges if spread == "gower" else deviations
