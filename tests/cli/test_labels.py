@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
+import tsveil as tv
 from tsveil.assess.assessment import Attempt, risk_check
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.cli import main
@@ -108,3 +109,27 @@ def test_a_limit_is_not_kept_by_attacks_that_do_not_know_the_labels() -> None:
     check = risk_check(ladder, intruder, limits, untried=["keys"], **given)
     assert check.status == "warns"
     assert "no attack knows the labels in 'keys', and one that does may find more" in check.message
+
+
+def test_several_files_have_the_same_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type that lists its labels is text then, for each file would list others; numbers stay numbers as long as no node above them is published."""
+    from tsveil.data import pieces
+
+    for name, value in (("ONE_FILE", 100), ("FILE_VALUES", 160), ("FILE_ROWS", 40)):
+        monkeypatch.setattr(pieces, name, value)
+    draw = np.random.default_rng(0)
+    towns = pl.Series(draw.choice(["a", "b", "c"], 120), dtype=pl.Enum(["c", "b", "a"]))
+    frame = pl.DataFrame(
+        {"id": np.arange(120), "code": draw.integers(0, 9, 120), "town": towns, "x": draw.normal(size=120)}
+    )
+    frame.write_parquet(tmp_path / "homes.parquet")
+    data = tv.read(
+        tmp_path / "homes.parquet", id="id", blocks={"x": ["x"]}, categories={"code": "nominal", "town": "ordinal"}
+    )
+    cases: list[tuple[Any, str]] = [("mean", "Int64"), ("generalise", "String")]
+    for representative, kind in cases:
+        out = tv.MDAV(k=4, representative=representative).protect(data, seed=2).write(tmp_path / representative)
+        parts = [pl.read_parquet_schema(path) for path in sorted((out / "published" / "data").iterdir())]
+        assert len(parts) == 3
+        assert {(str(schema["code"]), str(schema["town"])) for schema in parts} == {(kind, "String")}
+        assert run("verify", out).exit_code == 0

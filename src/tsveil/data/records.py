@@ -171,7 +171,7 @@ class PublishedRecords(Records):
         if self.envelopes:
             return self.table
         kept, made, names = self.contents, self.made, self.store.get("names")
-        source = _with_types_for_several_files(kept) if kept.files > 1 else kept.source
+        source = kept.source
         if kept.suppressed:
             made, names = made[self.rows], names[self.rows]
         ids = pl.Series(source.id or free_name(_names_in_use(source)), [secret_name(int(one)) for one in names])
@@ -238,7 +238,8 @@ def _published_records(store: Store, at: int, *, layout: bool = False) -> Publis
 def _records_of(kept: Contents, one: Piece, names: AnyArray) -> PublishedRecords:
     """The records of a piece, with the numbers that their identifiers are made of."""
     n = len(one.records)
-    source = msgspec.structs.replace(kept.source, files=(), rows=(n,))
+    source = _with_types_for_several_files(kept) if kept.files > 1 else kept.source
+    source = msgspec.structs.replace(source, files=(), rows=(n,))
     own = Memory()
     own.put_plain("contents", msgspec.structs.replace(kept, source=source, chunk_ends=(n,), file_rows=max(n, 1)))
     own.put("names", names)
