@@ -197,8 +197,9 @@ class MixedSpace:
         [0.0, 1.0, 1.0]
         """
         found = [self.coordinates]
-        room = max(LEAST_ROOM, self.levels.shape[1])
-        spared = np.zeros((len(self.levels), room)) if sum(map(len, nodes)) > room else None
+        exact = sum(map(len, nodes)) <= max(LEAST_ROOM, self.levels.shape[1])
+        room = max(LEAST_ROOM // 2, self.levels.shape[1])
+        spared = None if exact else np.zeros((len(self.levels), room))
         for (start, points, height), factor in zip(self.trees.tolist(), self.factors.tolist(), strict=True):
             for at in range(start, start + points * height):
                 t = height - (at - start) % height
