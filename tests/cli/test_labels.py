@@ -13,7 +13,9 @@ from click.testing import CliRunner, Result
 import tsveil as tv
 from tsveil.assess.assessment import Attempt, risk_check
 from tsveil.assess.limits import Intruder, Limits
+from tsveil.attack.choose import links_by_attack
 from tsveil.cli import main
+from tsveil.core.errors import InputError
 
 
 def run(*words: Any) -> Result:
@@ -81,6 +83,14 @@ def test_keys_alone(homes: Path) -> None:
     assert pl.read_parquet(out / "published" / "data.parquet").schema["postcode"] == pl.String
     assert "No attack on labels was tried" in (out / "private" / "report.html").read_text()
     assert run("verify", out).exit_code == 0
+    data = tv.read(homes.parent / "keys.parquet", id="home", categories={"dwelling": "nominal", "postcode": "nominal"})
+    card = tv.evaluate(data, tv.MDAV(k=5).protect(data))
+    assert (card.to_dict(), card.options) == ({}, {"not measured": "categories"})
+    with pytest.raises(InputError, match="attacks on labels are not tried"):
+        links_by_attack(data, data)
+    given = ["--id", "home", "--nominal", "dwelling", "--nominal", "postcode"]
+    shown = run("evaluate", homes.parent / "keys.parquet", homes.parent / "keys.parquet", *given)
+    assert "Not measured: categories" in shown.output
 
 
 def test_a_plan_keeps_whole_numbers_whole(homes: Path) -> None:

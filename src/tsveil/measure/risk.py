@@ -429,7 +429,7 @@ def _targets_in(store: Store, at: int) -> AnyArray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CategoryRisk(Risk):
+class CategoryRisk(ValueRisk):
     """Nothing: no attack knows labels, and the card says that they were not measured."""
 
     words: ClassVar[str] = "categories"
