@@ -17,6 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "reading.md"
 
 class Series(msgspec.Struct, forbid_unknown_fields=True):
     name: str
+    kind: str
     points: int
     first: str = msgspec.field(name="from")
     last: str = msgspec.field(name="to")
@@ -24,6 +25,7 @@ class Series(msgspec.Struct, forbid_unknown_fields=True):
 
 class Attributes(msgspec.Struct, forbid_unknown_fields=True):
     name: str
+    kind: str
     columns: int
 
 
@@ -79,7 +81,7 @@ def test_a_wide_file(tmp_path: Path) -> None:
     path.write_text(f"meter,2024-01-01,2024-01-02,rooms,place\n{rows}")
     found = inspected(path)
     assert (found.rows, found.records, found.persons, found.ready) == (12, 12, 12, True)
-    assert found.series == [Series("series", 2, "2024-01-01", "2024-01-02")]
+    assert found.series == [Series("series", "series", 2, "2024-01-01", "2024-01-02")]
     assert [(c.name, c.type, c.role, c.block) for c in found.columns] == [
         ("meter", "text", "identifier", None),
         ("2024-01-01", "number", "series", "series"),
@@ -91,6 +93,8 @@ def test_a_wide_file(tmp_path: Path) -> None:
     assert reasons["rooms"].startswith("'rooms': numbers beside the series")
     assert reasons["place"].startswith("'place': not numbers")
     assert reasons["meter"] == "identifier 'meter': its values are all different"
+    labelled = inspected(path, "--nominal", "place")
+    assert {c.name: c.role for c in labelled.columns}["place"] == "label"
     owned = inspected(path, "--confidential", "place", "--person", "rooms")
     said = {column.name: (column.role, column.reason) for column in owned.columns}
     assert said["place"] == ("confidential", "an option says so")
@@ -132,7 +136,7 @@ def test_what_is_given_reads_the_file_so_again(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("name,wage,age\n" + "".join(f"p{i},{i * 37 % 50}.5,{20 + i}.5\n" for i in range(15)))
     found = inspected(path)
-    assert found.attributes == [Attributes("attributes", 2)]
+    assert found.attributes == [Attributes("attributes", "attributes", 2)]
     assert {c.role for c in found.columns} == {"identifier", "attribute"}
     import tsveil as tv
 

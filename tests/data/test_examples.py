@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 from tsveil import Dataset
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.types import Array
-from tsveil.data.examples import EXAMPLES, _runs, example, example_frame, food_prices, ibex, load_curves
+from tsveil.data.examples import (
+    DWELLINGS,
+    EXAMPLES,
+    STATES,
+    _runs,
+    device_states,
+    example,
+    example_frame,
+    food_prices,
+    households,
+    ibex,
+    load_curves,
+)
 
 # -- load curves ------------------------------------------------------------------------------------------------------
 
@@ -241,6 +253,35 @@ def test_ibex_prices_have_no_slip_of_the_decimal_point() -> None:
     assert (prices[:, 3] / prices[:, 2]).max() < 2.5
 
 
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+
+def test_keys_go_with_the_curves_and_some_are_rare() -> None:
+    data = households(300, days=2)
+    frame = pl.DataFrame(
+        {name: own.texts(data.values[:, data.columns.index(name)]) for name, own in data.labels.items()}
+    )
+    means = (
+        frame.with_columns(load=pl.Series(data.block("load").mean(axis=1)))
+        .group_by("dwelling")
+        .agg(pl.col("load").mean())
+        .sort("load")
+    )
+    assert means["dwelling"].to_list() == list(DWELLINGS)
+    places = frame["postcode"].value_counts()["count"]
+    assert places.max() > 5 * places.min()  # type: ignore[operator]
+    assert np.array_equal(data.block("load"), load_curves(300, days=2).values)
+    assert np.array_equal(households(300, days=2).values, data.values)
+
+
+def test_states_depend_on_the_time_of_day() -> None:
+    data = device_states(400, hours=24)
+    running = (data.values == STATES.index("running")).mean(axis=0)
+    assert running[40:70].mean() > 3 * running[:20].mean()
+    assert set(np.unique(data.values)) == {0.0, 1.0, 2.0, 3.0}
+    assert (data.values[:, 1:] == data.values[:, :-1]).mean() > 0.7
+
+
 # -- by name ----------------------------------------------------------------------------------------------------------
 
 
@@ -248,8 +289,10 @@ def test_ibex_prices_have_no_slip_of_the_decimal_point() -> None:
 def test_a_frame_holds_the_whole_example(name: str) -> None:
     data, frame = example(name), example_frame(name)
     assert frame.columns == ["id", *data.columns, *data.confidential]
-    assert np.array_equal(frame.select(data.columns).to_numpy(), data.values)
-    assert frame.select("id", *data.confidential).equals(data.others)
+    for column, values in zip(data.columns, data.values.T, strict=True):
+        own = data.labels.get(column)
+        assert np.array_equal(frame[column].to_numpy() if own is None else own.codes(frame[column]), values)
+    assert frame.select("id", *data.confidential).equals(data.others.select("id", *data.confidential))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -261,6 +304,7 @@ def test_a_frame_survives_a_csv_file(name: str, tmp_path: Path) -> None:
 
 def test_an_unknown_example_lists_the_known_ones() -> None:
     with pytest.raises(
-        InputError, match="there is no example 'loads'\n  examples available: load-curves, food-prices, ibex"
+        InputError,
+        match="there is no example 'loads'\n  examples available: load-curves, food-prices, ibex, households, device-states",
     ):
         example_frame("loads")

@@ -50,6 +50,7 @@ def test_real_long_series(shared_data: Path) -> None:
             "long layout: each row is one time of a record, with one series per word in 'variable'",
             "identifier 'team' (52 records), time 'season', value 'value'",
             "'league': not numbers; left out unless named as confidential",
+            "'league' (11 different): labels that repeat; they can be protected as nominal, ordinal or a hierarchy",
         ),
     )
     m3 = look_at(shared_data / "m3_long.csv.gz").guess
@@ -71,6 +72,7 @@ def test_real_microdata(shared_data: Path) -> None:
         "'UTILITYID', 'YEAR', 'MONTH': whole numbers named like an identifier, a code or a part of a date; left out unless "
         "named in a block or as confidential",
         "'UTILNAME', 'STATE': not numbers; left out unless named as confidential",
+        "'UTILNAME' (258 different), 'STATE' (51 different): labels that repeat; they can be protected as nominal, ordinal or a hierarchy",
     )
 
 

@@ -126,6 +126,7 @@ def test_codes_are_asked_about(tmp_path: Path) -> None:
         tv.read(path)
     assert "--confidential sex --confidential zone" in str(caught.value)
     assert "--leave-out sex --leave-out zone" in str(caught.value)
+    assert "--nominal sex --nominal zone" in str(caught.value)
     assert "--number sex --number zone" in str(caught.value)
     assert tv.read(path, leave_out=["sex"], confidential=["zone"]).columns == ("age", "pay")
     assert tv.read(path, numbers=["sex", "zone"]).columns == ("age", "pay", "sex", "zone")

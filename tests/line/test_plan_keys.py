@@ -73,6 +73,9 @@ KEYS: dict[str, Case] = {
     "input.numbers": Case(
         [], refused="may be codes", given={"input": {"path": "codes.csv", "id": "id", "numbers": ["a0"]}}
     ),
+    "input.categories": Case(
+        {"town": "nominal"}, DATA, given={"input": {"path": "in.csv", "id": "id", "blocks": BLOCKS["series"]}}
+    ),
     "input.independent_rows": Case(
         False, refused="several rows for the same", given={"input": {"path": "owners.csv", "independent_rows": True}}
     ),

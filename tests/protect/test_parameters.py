@@ -14,8 +14,9 @@ GROUPS = {
     "k": (5, "an integer of at least 2"),
     "distance": ("euclidean", "one of 'euclidean', 'sts'"),
     "grouping": ("joint", "one of 'per-block', 'joint'"),
-    "representative": ("mean", "one of 'mean', 'median'"),
-    "scale": ("auto", "one of 'auto', 'standardise', 'none'"),
+    "representative": ("mean", "one of 'mean', 'median', 'generalise'"),
+    "scale": ("auto", "one of 'auto', 'standardise', 'none', 'gower'"),
+    "weights": (None, "a text such as 'load=2, dwelling=0.5', or left out"),
 }
 ROUNDING = {"rounding": ("none", "one of 'none', 'input'")}
 ENVELOPES = {

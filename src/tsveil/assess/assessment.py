@@ -23,6 +23,7 @@ import numpy as np
 
 from tsveil.assess.classes import Classes
 from tsveil.assess.limits import IN_WORDS, RUNGS, Intruder, Limits
+from tsveil.core.errors import some
 from tsveil.core.types import Array
 from tsveil.guarantee.base import Status, Verdict
 
@@ -321,11 +322,12 @@ def risk_check(
     promise: str,
     exposed: int | None,
     within: bool | None = None,
+    untried: Sequence[str] = (),
 ) -> Check:
     """Whether the strongest attack of the declared intruder stays within the accepted risk.
 
     `spoken_of` is the strongest intruder that the promise covers ("none" if it covers nobody), `promise` its short words. `exposed` is the number of persons whose own chance of being found is
-    above the limit, where it is known. `within` says whether the rate is within the limit where both are exact shares; otherwise percentages are compared.
+    above the limit, where it is known. `untried` are blocks of labels that the attacks did not know. `within` says whether the rate is within the limit where both are exact shares; otherwise percentages are compared.
     """
     risk = strongest(ladder, intruder)
     figures: dict[str, Any] = {"rate": risk.rate, "high": risk.high, "attack": risk.attack, "intruder": intruder.knows}
@@ -333,6 +335,9 @@ def risk_check(
     enough = has_sufficient_attempt(ladder, intruder)
     if not enough:
         found += f"; of attacks by who knows {IN_WORDS[intruder.knows]}, none was tried, and they may find more"
+    if untried:
+        enough = False
+        found += f"; no attack knows the labels in {some(untried)}, and one that does may find more"
     share = limits.share
     if share is None:
         if spoken_of != "none" and Intruder(knows=spoken_of).reaches(intruder.knows):  # type: ignore[arg-type]

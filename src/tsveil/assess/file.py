@@ -209,14 +209,18 @@ def _of_persons(promise: Promise, verdict: Verdict, *, known: bool, several: boo
 
 
 def _protected_columns(look: Look, data: Dataset) -> list[str]:
-    """The columns of the file with protected numbers."""
-    own = data.columns if look.guess.layout == "wide" else look.guess.values
+    """The columns of the file with protected values."""
+    beside = [column for block in data.blocks if block.times is None for column in block.columns]
+    own = data.columns if look.guess.layout == "wide" else (*look.guess.values, *beside)
     return [name for name in look.columns if name in own]
 
 
 def _data_by_cells(look: Look, data: Dataset) -> Dataset | None:
     """The data with a number for each different cell of a column in place of its values; None where different cells are different values."""
-    source, names = look.source, _protected_columns(look, data)
+    labels = {*data.labels, *(block.name for block in data.blocks if block.categories)}
+    source, names = look.source, [name for name in _protected_columns(look, data) if name not in labels]
+    if not names:
+        return None
     cells = source.texts(names) if source.texts else source.frame.select(names)
     numbers = {name: source.frame[name].cast(pl.Float64) if kind.is_numeric() else None for name, kind in source.frame.select(names).schema.items()}  # fmt: skip
     codes = [

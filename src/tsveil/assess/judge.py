@@ -60,6 +60,8 @@ class Evidence:
     #: what subtraction finds where records have gaps; otherwise it follows from the classes
     subtraction: float | None = None
     suppressed: int = 0
+    #: blocks of labels, which attacks that compare values do not know
+    labels: Sequence[str] = ()
     #: published columns that nobody judged
     unjudged: Sequence[str] = ()
     #: what the order of the published rows says, if it says anything
@@ -108,6 +110,7 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
             promise=found.promise.short,
             exposed=exposed,
             within=within,
+            untried=[] if risk.attack == REPLAY else found.labels,
         ),
     ]
     largest = 100 * float(scores.max(initial=0.0))

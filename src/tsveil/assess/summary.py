@@ -17,6 +17,7 @@ from typing import Any, Literal
 from tsveil.assess.assessment import Assessment
 from tsveil.assess.limits import IN_WORDS, Intruder
 from tsveil.assess.protected import ProtectedRecords
+from tsveil.core.errors import InputError
 from tsveil.data.dataset import Dataset
 from tsveil.measure.evaluate import evaluate
 from tsveil.measure.scorecard import Scorecard
@@ -44,6 +45,10 @@ class ReleaseFigures:
 
 def kind_of(data: Dataset) -> Kind:
     """By what the data are measured: their series if they have any."""
+    if len(data.labels) == len(data.columns):
+        raise InputError(
+            "all columns hold labels, and no measure says what is lost of them: releases cannot be compared"
+        )
     return "series" if data.series else "attributes"
 
 

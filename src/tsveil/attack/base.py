@@ -87,6 +87,10 @@ class HasSeries(Protocol):
     def series(self) -> Any:
         """Whether they are, or which of them."""
 
+    @property
+    def blocks(self) -> Sequence[Any]:
+        """All blocks."""
+
 
 class Trace:
     """Something that a method leaves behind in a release, whatever it is called."""
@@ -395,6 +399,11 @@ class NotMeasuredError(Exception):
     """Raised by `Attack.plan` if the attack cannot run on these files; says why."""
 
 
+def _has_numbers(data: HasSeries) -> bool:
+    """Whether something is there that attacks know: labels alone are attacked by none."""
+    return any(block.categories is None for block in data.blocks)
+
+
 # -- the attack -------------------------------------------------------------------------------------------------------
 
 
@@ -459,7 +468,7 @@ class Attack(Declaration, ABC):
     @classmethod
     def takes(cls, data: HasSeries) -> bool:
         """Whether it links what is released: time series or attributes."""
-        return cls.of_series is None or cls.of_series == bool(data.series)
+        return _has_numbers(data) and (cls.of_series is None or cls.of_series == bool(data.series))
 
     @classmethod
     def looking_for(cls, trace: Any, release: Shape) -> Self:

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tsveil.attack.base import Attack, DoesNotFitError, LeavesTraces, Shape
-from tsveil.attack.files import HasData, released_data
+from tsveil.attack.files import HasData, known_columns, released_data
 from tsveil.attack.links import Links
-from tsveil.core.errors import ParameterError
+from tsveil.attack.pieces import measurable
+from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.registry import ATTACKS, DISTANCES
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
@@ -74,6 +75,8 @@ def links_by_attack(
     options: dict[str, Any] = {"one_to_one": True} if one_to_one else {}
     options |= {} if blocking is None else {"blocking": blocking}
     options |= {} if other is None else {"other": other}
+    if not measurable(original.blocks):
+        raise InputError("all columns hold labels, and attacks on labels are not tried")
     attacks: dict[str, type[Attack]] = {name: attack for name, attack in ATTACKS.items() if attack.takes(original)}
     if distance is not None:
         only = _by_distance(attacks, distance, only)
@@ -85,7 +88,7 @@ def links_by_attack(
             f"the attack {only!r} does not know {' and '.join(options)}; of these attacks {', '.join(able)} does"
         )
     beyond = left_out(original, known)
-    shape = Shape(original.n, original.blocks, bool(original.person), original.masked)
+    shape = Shape(original.n, measurable(original.blocks), bool(original.person), original.masked)
     if original.masked:
         attacks = {name: attack for name, attack in attacks.items() if attack.takes_gaps}
         if only is not None and only not in attacks:
@@ -120,7 +123,7 @@ def links_by_attack(
 
 def left_out(original: Dataset, known: Sequence[str] | None = None) -> dict[str, int]:
     """The usual attacks that take fewer attributes than are known, and how many they take."""
-    count = len(known or original.columns)
+    count = len(known_columns(original, known)) if known is None else len(known)
     return {
         name: attack.most
         for name, attack in ATTACKS.items()

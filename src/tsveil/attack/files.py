@@ -86,6 +86,8 @@ def files(
     protected = released_data(released)
     names = known_columns(original, known)
     problems = Problems("the attack cannot run")
+    if not names:
+        problems.add("all columns hold labels, and attacks on labels are not tried")
     theirs = {name: at for at, name in enumerate(protected.columns)}
     absent = [name for name in names if name not in theirs]
     if absent:
@@ -119,9 +121,10 @@ def refuse_persons(persons: Indices | None, what: str) -> None:
 
 
 def known_columns(data: HasColumns, known: Sequence[str] | None) -> tuple[str, ...]:
-    """The columns that are meant by names of columns and blocks, in the order given; all when left out."""
+    """The columns of numbers that are meant by names of columns and blocks, in the order given; all when left out."""
+    labels = {column for block in data.blocks if block.categories is not None for column in block.columns}
     if known is None:
-        return data.columns
+        return tuple(column for column in data.columns if column not in labels)
     if isinstance(known, str):
         raise ParameterError(f"The 'known' parameter of an attack must be a list of names. Got {known!r}.")
     columns = set(data.columns)
@@ -136,6 +139,8 @@ def known_columns(data: HasColumns, known: Sequence[str] | None) -> tuple[str, .
         else:
             problems.add(f"there is no column or block {name!r}")
             problems.hint(f"columns available: {some(data.columns, 20)}")
+    if own := [name for name in names if name in labels]:
+        problems.add(f"column {some(own)} holds labels, and attacks on labels are not tried")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         problems.add(f"known more than once: {some(twice)}")

@@ -14,10 +14,10 @@ and nothing that is computed from them depends on where one piece ends and the n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -32,8 +32,28 @@ from tsveil.engine.base import Task
 Side = Literal["original", "released"]
 
 
+def measurable(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """The blocks that measures and attacks look at: the time series of numbers if there are any, otherwise the attributes.
+
+    No measure and no attack knows labels, whose codes are no quantities: their blocks are left out here, and nowhere else, and are named as not measured.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tsveil.data.categories import Categories
+    >>> keys = Block("keys", ("x",), categories=(Categories("nominal", ("a", "b")),))
+    >>> [block.name for block in measurable([Block("person", ("age",)), keys])], measurable([keys])
+    (['person'], ())
+    """
+    numbers = [block for block in blocks if block.categories is None]
+    return tuple(block for block in numbers if block.is_series) or tuple(numbers)
+
+
 class Columns(msgspec.Struct, frozen=True):
-    """A block of columns, in plain values."""
+    """A block of columns of numbers, in plain values."""
+
+    #: none of them has labels (`measurable`)
+    categories: ClassVar[None] = None
 
     name: str
     columns: tuple[str, ...]
@@ -45,6 +65,8 @@ class Columns(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, block: Block) -> Columns:
         """Those of a block of a data set."""
+        if block.categories is not None:
+            raise TypeError(f"block {block.name!r} holds labels, which no measure and no attack may take for numbers")
         if block.times is None:
             return cls(block.name, block.columns)
         seconds = seconds_of(block.labels, block.form)

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -115,6 +115,21 @@ READING: dict[str, Callable[[Any], Any]] = {
     "leave_out": click.option("--leave-out", multiple=True, metavar="COLUMN", help="Left out of the release."),
     "numbers": click.option(
         "--number", "numbers", multiple=True, metavar="COLUMN", help="A quantity, although it looks like a code."
+    ),
+    "nominal": click.option(
+        "--nominal", multiple=True, metavar="COLUMN", help="Holds labels without an order; may be given several times."
+    ),
+    "ordinal": click.option(
+        "--ordinal",
+        multiple=True,
+        metavar="COLUMN[=LOW,..,HIGH]",
+        help="Holds labels in this order; of numbers in theirs.",
+    ),
+    "hierarchy": click.option(
+        "--hierarchy",
+        multiple=True,
+        metavar="COLUMN=FILE",
+        help="Holds labels of a tree: in each line of a CSV file a label and its ancestors.",
     ),
     "independent_rows": click.option(
         "--independent-rows", is_flag=True, help="Each row is a person of its own, although an identifier repeats."
@@ -232,6 +247,7 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     given["blocks"] = dict(map(_block, given["blocks"]))
     for several in ("confidential", "person", "leave_out", "numbers"):
         given[several] = [name for text in given.get(several, ()) for name in next(csv.reader([text]), [text])]
+    given["categories"] = _categories(*(given.pop(kind, ()) for kind in ("nominal", "ordinal", "hierarchy")))
     for one_or_several in ("id", "time", "value"):
         names = given[one_or_several]
         given[one_or_several] = list(names) if len(names) > 1 else (names or (None,))[0]
@@ -266,6 +282,20 @@ def _block(text: str) -> tuple[str, Any]:
         raise InputError(f"--block {text!r} must look like NAME=FIRST..LAST or NAME=COLUMN,COLUMN")
     first, dots, last = columns.partition("..")
     return name, ({"from": first, "to": last} if dots else columns.split(","))
+
+
+def _categories(nominal: Sequence[str], ordinal: Sequence[str], hierarchy: Sequence[str]) -> dict[str, Any]:
+    """The columns of labels, as `tsveil.read` takes them."""
+    found: dict[str, Any] = {name: "nominal" for text in nominal for name in next(csv.reader([text]), [text])}
+    for text in ordinal:
+        name, equals, labels = text.partition("=")
+        found[name] = next(csv.reader([labels])) if equals and labels else "ordinal"
+    for text in hierarchy:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            raise InputError(f"--hierarchy {text!r} must look like COLUMN=FILE")
+        found[name] = {"hierarchy": str(Path(path).absolute())}
+    return found
 
 
 def method_parameters(arguments: list[str]) -> dict[str, str]:

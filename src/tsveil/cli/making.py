@@ -99,10 +99,12 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     arguments.check_new(place, overwrite=overwrite)
     chosen = METHODS.make(name)
     settings = chosen.settings()
+    if "rounding" in settings:
+        settings["rounding"] = "input"  # whole numbers stay whole; the promise is verified on the rounded file
     promise = chosen.guarantee(FileDescription(look))
     limits = Limits(accepted_risk=promise.bound if promise.intruder == "file" else None)
     made = Plan(
-        input=Input(path=os.path.relpath(file, place.parent), **(given | look.options())),
+        input=Input(path=os.path.relpath(file, place.parent), **_from(place.parent, given | look.options())),
         method={"name": name, **{key: value for key, value in settings.items() if value is not None}},
         output=Output(folder=f"{place.name.split('.')[0]}-release"),
         limits=limits,
@@ -115,6 +117,15 @@ def plan(file: Path, out: Path | None, name: str, overwrite: bool, **options: An
     except InputError as error:
         terminal.warning("The file has problems that a run would refuse; the plan can say what to do about them:")
         terminal.line(str(error))
+
+
+def _from(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Options of reading with the files of hierarchies as a plan in a folder names them."""
+    categories = {
+        name: {**spec, "hierarchy": os.path.relpath(spec["hierarchy"], folder)} if "hierarchy" in spec else spec
+        for name, spec in options.get("categories", {}).items()
+    }
+    return options | ({"categories": categories} if categories else {})
 
 
 @click.command()
@@ -207,7 +218,10 @@ class FileDescription:
 
     def __init__(self, look: Look) -> None:
         self.n = look.rows
-        self.blocks: tuple[Any, ...] = tuple(look.options().get("blocks", {})) or look.guess.values
+        blocks: tuple[Any, ...] = tuple(look.options().get("blocks", {})) or look.guess.values
+        named = {column for columns in look.guess.blocks.values() for column in columns} | {*look.guess.values, *blocks}
+        beside = [name for name in look.answers.get("categories", {}) if name not in named]
+        self.blocks = (*blocks, "categories") if beside and not look.blocks else blocks
         self.confidential, self.person = look.guess.confidential, look.guess.person
 
 
@@ -219,6 +233,7 @@ def plan_comments(plan: Plan) -> dict[str, str]:
         "Further options: layout, id, blocks, confidential, time, variable, value, separator, decimal,\n"
         'missing = "drop", "interpolate" or "mask", resample = points, split = parts.',
         "input.confidential": "Carried unchanged; columns with no role are left out of the release.",
+        "input.categories": 'Labels: "nominal", "ordinal", ["low", "high"] in their order, or {hierarchy = "file.csv"}.',
         "input.blocks": "What is protected together: a range of columns, or a list.",
         "method": f"How it is protected: {chosen.summary}.\n`tsveil methods` lists the methods and their parameters.",
         "output": "published/ may be passed on, private/ must not. title = the name of the release.",

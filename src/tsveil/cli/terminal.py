@@ -387,6 +387,7 @@ def show_card(card: Scorecard) -> None:
         console.print(
             f"Best on average over what is known: {card.options.get('strongest', card.meanings[name].title)}, {rate:.2f} %"
         )
+    if card.by_known or not len(card):
         limits = {name: value for name, value in card.options.items() if value != "all records"}
         for note in notes(limits):
             console.print(f"  {note}", style="yellow", highlight=False)

@@ -23,12 +23,23 @@ import polars as pl
 
 from tsveil.core.errors import InputError, Problems, some
 from tsveil.core.types import AnyArray, Array, ArrayLike, Indices
+from tsveil.data.categories import Categories, CategorySpec
 from tsveil.data.times import times_as_numbers
 
 if TYPE_CHECKING:
     from tsveil.data.frames import BlockSpec, Times
     from tsveil.data.gaps import Missing
     from tsveil.data.source import Source
+
+
+BlockKind = Literal["series", "categorical series", "attributes", "categories"]
+#: what a block may be, in the order in which data sets name them
+KINDS: tuple[BlockKind, ...] = ("series", "categorical series", "attributes", "categories")
+
+
+def kind_of(in_time: bool, labels: bool) -> BlockKind:
+    """What a block is whose columns are ordered in time or not, and hold labels or numbers."""
+    return KINDS[2 * (not in_time) + labels]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +55,38 @@ class Block:
     labels: tuple[str, ...] = ()
     #: how these are read where they do not say it themselves (`time_forms`)
     form: str = ""
+    #: the labels of each column whose values are codes of labels; None: numbers
+    categories: tuple[Categories, ...] | None = None
 
     @property
     def is_series(self) -> bool:
-        """Whether the columns are ordered in time."""
-        return self.times is not None
+        """Whether it is a time series of numbers."""
+        return self.times is not None and self.categories is None
+
+    @property
+    def kind(self) -> BlockKind:
+        """What it is."""
+        return kind_of(self.times is not None, self.categories is not None)
 
     def __len__(self) -> int:
         return len(self.columns)
+
+
+def block_in_words(block: Block) -> str:
+    """What a block holds, for a reader of the release.
+
+    Examples
+    --------
+    >>> block_in_words(Block("person", ("age", "pay")))
+    '2 attributes'
+    """
+    count = f"{len(block):,}"
+    return {
+        "series": f"time series of {count} points",
+        "categorical series": f"time series of labels at {count} points",
+        "attributes": f"{count} attributes",
+        "categories": f"{count} columns of labels" if len(block) > 1 else "a column of labels",
+    }[block.kind]
 
 
 @dataclass(frozen=True)
@@ -219,10 +254,11 @@ class Dataset:
         cls,
         frame: Any,
         *,
-        blocks: Mapping[str, BlockSpec],
+        blocks: Mapping[str, BlockSpec] | None = None,
         id: str | None = None,
         person: str | Sequence[str] = (),
         confidential: Sequence[str] = (),
+        categories: Mapping[str, CategorySpec] | None = None,
         times: Times = None,
         time_format: str | None = None,
         missing: Missing = "refuse",
@@ -236,6 +272,10 @@ class Dataset:
         is a series when `times` has its times, or when its columns' names are numbers or time stamps (a word may stand
         before the stamps, as in load.2018-01-01); `times={"name": None}` makes it a block of attributes in any case.
         `time_format` says how the stamps are written where they do not say it themselves, as for `tsveil.read`.
+
+        `categories` describes columns, or all columns of a block by its name, whose values are labels: "nominal", "ordinal" (in the order
+        of the data type), a list of labels in their order, or {"hierarchy": a CSV file with a line per label and its ancestors}. A block holds
+        either numbers or labels; a series of labels has the same ones at all times. Columns that are in no block make one of their own.
 
         Gaps are refused unless `missing` says what to do: "drop" leaves the records out, "interpolate" fills series
         linearly in time (the ends take the nearest value), "mask" protects records with their gaps, "keep" admits NaN for measures and attacks that define it. `resample=m` brings every series to m
@@ -252,10 +292,11 @@ class Dataset:
 
         return dataset_from_wide(
             frame,
-            blocks=blocks,
+            blocks=blocks or {},
             id=id,
             person=person,
             confidential=confidential,
+            categories=categories,
             times=times,
             time_format=time_format,
             missing=missing,
@@ -273,6 +314,7 @@ class Dataset:
         variable: str | None = None,
         person: str | Sequence[str] = (),
         confidential: Sequence[str] = (),
+        categories: Mapping[str, CategorySpec] | None = None,
         time_format: str | None = None,
         missing: Missing = "refuse",
         resample: int | None = None,
@@ -281,7 +323,8 @@ class Dataset:
 
         A record may have several series: one per `value` column, or one per word in the `variable` column. A series has
         the times that occur in any record; a record that lacks some of them has gaps: see `from_frame` for `missing`,
-        `resample` and `time_format`. A confidential column and a person column have one value per record.
+        `resample`, `categories` and `time_format`. A confidential column and a person column have one value per record, and so have
+        categories that are no column of values.
 
         Examples
         --------
@@ -304,6 +347,7 @@ class Dataset:
             variable=variable,
             person=person,
             confidential=confidential,
+            categories=categories,
             time_format=time_format,
             missing=missing,
             resample=resample,
@@ -345,8 +389,17 @@ class Dataset:
 
     @property
     def series(self) -> tuple[Block, ...]:
-        """The blocks that are time series."""
+        """The blocks that are time series of numbers."""
         return tuple(block for block in self.blocks if block.is_series)
+
+    @property
+    def labels(self) -> dict[str, Categories]:
+        """The categories of each column that has them."""
+        return {
+            name: categories
+            for block in self.blocks
+            for name, categories in zip(block.columns, block.categories or (), strict=block.categories is not None)
+        }
 
     @property
     def ids(self) -> pl.Series:
@@ -391,10 +444,11 @@ class Dataset:
         return self.values[:, self.span(name)]
 
     def __repr__(self) -> str:
-        series = ", ".join(f"{b.name!r} ({len(b)} points)" for b in self.blocks if b.is_series)
-        groups = ", ".join(f"{b.name!r} ({len(b)} columns)" for b in self.blocks if not b.is_series)
+        kinds: dict[str, list[str]] = {}
+        for b in self.blocks:
+            kinds.setdefault(b.kind, []).append(f"{b.name!r} ({len(b)} {'columns' if b.times is None else 'points'})")
         parts = [f"{self.n} records"]
-        parts += [f"series {series}"] * bool(series) + [f"attributes {groups}"] * bool(groups)
+        parts += [f"{kind} {', '.join(kinds[kind])}" for kind in KINDS if kind in kinds]
         parts += [f"identifier {self.id!r}"] if self.id else []
         parts += [f"persons by {some(self.person)}"] if self.person else []
         parts += [f"confidential {some(self.confidential)}"] if self.confidential else []

@@ -2,8 +2,8 @@
 
     {"version": 1, "file": name, "format": "csv", "separator": ",", "decimal": ".", "layout": "wide" | "long", "rows": n,
      "ready": true | false, "records": n | null, "persons": n | null,
-     "series": [{"name": ..., "points": n, "from": label, "to": label}],
-     "attributes": [{"name": ..., "columns": n}],
+     "series": [{"name": ..., "kind": ..., "points": n, "from": label, "to": label}],
+     "attributes": [{"name": ..., "kind": ..., "columns": n}],
      "columns": [{"name": ..., "type": ..., "role": ..., "block": name | null, "reason": sentence}],
      "options": {what `tsveil.read` takes to read it so again},
      "reasons": [sentence], "notes": [sentence], "questions": [{"seen": ..., "answers": [{"means": ..., "options": ...}]}],
@@ -45,7 +45,7 @@ def describe(look: Look, found: Dataset | InputError) -> dict[str, Any]:
     >>> look = look_at(path)
     >>> found = describe(look, look.dataset())
     >>> found["records"], found["series"]
-    (2, [{'name': 'series', 'points': 2, 'from': '2024-01-01', 'to': '2024-01-02'}])
+    (2, [{'name': 'series', 'kind': 'series', 'points': 2, 'from': '2024-01-01', 'to': '2024-01-02'}])
     >>> [(column["name"], column["type"], column["role"]) for column in found["columns"]]
     [('meter', 'text', 'identifier'), ('2024-01-01', 'whole number', 'series'), ('2024-01-02', 'whole number', 'series'), ('town', 'text', 'left out')]
     """
@@ -63,7 +63,9 @@ def describe(look: Look, found: Dataset | InputError) -> dict[str, Any]:
         "records": data.n if data else None,
         "persons": int(data.persons.max()) + 1 if data else None,
         "series": _series(data) if data else [],
-        "attributes": [{"name": b.name, "columns": len(b)} for b in data.blocks if not b.is_series] if data else [],
+        "attributes": [{"name": b.name, "kind": b.kind, "columns": len(b)} for b in data.blocks if not b.is_series]
+        if data
+        else [],
         "columns": list(_columns(look, data)),
         "options": look.options(),
         "reasons": [str(reason) for reason in look.guess.reasons],
@@ -81,7 +83,7 @@ def describe(look: Look, found: Dataset | InputError) -> dict[str, Any]:
 
 def _series(data: Dataset) -> list[dict[str, Any]]:
     return [
-        {"name": b.name, "points": len(b), "from": labels[0], "to": labels[-1]}
+        {"name": b.name, "kind": b.kind, "points": len(b), "from": labels[0], "to": labels[-1]}
         for b in data.series
         for labels in [b.labels or b.columns]
     ]
@@ -94,9 +96,10 @@ def _columns(look: Look, data: Dataset | None) -> Iterable[dict[str, Any]]:
     roles |= dict.fromkeys(guess.confidential, ("confidential", None))
     roles |= dict.fromkeys(guess.values, ("value", None))
     blocks: Mapping[str, BlockSpec] = look.blocks or guess.blocks
-    kinds = dict(guess.kinds) if look.blocks is None else {b.name: "series" for b in data.series} if data else {}
+    kinds: dict[str, str] = {b.name: b.kind for b in data.blocks} if data else dict(guess.kinds)
     for name, spec in blocks.items():
-        role = "series" if kinds.get(name) == "series" else "attribute"
+        kind = kinds.get(name, "")
+        role = "series" if kind.endswith("series") else "label" if kind == "categories" else "attribute"
         roles |= dict.fromkeys(columns_of({name: spec}, look.columns), (role, name))
     ids, times = options.get("id"), options.get("time")
     for names, part in ((ids, "identifier"), (times, "time"), (guess.variable, "variable")):

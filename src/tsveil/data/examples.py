@@ -1,4 +1,4 @@
-"""Example data that come with the package: generated load curves, and two small tables printed in the literature.
+"""Example data that come with the package: generated load curves, homes and devices, and two small tables printed in the literature.
 
 `load_curves` makes up households; no real meter reading is in it, so it can be shown to anybody. A household's load is
 
@@ -307,6 +307,113 @@ def _choice(draw: np.random.Generator, shares: list[float]) -> Indices:
     return np.searchsorted(np.cumsum(shares)[:-1], draw.random(LOT), side="right").astype(np.int64)
 
 
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+DWELLINGS = ("flat", "terraced", "detached", "farm")
+TARIFFS = ("standard", "day and night", "hourly")
+REGIONS = {"N": "North", "E": "East", "S": "South", "W": "West"}
+#: postcode -> town, region
+PLACES = {
+    f"{letter}{town}{district}": (f"{region} {town}", region)
+    for letter, region in REGIONS.items()
+    for town in range(1, 5)
+    for district in range(1, 5)
+}
+STATES = ("off", "standby", "running", "fault")
+#: by day and at night: from each state, how likely each state is a quarter of an hour later
+STEPS = (
+    ((0.90, 0.08, 0.02, 0.0), (0.05, 0.75, 0.195, 0.005), (0.01, 0.18, 0.80, 0.01), (0.10, 0.10, 0.0, 0.80)),
+    ((0.97, 0.025, 0.005, 0.0), (0.20, 0.75, 0.048, 0.002), (0.05, 0.40, 0.545, 0.005), (0.05, 0.0, 0.0, 0.95)),
+)
+
+
+def households(households: int = 300, days: int = 7, seed: int = 1) -> Dataset:
+    """Load curves with keys beside them: dwelling, postcode (in a town, in a region) and tariff; confidential: how the home is heated.
+
+    The curves are those of `load_curves`. Who uses much lives in a larger home, mostly, and who heats with electricity has a tariff that goes with it; half of
+    the households live in a quarter of the postcodes, so some postcodes are rare.
+
+    Examples
+    --------
+    >>> data = households()
+    >>> data
+    Dataset: 300 records; series 'load' (168 points); categories 'home' (3 columns); identifier 'id'; confidential 'heating'
+    >>> data.labels["postcode"].kind, data.labels["postcode"].height, data.labels["postcode"].labels[0]
+    ('hierarchy', 3, 'N11')
+    """
+    curves = load_curves(households, days, seed)
+    draw = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 0, 1])))
+    size = np.log(curves.values.mean(axis=1)) + 0.5 * _normal(draw, households)
+    dwelling = np.searchsorted([-0.4, 0.2, 1.4], size)
+    square = draw.random(households) ** 2
+    place = np.array(list(PLACES))[np.floor(square * len(PLACES)).astype(np.int64)]
+    heated = np.isin(curves.others["heating"].to_numpy(), ["heat pump", "electric"])
+    tariff = np.where(draw.random(households) < np.where(heated, 0.7, 0.1), 1 + (draw.random(households) < 0.4), 0)
+    frame = pl.DataFrame(
+        [
+            curves.others["id"],
+            pl.Series("dwelling", np.array(DWELLINGS)[dwelling]),
+            pl.Series("postcode", place),
+            pl.Series("tariff", np.array(TARIFFS)[tariff]),
+            *(pl.Series(name, column) for name, column in zip(curves.columns, curves.values.T, strict=True)),
+            curves.others["heating"],
+        ]
+    )
+    return Dataset.from_frame(
+        frame,
+        id="id",
+        blocks={
+            "load": {"from": curves.columns[0], "to": curves.columns[-1]},
+            "home": ["dwelling", "postcode", "tariff"],
+        },
+        categories={
+            "dwelling": "nominal",
+            "postcode": {"hierarchy": {code: [*above, "*"] for code, above in PLACES.items()}},
+            "tariff": "nominal",
+        },
+        confidential=["heating"],
+    )
+
+
+def device_states(devices: int = 200, hours: int = 24, seed: int = 1) -> Dataset:
+    """States of made-up devices every quarter of an hour, from Monday 2024-01-01 on: off, standby, running, fault.
+
+    Each state depends on the one before; devices run by day, and a fault lasts longer at night.
+
+    Examples
+    --------
+    >>> data = device_states()
+    >>> data
+    Dataset: 200 records; categorical series 'state' (96 points); identifier 'id'
+    >>> data.labels[data.columns[0]].labels
+    ('off', 'standby', 'running', 'fault')
+    """
+    draw = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 0, 2])))
+    points = 4 * hours
+    state = np.empty((devices, points), dtype=np.int64)
+    state[:, 0] = np.searchsorted([0.7, 0.95], draw.random(devices))
+    late = np.floor(8 * draw.random(devices)).astype(
+        np.int64
+    )  # when the day of a device begins, in quarters of an hour
+    for at in range(1, points):
+        quarter = (at - late) % 96
+        steps = np.cumsum(
+            np.array(STEPS)[((quarter < 24) | (quarter >= 80)).astype(np.int64), state[:, at - 1]], axis=1
+        )
+        state[:, at] = (draw.random(devices)[:, None] > steps[:, :-1]).sum(axis=1)
+    times = np.datetime_as_string(FIRST_DAY + np.arange(points) * np.timedelta64(15, "m"), unit="m").tolist()
+    words = np.array(STATES)[state]
+    frame = pl.DataFrame(
+        [
+            pl.Series("id", [f"device-{number:04d}" for number in range(1, devices + 1)]),
+            *(pl.Series(time, column) for time, column in zip(times, words.T, strict=True)),
+        ]
+    )
+    return Dataset.from_frame(
+        frame, id="id", blocks={"state": times}, categories={"state": {"kind": "nominal", "order": STATES}}
+    )
+
+
 # -- printed tables ---------------------------------------------------------------------------------------------------
 
 FOODS = {
@@ -398,6 +505,8 @@ EXAMPLES: dict[str, Callable[[], Dataset]] = {
     "load-curves": load_curves,
     "food-prices": food_prices,
     "ibex": ibex,
+    "households": households,
+    "device-states": device_states,
 }
 
 
@@ -411,7 +520,7 @@ def example(name: str) -> Dataset:
     >>> example("weather")
     Traceback (most recent call last):
     tsveil.core.errors.InputError: there is no example 'weather'
-      examples available: load-curves, food-prices, ibex
+      examples available: load-curves, food-prices, ibex, households, device-states
     """
     if name not in EXAMPLES:
         raise InputError(f"there is no example {name!r}\n  examples available: {', '.join(EXAMPLES)}")
@@ -429,7 +538,13 @@ def example_frame(name: str) -> pl.DataFrame:
     ['id', '2005-05-03', '2005-05-04', '2005-05-05', '2006-04-27', '2006-04-28', 'business']
     """
     data = example(name)
-    values = pl.DataFrame(data.values, schema=list(data.columns), orient="row")
+    labels = data.labels
+    values = pl.DataFrame(
+        [
+            labels[column].texts(codes).alias(column) if column in labels else pl.Series(column, codes)
+            for column, codes in zip(data.columns, data.values.T, strict=True)
+        ]
+    )
     return pl.concat(
         [data.others.select(data.ids.name), values, data.others.select(data.confidential)], how="horizontal"
     )

@@ -11,8 +11,10 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import polars as pl
 
+from tsveil.data.categories import Categories
 from tsveil.data.dataset import Block, Dataset
 
 #: what a spreadsheet may take for a formula; the wide forms of the four signs count as well
@@ -90,4 +92,19 @@ def with_names_of(like: Dataset, data: Dataset) -> Dataset:
 def _block(block: Block, named_in_file: bool) -> Block:
     # The name of a series is written in a long table only; the times are numbers or dates, never formulas.
     changed: dict[str, Any] = {"name": harmless(block.name)} if named_in_file else {}
+    if block.categories is not None:
+        made = {categories: _categories(categories) for categories in set(block.categories)}
+        changed["categories"] = tuple(made[categories] for categories in block.categories)
     return replace(block, columns=tuple(map(harmless, block.columns)), **changed)
+
+
+def _categories(categories: Categories) -> Categories:
+    """The same labels, those that a spreadsheet would run with an apostrophe in front; with more of them where it would make two labels equal."""
+    taken = set(categories.labels)
+    labels = []
+    for label, made in zip(categories.labels, map(harmless, categories.labels), strict=True):
+        while made != label and made in taken:
+            made = f"'{made}"
+        taken.add(made)
+        labels.append(made)
+    return msgspec.structs.replace(categories, labels=tuple(labels))

@@ -6,8 +6,9 @@ Everything that is wrong is told in one error: roles and cells by `table`, missi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import polars as pl
 
 from tsveil.core.errors import Problems, some
 from tsveil.core.types import Array, Indices, Mask
+from tsveil.data.categories import Categories, CategorySpec, categories_of
 from tsveil.data.dataset import Block, Dataset, Layout, check_ids, check_times
 from tsveil.data.gaps import (
     Missing,
@@ -47,6 +49,7 @@ def dataset_from_wide(
     id: str | None = None,
     person: str | Sequence[str] = (),
     confidential: str | Sequence[str] = (),
+    categories: Mapping[str, CategorySpec] | None = None,
     times: Times = None,
     time_format: str | None = None,
     missing: Missing = "refuse",
@@ -61,7 +64,8 @@ def dataset_from_wide(
     problems = table.problems
     layout = replace(layout or Layout(), shape="wide", order=tuple(table.frame.columns))
     carried, owner = as_list(confidential), as_list(person)
-    chosen = _blocks(blocks, times, time_format or "", table)
+    named = _with_own_block(blocks, categories or {}, table)
+    chosen = _blocks(named, times, time_format or "", table)
     table.check_roles(
         [
             ("the identifier", as_list(id)),
@@ -79,13 +83,14 @@ def dataset_from_wide(
             problems.hint(hint)
     for block in chosen:
         check_times(block, problems)
+    chosen = _with_categories(chosen, categories or {}, missing, resample, table)
     numbers = table.numbers(list(dict.fromkeys(c for b in chosen for c in b.columns if c in table)), layout.decimal)
     names = Names(ids, table.rows)
     if missing == "refuse":
         table.tell_missing(numbers, _gaps_to_refuse(numbers, chosen, table, resample))
         present = {
             block.name: ~np.isnan(numbers.of([c for c in block.columns if c in table]))
-            for block in (chosen if resample is None else [b for b in chosen if not b.is_series])
+            for block in (chosen if resample is None else [b for b in chosen if b.times is None])
         }
         lengths = [(b, found.sum(axis=1), found.shape[1]) for b in chosen if (found := present.get(b.name)) is not None]
         tell_incomplete(lengths, names, problems)
@@ -94,7 +99,8 @@ def dataset_from_wide(
     problems.raise_if_any()
 
     notes = list(table.notes)
-    parts = [Part(b, numbers.of(b.columns), numbers.whole.intersection(b.columns)) for b in chosen]
+    whole = {b.name: frozenset() if b.categories else numbers.whole.intersection(b.columns) for b in chosen}
+    parts = [Part(b, numbers.of(b.columns), whole[b.name]) for b in chosen]
     if resample is not None:
         ragged = {p.block.name: RaggedSeries.of(p.values, p.block.times) for p in parts if p.block.times is not None}
         notes += resample_notes(list(ragged.values()), resample, missing) if ragged else []
@@ -127,6 +133,7 @@ def dataset_from_long(
     variable: str | None = None,
     person: str | Sequence[str] = (),
     confidential: str | Sequence[str] = (),
+    categories: Mapping[str, CategorySpec] | None = None,
     time_format: str | None = None,
     missing: Missing = "refuse",
     resample: int | None = None,
@@ -139,6 +146,7 @@ def dataset_from_long(
     table = Table(frame, subject)
     problems = table.problems
     values, carried, owner = as_list(value), as_list(confidential), as_list(person)
+    beside_series = [name for name in categories or {} if name not in values]
     layout = layout or Layout()
     order = layout.order if layout.time_parts else tuple(table.frame.columns)
     layout = replace(layout, shape="long", order=order, time=time, variable=variable, values=tuple(values))
@@ -150,12 +158,19 @@ def dataset_from_long(
             ("value", values),
             ("the person", [name for name in owner if name != id]),
             ("confidential", carried),
+            ("categories", beside_series),
         ]
     )
     if not values:
         problems.add("no column with values was named")
     elif variable is not None and len(values) > 1:
         problems.add(f"beside the variable column {variable!r} there is one column with values. Got {some(values)}.")
+    labels = _categories_of_values(values, categories or {}, variable, missing, resample, table)
+    own = [name for name in beside_series if name in table]
+    keys = _with_categories([Block("categories", tuple(own))] if own else [], {name: (categories or {})[name] for name in own}, missing, None, table)  # fmt: skip
+    for name in own:
+        if missing == "refuse":
+            table.refuse_empty_cells(name)
     numbers = table.numbers([name for name in values if name in table], layout.decimal)
     if missing == "refuse":
         table.tell_missing(numbers, np.isnan(numbers.values))
@@ -164,6 +179,7 @@ def dataset_from_long(
             table.refuse_empty_cells(name)
     if id in table:
         _check_constant(table, id, "confidential", [name for name in carried if name in table])
+        _check_constant(table, id, "categories", own)
         _check_constant(table, id, "person", [name for name in owner if name in table and name != id])
     clock = _Clock.of(table, time, time_format or "") if time in table else None
     if problems or clock is None:
@@ -171,7 +187,8 @@ def dataset_from_long(
         raise AssertionError
 
     records = _Codes.of(table.frame[id])
-    series = list(_series(table, numbers, clock, records.codes, variable))
+    first = records.first_rows()
+    series = list(_series(table, numbers, clock, records.codes, variable, labels))
     for one in series if variable is not None else series[:1]:  # columns of values have the same rows
         _check_repetitions(one, table, records, variable)
     if resample is not None:
@@ -197,8 +214,11 @@ def dataset_from_long(
                 problems.hint("options: resample=m brings every series to m points")
         problems.raise_if_any()
         parts = [Part(one.block, one.dense(n), frozenset(one.block.columns if one.whole else ())) for one in series]
+    for block in keys:
+        block = replace(block, name=_free_name(block.name, [part.block.name for part in parts]))
+        parts.append(Part(block, table.frame.select(block.columns)[first].to_numpy().astype(np.float64)))
     beside = [name for name in dict.fromkeys([*owner, *carried]) if name != id]
-    others = table.frame.select([id, *beside])[records.first_rows()]
+    others = table.frame.select([id, *beside])[first]
     return _make_dataset(table, parts, others, id, owner, carried, layout, missing, names, notes)
 
 
@@ -327,6 +347,72 @@ def _block_with_times(
     return Block(name, columns)
 
 
+def _with_own_block(
+    blocks: Mapping[str, BlockSpec], categories: Mapping[str, CategorySpec], table: Table
+) -> Mapping[str, BlockSpec]:
+    """The blocks, and one of the columns of categories that are in none of them."""
+    named = {column for name, spec in blocks.items() for column in (name, *_named_columns(spec, table))}
+    free = [name for name in categories if name in table and name not in named]
+    return {**blocks, _free_name("categories", blocks): {"columns": free, "kind": "attributes"}} if free else blocks
+
+
+def _named_columns(spec: BlockSpec, table: Table) -> Sequence[str]:
+    """The columns of a block, as far as it is described rightly."""
+    options: Mapping[str, Any] = spec if isinstance(spec, Mapping) else {"columns": spec}
+    if "columns" in options:
+        return [str(column) for column in as_list(options["columns"])]
+    available = table.frame.columns
+    ends = [available.index(str(options[key])) for key in ("from", "to") if str(options.get(key)) in table]
+    return available[ends[0] : ends[-1] + 1] if len(ends) == 2 else ()
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """A name that is not taken: with a number behind it, if need be."""
+    return next(one for at in count(1) if (one := name if at == 1 else f"{name} {at}") not in taken)
+
+
+def _with_categories(
+    blocks: Sequence[Block],
+    categories: Mapping[str, CategorySpec],
+    missing: Missing,
+    resample: int | None,
+    table: Table,
+) -> list[Block]:
+    """The blocks with the categories of their columns; these columns of the table have codes in the place of labels afterwards."""
+    problems, found = table.problems, list[Block]()
+    known = {name for block in blocks for name in (block.name, *block.columns)}
+    if strange := [name for name in categories if name not in known]:
+        problems.add(f"categories names {some(strange)}, which is neither a block nor a column")
+        problems.hint(f"columns available: {some(table.frame.columns, 20)}")
+    for block in blocks:
+        specs = [categories.get(column, categories.get(block.name)) for column in block.columns]
+        if all(spec is None for spec in specs) or any(column not in table for column in block.columns):
+            found.append(block)
+            continue
+        if numbers := [column for column, spec in zip(block.columns, specs, strict=True) if spec is None]:
+            problems.add(f"block {block.name!r} holds labels and numbers ({some(numbers)}): make two blocks of it")
+            continue
+        if block.times is not None and (missing == "interpolate" or resample is not None):
+            what = "resample" if resample is not None else "missing='interpolate'"
+            problems.add(f"{what} is for numbers, and series {block.name!r} holds labels")
+        columns = [table.frame[column] for column in block.columns]
+        coded: Sequence[Categories | None]
+        if block.times is not None:
+            coded = [categories_of(columns, specs[0] or "", f"series {block.name!r}", problems)] * len(block)
+        else:
+            coded = [
+                categories_of([c], s or "", f"column {c.name!r}", problems) for c, s in zip(columns, specs, strict=True)
+            ]
+        present = tuple(one for one in coded if one is not None)
+        if len(present) == len(block):
+            table.frame = table.frame.with_columns(
+                pl.Series(column.name, one.codes(column)).fill_nan(None)
+                for column, one in zip(columns, present, strict=True)
+            )
+            found.append(replace(block, categories=present))
+    return found
+
+
 def _gaps_to_refuse(numbers: Numbers, blocks: Sequence[Block], table: Table, resample: int | None) -> Mask:
     """The missing cells that nothing was asked to be done about."""
     missing = np.isnan(numbers.values)
@@ -452,7 +538,34 @@ class _Series:
         return values
 
 
-def _series(table: Table, numbers: Numbers, clock: _Clock, record: Indices, variable: str | None) -> Iterator[_Series]:
+def _categories_of_values(
+    values: Sequence[str],
+    categories: Mapping[str, CategorySpec],
+    variable: str | None,
+    missing: Missing,
+    resample: int | None,
+    table: Table,
+) -> dict[str, Categories]:
+    """The categories of the columns of values; the columns have codes in the place of labels afterwards."""
+    of_values = {name: spec for name, spec in categories.items() if name in values}
+    if of_values and variable is not None:
+        table.problems.add(
+            f"categories need a column of their own: beside the variable column {variable!r} all values are numbers"
+        )
+        return {}
+    chosen = [Block(name, (name,), np.zeros(1)) for name in values]
+    found = _with_categories(chosen, of_values, missing, resample, table)
+    return {block.name: block.categories[0] for block in found if block.categories}
+
+
+def _series(
+    table: Table,
+    numbers: Numbers,
+    clock: _Clock,
+    record: Indices,
+    variable: str | None,
+    categories: Mapping[str, Categories],
+) -> Iterator[_Series]:
     """One series per value column, or per word in the variable column."""
     if variable is None:
         everything = np.arange(len(record), dtype=np.int64)
@@ -466,7 +579,8 @@ def _series(table: Table, numbers: Numbers, clock: _Clock, record: Indices, vari
         used = np.bincount(times, minlength=len(clock.times)) > 0
         labels = tuple(clock.labels[time] for time in np.flatnonzero(used).tolist())
         columns = labels if len(chosen) == 1 else tuple(f"{name}.{label}" for label in labels)
-        block = Block(name, columns, times_as_numbers(labels, clock.form), labels, clock.form)
+        coded = (categories[name],) * len(columns) if name in categories else None
+        block = Block(name, columns, times_as_numbers(labels, clock.form), labels, clock.form, coded)
         yield _Series(
             block=block,
             record=record[rows],
@@ -474,7 +588,7 @@ def _series(table: Table, numbers: Numbers, clock: _Clock, record: Indices, vari
             times=clock.times[used],
             values=numbers.values[rows, at],
             row=rows,
-            whole=numbers.columns[at] in numbers.whole,
+            whole=numbers.columns[at] in numbers.whole and coded is None,
         )
 
 

@@ -30,6 +30,7 @@ from typing import Any, Literal
 import polars as pl
 
 from tsveil.core.errors import InputError, some
+from tsveil.data.categories import may_be_labels
 from tsveil.data.questions import (
     Question,
     code_question,
@@ -133,6 +134,7 @@ def guess(
     value: Sequence[str] = (),
     leave_out: Sequence[str] = (),
     numbers: Sequence[str] = (),
+    categories: Collection[str] = (),
     independent_rows: bool = False,
     transpose: bool | None = None,
     time_format: str | None = None,
@@ -140,7 +142,7 @@ def guess(
 ) -> Guess:
     """What a polars or pandas frame seems to be; what is given is taken as it is, the rest is guessed.
 
-    `leave_out` are columns without a role, `numbers` are quantities although they look like codes; `independent_rows`, `transpose` and `time_format` answer
+    `leave_out` are columns without a role, `categories` hold labels, `numbers` are quantities although they look like codes; `independent_rows`, `transpose` and `time_format` answer
     questions, and so do blocks that were named (`judged`, their columns).
 
     Examples
@@ -157,7 +159,8 @@ def guess(
     carried = tuple(confidential)
     if unknown := [name for name in (*leave_out, *numbers) if name not in look.types]:
         raise InputError(f"there is no column {some(unknown)}\n  columns available: {some(look.types, 20)}")
-    asked = {name for name in (id, time, variable, *value, *person, *carried, *leave_out) if name is not None}
+    given = (id, time, variable, *value, *person, *carried, *leave_out, *categories)
+    asked = {name for name in given if name is not None}
     free = [name for name in look.frame.columns if name not in asked]
     long_asked = layout == "long" or time is not None or variable is not None or bool(value)
     series = [] if long_asked else _series(look, free)
@@ -432,7 +435,22 @@ def _wide(look: _Look, free: Sequence[str], carried: tuple[str, ...], id: str | 
     words = [name for name in rest if not look.numeric(name)]
     if words:
         reasons.append(Reason(f"{some(words)}: not numbers; left out unless named as confidential", words))
+    reasons += _labels(look, words)
     return Guess("wide", id, blocks, kinds, carried, dropped=tuple(rest), reasons=tuple(reasons))
+
+
+def _labels(look: _Look, words: Sequence[str]) -> list[str]:
+    """Which columns of words hold labels that repeat, and so can be protected beside the numbers."""
+    named = [
+        f"{name!r} ({look.distinct(name)} different)"
+        for name in words
+        if may_be_labels(look.types[name]) and not look.times(name) and 2 * look.distinct(name) <= look.frame.height
+    ]
+    return (
+        [f"{', '.join(named)}: labels that repeat; they can be protected as nominal, ordinal or a hierarchy"]
+        if named
+        else []
+    )
 
 
 def _wide_id(look: _Look, rest: Sequence[str], before_series: bool, reasons: list[str]) -> str | None:
@@ -554,6 +572,7 @@ def _long_guess(
     rest = [name for name in dropped if name not in fixed]
     if rest:
         reasons.append(Reason(f"{some(rest)}: not numbers; left out unless named as confidential", rest))
+    reasons += _labels(look, rest)
     return Guess(
         "long",
         id,

@@ -42,7 +42,7 @@ class Contents(msgspec.Struct, frozen=True):
     file_rows: int
     #: columns that the method made of a record
     width: int
-    #: columns whose published values are all whole, as the original ones are
+    #: columns whose published values are all whole, as the original ones are; and columns of labels that publish labels of records only, no node above them
     whole: tuple[str, ...] = ()
     #: records of which no values are published
     suppressed: int = 0

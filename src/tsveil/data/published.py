@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tsveil.data.dataset import Dataset
 from tsveil.data.read import read, read_own
 
@@ -16,7 +18,17 @@ def read_like(path: str | Path, like: Dataset, *, own: bool = False) -> Dataset:
 
 
 #: options of `read` that speak of single columns of a file, or make other series of them
-OF_COLUMNS = ("blocks", "confidential", "leave_out", "numbers", "person", "block_size", "blocks_by", "split")
+OF_COLUMNS = (
+    "blocks",
+    "confidential",
+    "leave_out",
+    "numbers",
+    "person",
+    "categories",
+    "block_size",
+    "blocks_by",
+    "split",
+)
 
 
 def read_other_period(path: str | Path, options: Mapping[str, Any]) -> Dataset:
@@ -42,9 +54,14 @@ def roles_of(like: Dataset) -> dict[str, Any]:
         options["blocks"] = {
             block.name: {
                 "columns": list(block.columns),
-                "kind": "series" if block.is_series else "attributes",
+                "kind": "attributes" if block.times is None else "series",
                 **({"times": block.times.tolist()} if block.times is not None else {}),
             }
             for block in like.blocks
         }
-    return options
+    labels = {
+        block.name if layout.shape == "long" and block.times is not None else column: msgspec.to_builtins(categories)
+        for block in like.blocks
+        for column, categories in zip(block.columns, block.categories or (), strict=block.categories is not None)
+    }
+    return options | ({"categories": labels} if labels else {})

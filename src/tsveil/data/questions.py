@@ -98,11 +98,12 @@ def code_question(columns: Sequence[str], *, in_time: bool = False) -> Question:
     answers = (
         ("Publish them unchanged?", each.replace("{}", "--confidential")),
         ("Or leave them out?", each.replace("{}", "--leave-out")),
+        ("Or are they labels, to be protected as such (in their order: --ordinal)?", each.replace("{}", "--nominal")),
         ("Or are they quantities, to be protected like the others?", each.replace("{}", "--number")),
     )
     return Question(
         f"has whole numbers with few different values, which may be codes: {shown}. A mean of codes means nothing.",
-        (("Leave them out?", answers[1][1]), answers[2]) if in_time else answers,
+        (("Leave them out?", answers[1][1]), *answers[2:]) if in_time else answers,
     )
 
 

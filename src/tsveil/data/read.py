@@ -16,6 +16,7 @@ from typing import Any, Literal
 import polars as pl
 
 from tsveil.core.errors import InputError, ParameterError, Problems, QuestionError, some
+from tsveil.data.categories import CategorySpec, with_absolute_paths
 from tsveil.data.column_types import types_of
 from tsveil.data.csv_text import SEPARATORS
 from tsveil.data.dataset import Dataset, Layout, Origin
@@ -36,7 +37,7 @@ WORKING = 6
 #: the options that say what stands where in a file
 _ROLES = (
     "layout", "id", "person", "blocks", "confidential", "time", "variable", "value", *WANTED,
-    "leave_out", "numbers", "independent_rows", "transpose", "time_format",
+    "leave_out", "numbers", "categories", "independent_rows", "transpose", "time_format",
 )  # fmt: skip
 
 
@@ -53,6 +54,7 @@ def read(
     value: str | Sequence[str] | None = None,
     leave_out: str | Sequence[str] = (),
     numbers: str | Sequence[str] = (),
+    categories: Mapping[str, CategorySpec] | None = None,
     independent_rows: bool = False,
     transpose: bool | None = None,
     time_format: str | None = None,
@@ -93,6 +95,10 @@ def read(
         columns: a series each).
     leave_out, numbers
         Columns that are left out, and columns of whole numbers that are quantities although they look like codes.
+    categories
+        Columns whose values are labels instead of numbers, or blocks of such columns: "nominal", "ordinal" (in the order of the data type, or of
+        whole numbers), the labels in their order, or {"hierarchy": file} for labels below others, with a CSV file that has a line per label: the label, its
+        parent, the parent of that one, and so on. Columns that are in no block make one of their own.
     independent_rows
         Rows that share a value of a column named like an identifier belong to different persons all the same.
     transpose
@@ -134,7 +140,7 @@ def read(
     given: dict[str, Any] = {
         "layout": layout, "id": id, "person": person, "blocks": blocks, "confidential": confidential, "time": time, "variable": variable, "value": value,
         "separator": separator, "decimal": decimal, "header": header, "sheet": sheet, "table": table, "query": query, "missing": None if missing == "refuse" else missing, "resample": resample, "split": split, "leave_out": leave_out, "numbers": numbers,
-        "independent_rows": independent_rows, "transpose": transpose, "time_format": time_format,
+        "categories": with_absolute_paths(categories or {}, Path()), "independent_rows": independent_rows, "transpose": transpose, "time_format": time_format,
     }  # fmt: skip
     check_gap_options(missing, resample)
     check_time_format(time_format)
@@ -153,7 +159,7 @@ def read(
         try:
             data = _in_files(
                 path, files, later, id=one_id, person=person, blocks=blocks, confidential=confidential, wanted=wanted, layout=layout,
-                leave_out=leave_out, numbers=numbers, independent_rows=independent_rows, transpose=transpose, time_format=time_format, masked=missing == "mask",
+                leave_out=leave_out, numbers=numbers, categories=categories, independent_rows=independent_rows, transpose=transpose, time_format=time_format, masked=missing == "mask",
             )  # fmt: skip
         except QuestionError:
             raise
@@ -386,11 +392,18 @@ def _look_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
         transpose=False if own else roles["transpose"],
         time_format=roles["time_format"],
         judged=judged,
+        categories=list(roles["categories"] or ()),
         **kept,
     )
+    if found.layout == "long" and not kept["value"] and found.id in source.frame.columns:
+        # Labels that change with time are a series of labels; the others belong to the record.
+        changing = _changing(source.frame, found.id, list(roles["categories"] or ()))
+        said_of = [f"{some(changing)}: labels that change with time; a series of its own"] if changing else []
+        found = replace(found, values=(*found.values, *changing), reasons=(*found.reasons, *said_of))
     if blocks and not ids and found.id in judged:
         found = replace(found, id=None)
-    answers = {name: roles[name] for name in ("leave_out", "numbers", "independent_rows", "time_format") if roles[name]}
+    said = ("leave_out", "numbers", "categories", "independent_rows", "time_format")
+    answers = {name: roles[name] for name in said if roles[name]}
     answers |= {} if roles["transpose"] is None else {"transpose": turned}
     answers |= {"time": roles["time"]} if turned and roles["time"] else {}
     answers |= {"id": ids} if len(ids) > 1 else {}
@@ -402,6 +415,13 @@ def _look_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
     if source.notes:
         found = replace(found, reasons=(*found.reasons, *source.notes))
     return Look(place, source, found, blocks or None, answers, parts, columns)
+
+
+def _changing(frame: pl.DataFrame, id: str | None, columns: Sequence[str]) -> list[str]:
+    """The columns that have several values for some record."""
+    there = [name for name in columns if name in frame.columns]
+    counts = frame.group_by(id).agg(pl.col(there).n_unique()).max().row(0, named=True) if there and frame.height else {}
+    return [name for name in there if counts[name] > 1]
 
 
 def _names(given: str | Sequence[str] | None) -> list[str]:
@@ -485,20 +505,25 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
         name: {"columns": columns, "kind": found.kinds[name]} for name, columns in found.blocks.items()
     }
     used = columns_of(blocks, look.columns) if found.layout == "wide" else found.values
+    categories: Mapping[str, CategorySpec] = look.answers.get("categories", {})
+    labels = [
+        c for name in categories for c in (columns_of({name: blocks[name]}, look.columns) if name in blocks else [name])
+    ]
     source.check_whole_numbers([name for name in look.columns if name in used], problems)
     if found.layout == "wide":
-        if not blocks:
+        if not blocks and not categories:
             rows = source.frame.height
             none = "no column holds numbers that could be protected"
             problems.add(none if rows else "there are no records, only the names of columns")
             problems.hint(f"columns available: {some(look.columns, 20)}")
             problems.raise_if_any()
         return dataset_from_wide(
-            source.frame_with_texts(found.id, found.confidential, *found.person),
+            source.frame_with_texts(found.id, found.confidential, *found.person, *labels),
             blocks=blocks,
             id=found.id,
             person=found.person,
             confidential=found.confidential,
+            categories=categories,
             times=times,
             time_format=look.answers.get("time_format"),
             missing=missing,
@@ -518,13 +543,14 @@ def _dataset(look: Look, times: Times, missing: Missing, resample: int | None) -
     if look.time_parts:
         layout = replace(layout, time_parts=look.time_parts, order=look.columns)
     return dataset_from_long(
-        source.frame_with_texts(found.id, found.confidential, found.time, found.variable, *found.person),
+        source.frame_with_texts(found.id, found.confidential, found.time, found.variable, *found.person, *labels),
         id=found.id,
         person=found.person,
         time=found.time,
         variable=found.variable,
         value=found.values,
         confidential=found.confidential,
+        categories=categories,
         time_format=look.answers.get("time_format"),
         missing=missing,
         resample=resample,

@@ -187,6 +187,20 @@ class PublishedRecords(Records):
         )
 
 
+def _with_types_for_several_files(kept: Contents) -> Source:
+    """The source with types of categories that all files can have: texts, where a type would list the labels of one file or has no place for some."""
+    blocks = [
+        msgspec.structs.replace(block, categories=tuple(
+            categories if categories.fixed_type and name in kept.whole else msgspec.structs.replace(categories, type="String")
+            for name, categories in zip(block.columns, block.categories, strict=False)
+        ))
+        if block.categories
+        else block
+        for block in kept.source.blocks
+    ]  # fmt: skip
+    return msgspec.structs.replace(kept.source, blocks=tuple(blocks))
+
+
 def published_layout(store: Store) -> Dataset | IntervalTable:
     """A table with the columns of the published files, and a record of zeros."""
     return _published_records(store, 0, layout=True).published
@@ -227,7 +241,8 @@ def _published_records(store: Store, at: int, *, layout: bool = False) -> Publis
 def _records_of(kept: Contents, one: Piece, names: AnyArray) -> PublishedRecords:
     """The records of a piece, with the numbers that their identifiers are made of."""
     n = len(one.records)
-    source = msgspec.structs.replace(kept.source, files=(), rows=(n,))
+    source = _with_types_for_several_files(kept) if kept.files > 1 else kept.source
+    source = msgspec.structs.replace(source, files=(), rows=(n,))
     own = Memory()
     own.put_plain("contents", msgspec.structs.replace(kept, source=source, chunk_ends=(n,), file_rows=max(n, 1)))
     own.put("names", names)

@@ -20,6 +20,7 @@ import polars as pl
 
 from tsveil.core.errors import InputError, Problems, some
 from tsveil.core.types import Array
+from tsveil.data.categories import Categories, CategorySpec, categories_of
 from tsveil.data.column_types import types_of
 from tsveil.data.dataset import Block, Dataset, Layout, Origin
 from tsveil.data.file_table import FileTable, Wanted
@@ -54,17 +55,25 @@ class BlockRole(msgspec.Struct, frozen=True):
     times: tuple[float, ...] | None
     labels: tuple[str, ...]
     form: str = ""
+    #: those of each column, or those that all points of a series have
+    categories: tuple[Categories, ...] | None = None
 
     @classmethod
     def of(cls, block: Block) -> BlockRole:
         """The role of a block."""
         times = None if block.times is None else tuple(block.times.tolist())
-        return cls(block.name, block.columns, times, block.labels, block.form)
+        categories = block.categories and (block.categories if times is None else block.categories[:1])
+        return cls(block.name, block.columns, times, block.labels, block.form, categories)
 
     def block(self) -> Block:
         """The block as a data set has it."""
         times = None if self.times is None else np.array(self.times)
-        return Block(self.name, self.columns, times, self.labels, self.form)
+        return Block(self.name, self.columns, times, self.labels, self.form, self.of_columns)
+
+    @property
+    def of_columns(self) -> tuple[Categories, ...] | None:
+        """The categories of each column."""
+        return self.categories and self.categories * (1 if self.times is None else len(self.columns))
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -101,8 +110,17 @@ class Source(msgspec.Struct, frozen=True):
 
     @property
     def series(self) -> tuple[BlockRole, ...]:
-        """The blocks that are time series."""
-        return tuple(block for block in self.blocks if block.times is not None)
+        """The blocks that are time series of numbers."""
+        return tuple(block for block in self.blocks if block.times is not None and block.categories is None)
+
+    @property
+    def labels(self) -> dict[str, Categories]:
+        """The categories of each column that has them."""
+        return {
+            name: categories
+            for block in self.blocks
+            for name, categories in zip(block.columns, block.of_columns or (), strict=block.categories is not None)
+        }
 
     def span(self, name: str) -> slice:
         """The places of a block's columns among all columns."""
@@ -179,7 +197,7 @@ class Source(msgspec.Struct, frozen=True):
             if not self.in_parts:
                 table = whole_table(file, self.wanted)
                 found.append(
-                    table.frame_with_texts(self.id, self.confidential, *self.person).select(wanted)[
+                    table.frame_with_texts(self.id, self.confidential, *self.person, *self.labels).select(wanted)[
                         first : first + count
                     ]
                 )
@@ -197,7 +215,17 @@ class Source(msgspec.Struct, frozen=True):
 
     def values(self, start: int, stop: int) -> Array:
         """The values of the records start..stop; NaN where one is missing."""
-        return as_values(self.frame(start, stop, self.columns))
+        return self.coded(self.frame(start, stop, self.columns))
+
+    def coded(self, frame: pl.DataFrame) -> Array:
+        """The columns of all blocks as numbers: labels by their codes."""
+        labels = self.labels
+        return as_values(
+            frame.select(
+                pl.Series(name, labels[name].codes(frame[name])) if name in labels else frame[name]
+                for name in self.columns
+            )
+        )
 
     def place(self, record: int) -> str:
         """Where a record stands, for a message."""
@@ -284,7 +312,7 @@ class FileDataset(Dataset):
         """The same records in memory."""
         source = self._source
         frame = source.frame(0, source.n, [*source.columns, *source.others])
-        return source.dataset(as_values(frame.select(source.columns)), frame.select(source.others))
+        return source.dataset(source.coded(frame), frame.select(source.others))
 
 
 def source_of(
@@ -295,6 +323,7 @@ def source_of(
     blocks: Mapping[str, BlockSpec] | None = None,
     confidential: str | Sequence[str] = (),
     person: str | Sequence[str] = (),
+    categories: Mapping[str, CategorySpec] | None = None,
     leave_out: str | Sequence[str] = (),
     numbers: str | Sequence[str] = (),
     independent_rows: bool = False,
@@ -310,6 +339,7 @@ def source_of(
     _try(parquet, problems)
     shape = Layout(format=IN_PARTS)
     frames: dict[Path, pl.DataFrame] = {}
+    tables: dict[Path, FileTable] = {}
     notes: tuple[str, ...] = ()
     if not parquet:
         first = opened_table(files[0], wanted)
@@ -345,7 +375,11 @@ def source_of(
         "time_format": time_format,
         "masked": masked,
     }
-    data = _roles(filled, head, id, blocks, confidential, person, shape, "wide" if blocks else layout, answers)
+    labels = _labels_of_files(categories or {}, blocks or {}, files, schemas[filled], frames, tables, problems)
+    problems.raise_if_any()
+    if frames and labels:
+        head = tables[filled].frame_with_texts(None, (), *labels).head(HEAD)
+    data = _roles(filled, head, id, blocks, confidential, person, shape, "wide" if blocks else layout, labels, answers)
     guessed = [data.id] if id is None and data.id is not None else []
     if not data.person:
         # What repeats in another file, or after the first records, repeats all the same.
@@ -361,7 +395,7 @@ def source_of(
             guessed = []
     for column in data.columns:
         kind = schemas[filled][column]
-        if not kind.is_numeric():
+        if not kind.is_numeric() and column not in data.labels:
             problems.add(f"column {column!r} holds values of type {kind}, not numbers")
     problems.raise_if_any()
     return Source(
@@ -372,7 +406,7 @@ def source_of(
         confidential=data.confidential,
         person=data.person,
         dropped=data.dropped,
-        integers=tuple(column for column in data.columns if schemas[filled][column].is_integer()),
+        integers=tuple(c for c in data.columns if schemas[filled][c].is_integer() and c not in data.labels),
         layout=data.layout,
         notes=notes,
         masked=masked,
@@ -411,16 +445,59 @@ def _check_schemas(schemas: Mapping[Path, Mapping[str, pl.DataType]], problems: 
                 )
 
 
+def _labels_of_files(
+    categories: Mapping[str, CategorySpec], blocks: Mapping[str, BlockSpec], files: Sequence[Path], schema: Mapping[str, pl.DataType],
+    frames: Mapping[Path, pl.DataFrame], tables: Mapping[Path, FileTable], problems: Problems,
+) -> dict[str, Categories]:  # fmt: skip
+    """Columns or blocks -> their categories, from the labels in all files."""
+    found = {}
+    for name, spec in categories.items():
+        columns = (
+            [name]
+            if name in schema
+            else sorted(columns_of({name: blocks[name]}, list(schema)) if name in blocks else ())
+        )
+        if not columns or any(column not in schema for column in columns):
+            problems.add(f"categories names {name!r}, which is neither a block nor a column")
+            problems.hint(f"columns available: {some(schema, 20)}")
+            continue
+        seen = [
+            pl.concat(
+                [
+                    tables[file].frame_with_texts(None, (), column)[column].unique().to_frame()
+                    if frames
+                    else pl.scan_parquet(file, glob=False).select(pl.col(column).unique()).collect()
+                    for file in files
+                ],
+                how="vertical_relaxed",
+            ).to_series()
+            for column in columns
+        ]
+        what = f"column {name!r}" if name in schema else f"block {name!r}"
+        if (own := categories_of(seen, spec, what, problems)) is not None:
+            found[name] = own
+    return found
+
+
 def _roles(
     file: Path, head: pl.DataFrame, id: str | None, blocks: Mapping[str, BlockSpec] | None,
     confidential: str | Sequence[str], person: str | Sequence[str], layout: Layout, wide: Literal["wide"] | None,
-    answers: Mapping[str, Any],
+    categories: Mapping[str, Categories], answers: Mapping[str, Any],
 ) -> Dataset:  # fmt: skip
     """The first records, with their roles."""
     carried, owner = as_list(confidential), as_list(person)
     judged = columns_of(blocks, head.columns) if blocks else ()
     roles = {name: answer for name, answer in answers.items() if name != "masked"}
-    found = guess(head, layout=wide, id=id, person=owner, confidential=carried, judged=judged, **roles)
+    found = guess(
+        head,
+        layout=wide,
+        id=id,
+        person=owner,
+        confidential=carried,
+        judged=judged,
+        categories=list(categories),
+        **roles,
+    )
     ask(file.name, found.questions)
     if found.layout == "long":
         raise InputError(
@@ -432,7 +509,7 @@ def _roles(
     specs: Mapping[str, BlockSpec] = blocks or {
         name: {"columns": columns, "kind": found.kinds[name]} for name, columns in found.blocks.items()
     }
-    if not specs:
+    if not specs and not categories:
         raise InputError(
             f"{file.name} cannot be used: no column holds numbers that could be protected\n"
             f"  columns available: {some(head.columns, 20)}"
@@ -443,6 +520,7 @@ def _roles(
         id=found.id,
         person=found.person,
         confidential=found.confidential,
+        categories=categories,
         time_format=answers["time_format"],
         missing="mask" if answers["masked"] else "refuse",
         layout=layout,

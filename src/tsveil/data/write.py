@@ -43,9 +43,14 @@ def as_frame(data: Dataset) -> pl.DataFrame:
 
 
 def _wide(data: Dataset) -> pl.DataFrame:
-    frame = pl.DataFrame(
-        {name: _restore_integers(data, name, data.values[:, at]) for at, name in enumerate(data.columns)}
-    )
+    labels = data.labels
+    columns = [
+        labels[name].column(name, data.values[:, at])
+        if name in labels
+        else pl.Series(name, _restore_integers(data, name, data.values[:, at]))
+        for at, name in enumerate(data.columns)
+    ]
+    frame = pl.DataFrame(columns)
     if data.masked:
         frame = _with_empty_cells(data, frame)
     frame = pl.DataFrame([*data.others.get_columns(), *frame.get_columns()])
@@ -72,10 +77,18 @@ def _with_empty_cells(data: Dataset, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _long(data: Dataset) -> pl.DataFrame:
-    layout = data.layout
-    record = data.others.with_row_index("__record")
+    layout, labels = data.layout, data.labels
+    beside = [block for block in data.blocks if block.times is None]
+    fixed = [
+        labels[name].column(name, column)
+        for block in beside
+        for name, column in zip(block.columns, data.block(block.name).T, strict=True)
+    ]
+    record = words_as_text(data.others).with_columns(fixed).with_row_index("__record")
     parts = []
     for block in data.blocks:
+        if block in beside:
+            continue
         length = len(block)
         part = pl.DataFrame(
             {
@@ -95,6 +108,10 @@ def _long(data: Dataset) -> pl.DataFrame:
         # One column per series: all blocks share their times, so they join on record and time.
         table = table.pivot(on="__series", index=["__record", layout.time], values="__value", maintain_order=True)
         table = table.sort("__record", maintain_order=True)
+        coded = [block for block in data.blocks if block.categories and block.times is not None]
+        table = table.with_columns(
+            b.categories[0].column(b.name, table[b.name].to_numpy()) for b in coded if b.categories
+        )
     table = record.join(table, on="__record", how="right", maintain_order="right").drop("__record")
     if layout.time_parts:
         apart = [part_time(label) for label in table[layout.time].to_list()]
@@ -133,7 +150,7 @@ def write_frame(frame: pl.DataFrame, path: Path, layout: Layout, *, alone: bool 
 
 
 def words_as_text(frame: pl.DataFrame) -> pl.DataFrame:
-    """Categorical columns as text: their words are stored apart from the rows, those of records that are not published among them.
+    """Carried columns as text instead of Categorical: their words are stored apart from the rows, those of records that are not published among them.
 
     Examples
     --------

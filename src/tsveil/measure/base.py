@@ -31,9 +31,9 @@ from tsveil.core.types import Array, Indices
 from tsveil.data.store import Store
 from tsveil.engine.base import Result
 
-#: what a release publishes: series if there are any, attributes if there are none, or envelopes of series
-Kind = Literal["series", "attributes", "envelopes"]
-KINDS: tuple[Kind, ...] = ("series", "attributes", "envelopes")
+#: what a release publishes: series if there are any, attributes if there are none, categories if there are no numbers, or envelopes of series
+Kind = Literal["series", "attributes", "envelopes", "categories"]
+KINDS: tuple[Kind, ...] = ("series", "attributes", "envelopes", "categories")
 
 #: where a measure puts what it keeps of each record: column of the card -> a value for each record
 RECORDS = "records"
@@ -66,7 +66,9 @@ class Schema(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> Kind:
         """What the release publishes."""
-        return "envelopes" if self.envelopes else "series" if self.files.series else "attributes"
+        if self.envelopes:
+            return "envelopes"
+        return "series" if self.files.series else "attributes" if self.files.blocks else "categories"
 
     @property
     def gaps(self) -> bool:

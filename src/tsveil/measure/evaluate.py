@@ -15,7 +15,7 @@ from tsveil.attack.files import files as attribute_files
 from tsveil.attack.gaps import in_words as gaps_in_words
 from tsveil.attack.gaps import pieces_with_gaps
 from tsveil.attack.kp import Piece
-from tsveil.attack.pieces import Columns, Pieces
+from tsveil.attack.pieces import Columns, Pieces, measurable
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.registry import MEASURES
 from tsveil.core.types import Array, Indices
@@ -105,7 +105,8 @@ def scorecard(
     """
     store = Memory()
     schema = Schema(_files(store, original, protected, truth))
-    left_out = [block.name for block in original.blocks if not block.is_series] if original.series else []
+    measured = measurable(original.blocks)
+    left_out = [block.name for block in original.blocks if block not in measured]
     if (other := options.get("other_period")) is not None:
         options["other_period"] = OtherPeriod.of(original.ids.to_list(), other)
     card = measure_pieces(store, schema, Here(), method=method, left_out=left_out, **options)
@@ -134,7 +135,7 @@ def envelope_card(
 
 def with_ids(card: Scorecard, ids: pl.Series) -> Scorecard:
     """A card with the identifiers of the original records."""
-    return replace(card, per_record=card.per_record.insert_column(0, ids.alias("original")))
+    return replace(card, per_record=pl.DataFrame([ids.alias("original"), *card.per_record]))
 
 
 def measure_pieces(
@@ -154,8 +155,7 @@ def measure_pieces(
     """
     measures, risk = choose_measures(schema, options)
     found = run(store, schema, engine, measures)
-    others = [block.name for block in schema.files.blocks if schema.files.series and not block.is_series]
-    risks = risk.attack(Release(store, schema, engine, method, left_out or others), found.figures)
+    risks = risk.attack(Release(store, schema, engine, method, left_out), found.figures)
     frames = [
         pl.DataFrame(risks.columns(at) | kept_of_records(store, found.columns, at)) for at in range(schema.pieces)
     ]
@@ -230,10 +230,15 @@ def _files(store: Store, original: Dataset, protected: Dataset, truth: Truth) ->
     """Two data sets as files of one piece: their series, or if there are none their attributes."""
     persons = original.persons if original.person else None
     if not original.series:
-        pair = attribute_files(original, protected, original.columns, truth, gaps=original.masked)
+        blocks = measurable(original.blocks)
+        if not blocks:
+            nothing = np.empty((original.n, 0)), np.empty((protected.n, 0))
+            return Pieces.of(store, (), *nothing, own_rows(original, protected, truth), persons)
+        names = [name for block in blocks for name in block.columns]
+        pair = attribute_files(original, protected, names, truth, gaps=original.masked)
         if original.masked:
-            return pieces_with_gaps(store, original.blocks, pair.a, pair.b, pair.own, persons)
-        return Pieces.of(store, original.blocks, pair.a, pair.b, pair.own, persons)
+            return pieces_with_gaps(store, blocks, pair.a, pair.b, pair.own, persons)
+        return Pieces.of(store, blocks, pair.a, pair.b, pair.own, persons)
     theirs = {block.name: len(block) for block in protected.blocks}
     wrong = [
         f"series {block.name!r} has {len(block)} points, the release {theirs.get(block.name, 'does not have it')}"

@@ -432,4 +432,25 @@ def _targets_in(store: Store, at: int) -> AnyArray:
 
 
 #: what is published -> how it is attacked
-RISKS: dict[Kind, type[Risk]] = {"series": SeriesRisk, "attributes": AttributeRisk, "envelopes": EnvelopeRisk}
+# -- categories -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class CategoryRisk(ValueRisk):
+    """Nothing: no attack knows labels, and the card says that they were not measured."""
+
+    words: ClassVar[str] = "categories"
+    main: ClassVar[tuple[str, ...]] = ()
+    meanings: ClassVar[Mapping[str, Meaning]] = {}
+
+    def attack(self, release: Release, figures: Mapping[str, float]) -> Risks:
+        """No attack is tried."""
+        return Risks({}, {}, {}, {"not measured": ", ".join(release.left_out)}, lambda at: {})
+
+
+RISKS: dict[Kind, type[Risk]] = {
+    "series": SeriesRisk,
+    "attributes": AttributeRisk,
+    "envelopes": EnvelopeRisk,
+    "categories": CategoryRisk,
+}

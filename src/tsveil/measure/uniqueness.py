@@ -50,7 +50,10 @@ def singled_out(
     >>> exact[3] > 90 > rough[3]
     True
     """
-    values = round_to_steps(data.values, coarse) if coarse else data.values + 0.0
+    values = data.values + 0.0
+    if coarse:
+        numbers = [at for at, name in enumerate(data.columns) if name not in data.labels]
+        values[:, numbers] = round_to_steps(data.values[:, numbers], coarse)
     columns = values.shape[1]
     rng = np.random.default_rng(seed)
     draws = max(3, min(DRAWS, WORK // data.n))

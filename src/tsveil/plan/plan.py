@@ -17,6 +17,7 @@ import msgspec
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.core.errors import ParameterError, PlanError, Problems
 from tsveil.core.toml import toml_text
+from tsveil.data.categories import with_absolute_paths
 from tsveil.data.dataset import Dataset
 from tsveil.data.formats.written import Written
 from tsveil.data.grouping import group_attributes
@@ -41,6 +42,8 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
     #: columns that are left out, and whole numbers that are quantities although they look like codes
     leave_out: list[str] = []
     numbers: list[str] = []
+    #: columns of labels: "nominal", "ordinal", the labels in their order, or the file of a hierarchy
+    categories: dict[str, str | list[str] | dict[str, Any]] = {}
     #: rows that share a value of a column named like an identifier belong to different persons all the same
     independent_rows: bool = False
     #: the rows of the file are times and its columns are persons; false: they are not, although it looks like that
@@ -70,6 +73,7 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
         """The data set; a relative path counts from `base`."""
         options = msgspec.to_builtins(self)
         size, how = options.pop("block_size", None), options.pop("blocks_by", self.blocks_by)
+        options["categories"] = with_absolute_paths(self.categories, base)
         data = read(base / options.pop("path"), memory=memory, chunks=chunks and size is None, **options)
         return data if size is None else group_attributes(data, size, how)
 

@@ -16,6 +16,7 @@ from tsveil.assess.limits import Knows, Limits
 from tsveil.core import progress
 from tsveil.core.randomness import fresh_secret, release_seed
 from tsveil.core.registry import METHODS, starting
+from tsveil.data.categories import with_absolute_paths
 from tsveil.data.dataset import Dataset
 from tsveil.data.examples import example_frame
 from tsveil.data.store import Folder
@@ -202,7 +203,8 @@ def _ready(
     place = (source or base / plan.input.path).absolute()
     with progress.step("Reading"):
         refuse_too_large(place, plan.run.memory, long=plan.input.layout == "long")
-        data = msgspec.structs.replace(plan.input, path=str(place)).read(
+        named = with_absolute_paths(plan.input.categories, base.absolute())
+        data = msgspec.structs.replace(plan.input, path=str(place), categories=named).read(
             Path(), plan.run.memory, chunks=where["engine"] is not None
         )
     return _Ready(plan, base, folder, chosen, data, where)

@@ -196,6 +196,14 @@ def plan_of(
 
 def _move_input(place: Input, before: Path, after: Path) -> Input:
     """The same input for a plan that stands in another folder."""
-    path = Path(place.path)
-    moved = str(path) if path.is_absolute() else os.path.relpath(before / path, after)
-    return msgspec.structs.replace(place, path=moved)
+
+    def moved(path: str) -> str:
+        return path if Path(path).is_absolute() else os.path.relpath(before / path, after)
+
+    categories = {
+        name: {**spec, "hierarchy": moved(spec["hierarchy"])}
+        if isinstance(spec, dict) and isinstance(spec.get("hierarchy"), str)
+        else spec
+        for name, spec in place.categories.items()
+    }
+    return msgspec.structs.replace(place, path=moved(place.path), categories=categories)

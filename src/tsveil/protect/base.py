@@ -25,7 +25,7 @@ import polars as pl
 
 from tsveil.attack.base import Shape, Traces
 from tsveil.core.declaration import Declaration
-from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.errors import InputError, ParameterError, some
 from tsveil.core.params import one_of, param
 from tsveil.core.randomness import fresh_seed
 from tsveil.core.technique import Technique, techniques_in_words
@@ -159,7 +159,8 @@ class Method(Declaration, ABC):
     def origin(cls) -> str:
         """The standard's name, the reference, and whether a person may have several records."""
         persons = "; counts persons where these have several records" if cls.counts_persons else ""
-        return f"{techniques_in_words(cls.techniques)}; {cls.reference}{persons}"
+        labels = "; protects labels, too" if "categories" in cls.takes else ""
+        return f"{techniques_in_words(cls.techniques)}; {cls.reference}{persons}{labels}"
 
     @classmethod
     def faults(cls) -> list[str]:
@@ -197,11 +198,7 @@ class Method(Declaration, ABC):
             raise InputError(
                 f"{self._label()} cannot protect missing values\n  options: read the data with missing='drop', missing='interpolate' or missing='mask'"
             )
-        kinds = {"series" if block.is_series else "attributes" for block in survey.blocks}
-        if not kinds <= self.takes:
-            raise InputError(
-                f"{self._label()} protects {' and '.join(sorted(self.takes))}; this data set has {' and '.join(sorted(kinds))}"
-            )
+        self.check_kinds(survey.blocks)
         if survey.largest > LARGEST:
             raise InputError(
                 f"{self._label()} cannot protect values beyond {LARGEST:g}: their differences may leave the range of numbers\n"
@@ -216,6 +213,20 @@ class Method(Declaration, ABC):
                 f"{self._label()} cannot protect records with gaps (missing='mask')\n"
                 "  options: method 'mdav', or read the data with missing='drop' or missing='interpolate'"
             )
+
+    @classmethod
+    def check_kinds(cls, blocks: Sequence[Block]) -> None:
+        """Refuse blocks of a kind that the method does not protect."""
+        kinds = {block.kind for block in blocks}
+        if kinds <= cls.takes:
+            return
+        words = f"{cls._label()} protects {' and '.join(sorted(cls.takes))}; this data set has {' and '.join(sorted(kinds))}"
+        if named := [block.name for block in blocks if block.categories is not None and block.kind not in cls.takes]:
+            words += (
+                f" ({some(named)})\n  options: a method that protects labels (`tsveil methods` says which), or carry these columns unchanged as "
+                "confidential, or leave them out"
+            )
+        raise InputError(words)
 
     def check_persons(self, survey: Survey) -> None:
         """Refuse data whose persons have several records, unless the method counts persons."""

@@ -38,6 +38,8 @@ class PlainSurvey(msgspec.Struct, frozen=True):
     #: block, way, and low, width, mean and deviation of the scale
     rulers: tuple[tuple[str, How, tuple[Any, ...]], ...] = ()
     products: dict[str, list[list[float]]] = {}
+    #: column of labels -> how often each of its labels occurs
+    uses: dict[str, list[int]] = {}
 
     @classmethod
     def of(cls, survey: Survey) -> PlainSurvey:
@@ -54,6 +56,7 @@ class PlainSurvey(msgspec.Struct, frozen=True):
                 for (name, how), r in survey.rulers.items()
             ),
             products={name: table.tolist() for name, table in survey.products.items()},
+            uses={name: counts.tolist() for name, counts in survey.uses.items()},
         )
 
 
@@ -155,6 +158,7 @@ def _survey(job: Job) -> Survey:
         present=None if plain.present is None else np.array(plain.present, dtype=np.int64),
         rulers={(name, how): Ruler(*(np.array(each) for each in ruler)) for name, how, ruler in plain.rulers},
         products={name: np.array(table) for name, table in plain.products.items()},
+        uses={name: np.array(counts, dtype=np.int64) for name, counts in plain.uses.items()},
     )
 
 

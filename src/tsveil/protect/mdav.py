@@ -38,6 +38,11 @@ suppressed, `max_records` leaves out a random choice of them beforehand, and `sh
 Records with gaps take part where the data were read with `missing="mask"` (`protect.mdav_masked`): distances are over the points that both records have, and a group publishes
 a value where enough of its members have one, else an empty cell.
 
+Records may hold labels beside numbers (`categories=` when reading): nominal, ordinal, or with a hierarchy. They are compared by the distance of
+`tsveil.transform.mixed`, in which each column, and each series as a whole, weighs the same unless `weights` say otherwise (`scale = "gower"`: by ranges). What is published
+of a group are means, the middle of ordinals, the commonest nominal label, and of a hierarchy the label that is nearest to all; with
+`representative = "generalise"` the lowest common ancestor of labels that are not ordinal (`tsveil.protect.mixed`).
+
 Guarantee: k-anonymity of whole records, or of each block by itself with `grouping="per-block"`: then who knows several blocks of a person can
 combine them.
 
@@ -81,7 +86,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tsveil.core.errors import ParameterError
+from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.params import at_least, number, one_of, optional, param
 from tsveil.core.registry import DISTANCES
 from tsveil.core.types import Array, Indices
@@ -92,7 +97,9 @@ from tsveil.protect._refine import LARGE, Budget, Refine, refined_groups, sse_sa
 from tsveil.protect.base import EXACT_RECORDS, EXACT_VALUES, PART, SIZES, Part
 from tsveil.protect.mdav_masked import masked_groups
 from tsveil.protect.mdav_persons import Share, person_groups
+from tsveil.protect.mdav_persons import refined_groups as refined_person_groups
 from tsveil.protect.microaggregation import Microaggregation
+from tsveil.protect.mixed import Mixed, join_nearest, mdav_groups
 from tsveil.protect.survey import Survey
 
 
@@ -193,6 +200,14 @@ class MDAV(Microaggregation):
             raise ParameterError(
                 "With gaps (missing='mask'), MDAV takes grouping='joint': a record that has too few points of one block would have to be left out of all of them."
             )
+        if survey.gaps and self._is_mixed(survey.blocks):
+            raise InputError(
+                "MDAV cannot protect records with gaps (missing='mask') beside labels or weights\n  options: read the data with missing='drop' or missing='interpolate'"
+            )
+        if self.variant == "paper" and self._is_mixed(survey.blocks):
+            raise ParameterError(
+                "The 'variant' parameter of MDAV must be 'standard' where columns hold labels or weights."
+            )
         if survey.persons is None and (self.share != "bounded" or self.max_records is not None):
             raise ParameterError(
                 "The 'share' and 'max_records' parameters of MDAV are for data whose persons are declared (person=), and these are not."
@@ -228,6 +243,50 @@ class MDAV(Microaggregation):
             return refined_groups(space, plain, self.k, self.refine, part.rng, share, hurried=n > LARGE), mode
         groups = refined_groups(space, plain, self.k, self.refine, part.rng, budget)
         return groups, mode | sse_saving(space, plain, groups)
+
+    def mixed_part_size(self, n: int, columns: int) -> int | None:
+        """As for numbers, with parts from fewer records on."""
+        if self.mode != "auto":
+            return self.part_size(n, columns)
+        return super().mixed_part_size(n, columns) and max(self.part, 2 * self.k - 1)
+
+    def group_mixed(self, mixed: Mixed, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
+        """MDAV by mixed distances, refined or not."""
+        size, n, persons = part.unit.size, len(mixed.values), part.persons
+        facts: dict[str, Any] = {"mode": "exact" if size is None else "partitioned"}
+        several = part.survey.persons is not None and len(np.unique(persons)) < n
+        if size is not None and n > 3 * size and not several:
+            return equal_records(n, self.k), facts
+        plain = join_nearest(mixed, persons, mdav_groups(mixed, persons, self.k, counter), "bounded")
+        grouped = np.flatnonzero(plain >= 0)
+        groups = plain.copy()
+        if self.refine != "none" and len(grouped):
+            some = Mixed(mixed.values[grouped], mixed.features, mixed.uses)
+            groups[grouped], more = self._refined(some, persons[grouped], plain[grouped], part, several=several)
+            facts |= more if size is None else {}
+        return join_nearest(mixed, persons, groups, self.share), facts
+
+    def _refined(
+        self, mixed: Mixed, persons: Indices, plain: Indices, part: Part, *, several: bool
+    ) -> tuple[Indices, dict[str, Any]]:
+        """Groups with a smaller sum of squared distances within them, and the fact for the report."""
+        Z = mixed.embedding()
+        if Z is None:
+            return plain, {"refined": "no, there are too many labels"}
+        if several:
+            own = np.unique(persons, return_inverse=True)[1].astype(np.int64)
+            found = refined_person_groups(Z, own, plain, self.k)
+        else:
+            n, size = part.survey.n, part.unit.size
+            budget = Budget(self.seconds, self.iterations)
+            budget = budget if size is None else budget.share(len(Z), n, min(cores(), -(-n // size)))
+            found = refined_groups(
+                Z, plain, self.k, self.refine, part.rng, budget, hurried=size is not None and n > LARGE
+            )
+        before, after = mixed.space.spread_within(plain), mixed.space.spread_within(found)
+        if not after < before:
+            return plain, {}
+        return found, {"SSE below plain MDAV": f"{100 * (1 - after / before):.1f} %"}
 
     def _person_groups(self, space: Array, part: Part, counter: Indices) -> Indices:
         """The same with at most one record of each person in a group."""

@@ -14,7 +14,7 @@ import polars as pl
 from tsveil.core.errors import Problems, some
 from tsveil.core.types import Array
 from tsveil.data.dataset import visible_text
-from tsveil.data.source import EXACT, MOST, SHARED, as_values, unreadable
+from tsveil.data.source import EXACT, MOST, SHARED, unreadable
 from tsveil.data.store import Store
 from tsveil.data.trial import parsing_problems
 from tsveil.data.write import words_as_text
@@ -95,7 +95,7 @@ def read(task: Task) -> Result:
     start, stop = job.chunk_range(at)
     frame = source.frame(start, stop, [*source.columns, *source.others])
     numbers = frame.select(source.columns)
-    values = as_values(numbers)
+    values = source.coded(numbers)
     problems, count = _unfit(job, values, numbers, start)
     if source.id is not None:
         ids = frame[source.id]
@@ -129,7 +129,7 @@ def _unfit(job: Job, values: Array, numbers: pl.DataFrame, start: int) -> tuple[
         what = "missing" if np.isnan(values[row, column]) else "infinite"
         problems.append(f"{job.source.place(start + row)}, column {names[column]!r}: the value is {what}")
     for name, kind in numbers.schema.items():
-        if kind.is_integer():
+        if kind.is_integer() and name not in job.source.labels:
             large = np.abs(values[:, names.index(name)]) > EXACT
             if large.any():
                 row = int(large.argmax())

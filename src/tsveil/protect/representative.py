@@ -9,6 +9,8 @@ import numpy as np
 from tsveil.core.types import Array, Indices
 
 Representative = Literal["mean", "median"]
+#: of records that hold labels, too: numbers by their mean, labels by the lowest common ancestor
+WithLabels = Literal["mean", "median", "generalise"]
 
 
 def represent(values: Array, groups: Indices, how: Representative) -> Array:

@@ -40,6 +40,7 @@ from tsveil.guarantee.k_anonymity import Scope
 from tsveil.guarantee.p_sensitive import PSensitive
 from tsveil.protect.base import SIZES, Described, Part, whole_records
 from tsveil.protect.microaggregation import Microaggregation
+from tsveil.protect.mixed import Mixed, sensitive_groups
 from tsveil.protect.survey import Survey
 
 
@@ -78,13 +79,30 @@ class SensitiveMDAV(Microaggregation):
                     f"The 'p' parameter of SensitiveMDAV must be at most the number of different values in {column!r} ({values}). Got {self.p}."
                 )
 
+    def mixed_part_size(self, n: int, columns: int) -> int | None:
+        """All records are one part, for a part of them may lack values."""
+        return None
+
     def group(self, space: Array, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
         """Groups that grow until they are various enough; all records are one part, for a part of them may lack values."""
-        from tsveil._kernels.vmdav import sensitive_groups
+        from tsveil._kernels import vmdav
 
+        codes = self._carried_codes(part)
+        return vmdav.sensitive_groups(space, self.k, self.p, codes, codes.max(axis=0) + 1, counter), {}
+
+    def group_mixed(self, mixed: Mixed, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
+        """The same by mixed distances."""
+        codes = self._carried_codes(part)
+
+        def various(rows: Indices) -> bool:
+            return all(len(np.unique(column[rows])) >= self.p for column in codes.T)
+
+        return sensitive_groups(mixed, self.k, various, counter), {}
+
+    def _carried_codes(self, part: Part) -> Indices:
+        """The values of the confidential columns, as numbers from 0."""
         columns = self._columns(part.survey)
-        codes = np.ascontiguousarray(np.stack([codes_of(part.carried[name]) for name in columns], axis=1))
-        return sensitive_groups(space, self.k, self.p, codes, codes.max(axis=0) + 1, counter), {}
+        return np.ascontiguousarray(np.stack([codes_of(part.carried[name]) for name in columns], axis=1))
 
     def _columns(self, data: Described) -> tuple[str, ...]:
         if not data.confidential:

@@ -47,6 +47,8 @@ class Survey:
     persons: int | None = None
     #: the number of values of each column, where records may have gaps; None: each has one of each record
     present: Indices | None = None
+    #: column of labels -> how often each of its labels occurs
+    uses: Mapping[str, Indices] = field(default_factory=dict)
     rulers: Mapping[Scale, Ruler] = field(default_factory=dict)
     #: block -> sums of products of its columns, each counted from its mean in units of its range
     products: Mapping[str, Array] = field(default_factory=dict)

@@ -33,6 +33,7 @@ from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.protect.base import PART, SIZES, Part, Rates
 from tsveil.protect.microaggregation import Microaggregation
+from tsveil.protect.mixed import Mixed, variable_groups
 
 #: records that are grouped as one part
 WHOLE = 50_000
@@ -62,8 +63,12 @@ class VMDAV(Microaggregation):
         """Time grows with the square of the records: above 50,000 they are grouped in parts of some thousand near ones."""
         return None if n <= WHOLE else max(PART, 2 * self.k)
 
+    def group_mixed(self, mixed: Mixed, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
+        """Variable groups by mixed distances."""
+        return variable_groups(mixed, self.k, float(self.gamma), counter), {}
+
     def group(self, space: Array, part: Part, counter: Indices) -> tuple[Indices, dict[str, Any]]:
         """Variable groups."""
-        from tsveil._kernels.vmdav import variable_groups
+        from tsveil._kernels import vmdav
 
-        return variable_groups(space, self.k, float(self.gamma), counter), {}
+        return vmdav.variable_groups(space, self.k, float(self.gamma), counter), {}

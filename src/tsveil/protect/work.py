@@ -27,6 +27,7 @@ from tsveil.core.places import check_importable, place_of
 from tsveil.core.randomness import generator, secret_numbers, secret_order, sub_seed
 from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data import pieces
+from tsveil.data.categories import Categories
 from tsveil.data.dataset import Dataset, person_numbers
 from tsveil.data.pieces import Contents, file_rows
 from tsveil.data.source import Source
@@ -58,7 +59,9 @@ LEFT_OUT = 2**31
 
 
 def new_job(source: Source, method: Method, chunk_ends: Sequence[int], **more: Any) -> Job:
-    """The job before anything was looked at."""
+    """The job before anything was looked at; refused if the method does not protect labels, and there are some."""
+    if any(role.categories is not None for role in source.blocks):
+        method.check_kinds([role.block() for role in source.blocks])
     width = len(source.columns)
     return Job(
         source=source,
@@ -141,12 +144,12 @@ def _contents(job: Job, done: Sequence[Sequence[Result]], left_out: int) -> Cont
         pieces.Unit(unit.name, unit.columns, tuple(int(one["groups"]) for one in parts))
         for unit, parts in zip(job.units, done, strict=True)
     )
-    whole, columns = set(job.source.integers), job.source.columns
+    whole, columns = {*job.source.integers, *job.source.labels}, job.source.columns
     for unit, parts in zip(job.units, done, strict=True):
         for at, place in enumerate(unit.columns):
             if not all(one["whole"][at] for one in parts):
                 whole.discard(columns[place])
-    kept = tuple(name for name in job.source.integers if name in whole)
+    kept = tuple(name for name in columns if name in whole)
     suppressed = sum(int(one["suppressed"]) for parts in done for one in parts)
     if suppressed and len(units) > 1:
         raise InputError(
@@ -181,6 +184,8 @@ def look(task: Task) -> Result:
         found |= {"low": columns.min(axis=1).tolist(), "high": columns.max(axis=1).tolist()}
     if rounding:
         found["decimals"] = [fitting_decimals(column[~np.isnan(column)]) for column in columns]
+    counts = label_counts(job.source.labels, job.source.columns, columns)
+    found["uses"] = {name: uses.tolist() for name, uses in counts.items()}
     return found
 
 
@@ -198,6 +203,15 @@ def bounds_beside_gaps(values: Array) -> dict[str, Array]:
     }
 
 
+def label_counts(labels: Mapping[str, Categories], names: Sequence[str], columns: AnyArray) -> dict[str, Indices]:
+    """How often each label occurs in each column of labels; `columns` holds codes, one row for each of the `names`."""
+    return {
+        name: np.bincount(np.nan_to_num(np.asarray(columns[at])).astype(np.int64), minlength=labels[name].leaves)
+        for at, name in enumerate(names)
+        if name in labels
+    }
+
+
 def _with_bounds(survey: Survey, low: Array, high: Array, present: Indices | None) -> Survey:
     """The survey with the bounds of all columns; a column without any value has the bounds 0 and 0."""
     if present is not None:
@@ -212,7 +226,8 @@ def survey_of(data: Dataset) -> Survey:
         low, high = bounds_beside_gaps(data.values).values()
         present = (~np.isnan(data.values)).sum(axis=0)
     persons = int(data.persons.max()) + 1 if data.person else None
-    survey = Survey(data.n, data.blocks, low, high, person=data.person, persons=persons)
+    uses = label_counts(data.labels, data.columns, data.values.T)
+    survey = Survey(data.n, data.blocks, low, high, person=data.person, persons=persons, uses=uses)
     survey = _with_bounds(survey, low, high, present)
     return _with_confidential_counts(survey, {name: marks(data.others[name]) for name in data.confidential})
 
@@ -261,6 +276,7 @@ def _add_survey(store: Store, job: Job, looks: Sequence[Result], engine: Engine)
         high,
         person=job.source.person,
         persons=_persons(store, job),
+        uses={name: np.sum([one["uses"][name] for one in looks], axis=0) for name in looks[0]["uses"]},
     )
     present = np.sum([one["present"] for one in looks], axis=0).astype(np.int64) if job.source.masked else None
     survey = _with_confidential_counts(_with_bounds(survey, low, high, present), carried)
@@ -421,6 +437,9 @@ def protect_part(task: Task) -> Result:
     rounded_off = (
         ((bounds == np.rint(bounds)) | empty)[~suppressed].all(axis=0).reshape(-1, len(unit.columns)).all(axis=0)
     )
+    for at, place in enumerate(unit.columns):
+        if (own := job.source.labels.get(job.source.columns[place])) is not None:
+            rounded_off[at] = bool((bounds[~suppressed, at] < own.leaves).all())
     return {
         "suppressed": int((suppressed if used is None else suppressed & used).sum()),
         "groups": int(groups.max(initial=-1)) + 1,

@@ -36,12 +36,12 @@ from tsveil.attack.base import OtherPeriod
 from tsveil.attack.candidates import joined_marks, number_marks
 from tsveil.attack.gaps import with_gaps
 from tsveil.attack.kp import Piece as EnvelopePiece
-from tsveil.attack.pieces import Columns, Pieces
+from tsveil.attack.pieces import Columns, Pieces, measurable
 from tsveil.attack.targets import checked_targets
 from tsveil.core import progress
 from tsveil.core.errors import GuaranteeError, OutputError, ParameterError
 from tsveil.core.types import Array, Indices, Mask
-from tsveil.data.dataset import person_numbers
+from tsveil.data.dataset import block_in_words, person_numbers
 from tsveil.data.files import digest_of
 from tsveil.data.formats.known import runs_formulas, written_format
 from tsveil.data.formats.written import Written
@@ -52,7 +52,7 @@ from tsveil.data.pieces import contents
 from tsveil.data.published import read_like, roles_of
 from tsveil.data.records import Records, in_published_order, published_layout
 from tsveil.data.store import Memory, open_store
-from tsveil.data.write import complete_folder, write_frame, write_table
+from tsveil.data.write import complete_folder, words_as_text, write_frame, write_table
 from tsveil.engine.base import Result, Task
 from tsveil.guarantee.base import Verdict, Verification
 from tsveil.guarantee.chunks import Chunk, Chunks, schema_of
@@ -240,10 +240,11 @@ def _assess(
         carried=pl.concat(carried) if carried else pl.DataFrame(),
         card=card,
         representatives=release.method.representatives,
-        means=release.method.means,
+        means=release.method.means and bool(release.envelopes or measurable(release.original.blocks)),
         persons=persons,
         subtraction=_subtraction_with_gaps(release, pieces, of_row, persons),
         suppressed=release.contents.n - pieces.published,
+        labels=[block.name for block in release.original.blocks if block.categories is not None],
         order=said_by_order(of_row, records, persons),
         allowed=tuple(sorted(allowed)),
     )
@@ -366,7 +367,7 @@ def write_piece(task: Task) -> Result:
     table = shown.published
     harmless = task["formulas"] == "neutralise" and runs_formulas(path)
     if isinstance(table, IntervalTable):
-        frame = table.to_frame(whole=kept.whole)
+        frame = words_as_text(table.to_frame(whole=kept.whole))
         ready = harmless_frame(frame) if harmless else frame
         changed = not ready.equals(frame)
         if table.n and task["path"]:
@@ -378,7 +379,7 @@ def write_piece(task: Task) -> Result:
         changed = made.layout != table.layout or made.columns != table.columns or not made.others.equals(table.others)
         if task["path"]:
             write_table(made, path.parent, path.stem, path.suffix[1:], alone=kept.files == 1)
-        columns = [place for block in _measured_blocks(shown) for place in _places(shown, block.name)]
+        columns = [place for block in measurable(shown.original.blocks) for place in _places(shown, block.name)]
         store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, columns].T))
         store.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows][:, columns].T))
         names = {"released": table.ids if table.n == shown.original.n else _spread(table.ids, shown.own)}
@@ -407,11 +408,6 @@ def _persons(shown: Records) -> pl.Series:
     if own.width == 1:
         return own.to_series()
     return pl.Series([json.dumps([str(value) for value in row]) for row in own.iter_rows()])
-
-
-def _measured_blocks(release: Records) -> Any:
-    """The blocks that are measured: the series if there are any."""
-    return release.original.series or release.original.blocks
 
 
 def _places(release: Records, name: str) -> range:
@@ -485,7 +481,8 @@ def _card(
 ) -> Scorecard:
     """Loss and risk of all records, in the order of the published files."""
     kept, store = release.contents, release.store
-    blocks = tuple(Columns.of(block) for block in _measured_blocks(release))
+    measured = measurable(release.original.blocks)
+    blocks = tuple(Columns.of(block) for block in measured)
     if kept.envelopes:
         words = "envelope and pattern" in pieces.scopes
         schema = Schema.of_envelopes(store, blocks[0], kept.files, words=words)
@@ -498,7 +495,7 @@ def _card(
         both = Pieces(blocks, sizes, tuple(pieces.sizes), aligned=not kept.suppressed, numbered=True)
         both = both.of_persons(store) if kept.source.person else both
         schema = Schema(with_gaps(store, both) if kept.source.masked else both)
-    others = [block.name for block in release.original.blocks if not block.is_series] if schema.files.series else []
+    others = [block.name for block in release.original.blocks if block not in measured]
     if options.get("other_period") is not None:
         twins = pl.concat([store.get_frame(f"twin-{at}").select("record", "original") for at in range(kept.files)])
         names = twins.sort("record")["original"].to_list()
@@ -564,7 +561,7 @@ def _keep(
     every, start = [], 0
     for at, before in enumerate(pieces.starts):
         twin = release.store.get_frame(f"twin-{at}")
-        own = card.per_record.slice(start, twin.height).insert_column(0, twin["original"])
+        own = pl.DataFrame([twin["original"], *card.per_record.slice(start, twin.height)])
         if replayed is not None:
             rows = twin["row"].to_numpy()
             chance = np.full(len(rows), np.nan)
@@ -683,8 +680,7 @@ def _values_in_words(shown: ProtectedRecords) -> tuple[str, str, str]:
         "identifiers were replaced by random ones."
     )
     columns = "".join(
-        f"- {block.name}: {'time series of ' + str(len(block)) + ' points' if block.is_series else str(len(block)) + ' attributes'}"
-        f" ({block.columns[0]} to {block.columns[-1]}), protected\n"
+        f"- {block.name}: {block_in_words(block)} ({block.columns[0]} to {block.columns[-1]}), protected\n"
         for block in shown.original.blocks
     )
     return "Protected data", about, columns

@@ -26,6 +26,7 @@ from tsveil.assess.limits import Intruder, Limits
 from tsveil.core.errors import InputError, some
 from tsveil.core.registry import METHODS, PROMISES
 from tsveil.core.types import Array, Indices
+from tsveil.data.categories import Categories
 from tsveil.data.dataset import Dataset
 from tsveil.data.files import digest_of
 from tsveil.data.formats.written import WRITTEN
@@ -62,6 +63,7 @@ class ColumnFacts(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     variable: str | None = None
     value: list[str] = []
     missing: Literal["mask"] | None = None
+    categories: dict[str, Categories] = {}
     separator: str = ","
     header: bool = True
     decimal: str = "."

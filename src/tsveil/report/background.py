@@ -42,11 +42,11 @@ def roles(subject: Subject) -> list[tuple[str, str, str, str]]:
     else:
         rows = [("the place in the file", "", "direct identifier", "rows are in random order")]
     for block in data.blocks[:LISTED]:
-        if block.is_series:
+        if block.times is not None:
             what = f"{len(block):,} points, {block.labels[0]} to {block.labels[-1]}"
         else:
             what = some(block.columns, 6).replace("'", "")
-        kind = "quasi-identifiers, a time series" if block.is_series else "quasi-identifiers"
+        kind = "quasi-identifiers, a time series" if block.times is not None else "quasi-identifiers"
         rows.append((block.name, what, kind, by))
     if len(data.blocks) > LISTED:
         rows.append((f"{len(data.blocks) - LISTED} more blocks", "", "quasi-identifiers", by))

@@ -26,6 +26,7 @@ import polars as pl
 from markupsafe import Markup
 
 from tsveil.assess.limits import RUNGS
+from tsveil.core.errors import some
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.base import Verdict
 from tsveil.report import figures
@@ -197,6 +198,8 @@ Ranked = tuple[str, list[tuple[str, str]], list[list[str]]]
 def _riskiest_values(subject: Subject) -> Ranked:
     """A sentence and a table; among records of equal risk those with the most disclosed values come first."""
     card = subject.card
+    if not len(card):
+        return "No attack on labels was tried, so the risk of each record is not known.", [], []
     if "risk" not in card.per_record.columns:
         return "Only a sample of the records was attacked, so the risk of each record is not known.", [], []
     rungs = {f"risk_{rung}": rung for rung in RUNGS if f"risk_{rung}" in card.per_record.columns}
@@ -248,8 +251,12 @@ def open_questions(subject: Subject) -> Markup:
     """What the attacks and measures of the report leave open."""
     data, envelopes = subject.release.original, subject.release.envelopes
     more = []
-    if data.series and len(data.series) < len(data.blocks):
+    if data.series and any(block.kind == "attributes" for block in data.blocks):
         more.append("The attributes: the measures of this report look at the time series only.")
+    if labels := [block.name for block in data.blocks if block.categories is not None]:
+        more.append(
+            f"The labels ({some(labels)}): the attacks and measures of this report look at numbers only. What is shared with how many others counts labels, too."
+        )
     if data.confidential:
         more.append("Whether the carried columns by themselves, or joined with other files, identify records.")
     more.append(

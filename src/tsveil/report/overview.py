@@ -97,11 +97,17 @@ def _risk_sentences(subject: Subject) -> list[str]:
 def _of_values(subject: Subject) -> list[str]:
     release, card = subject.release, subject.card
     series = [f"{block.name} ({len(block):,} points)" for block in release.data.series]
-    attributes = sum(len(block) for block in release.data.blocks if not block.is_series)
+    attributes = sum(len(block) for block in release.data.blocks if block.kind == "attributes")
+    labels = sum(len(block) for block in release.data.blocks if block.kind == "categories")
+    states = [
+        f"{block.name} ({len(block):,} points)" for block in release.data.blocks if block.kind == "categorical series"
+    ]
     holding = [f"the time series {series[0]}"] if len(series) == 1 else []
     if len(series) > 1:
         holding = [f"{len(series)} time series: {', '.join(series[:3])}{' and others' if len(series) > 3 else ''}"]
     holding += [f"{attributes:,} attributes"] if attributes else []
+    holding += [f"{labels:,} columns of labels"] if labels else []
+    holding += [f"series of labels: {', '.join(states)}"] if states else []
     protected = f"{release.records:,} records were protected, each with {' and '.join(holding)}."
     gaps = [release.about_gaps] if release.about_gaps else []
     if series:
@@ -111,6 +117,8 @@ def _of_values(subject: Subject) -> list[str]:
             *_risk_sentences(subject),
             f"Published values differ from the original ones by {percent(card['IL2'])} on average, forecasts made from them by {percent(card['IL3'])}.",
         ]
+    if "IL1" not in card:
+        return [protected, *_risk_sentences(subject)]
     return [
         protected,
         *gaps,
@@ -168,7 +176,7 @@ def _size(subject: Subject) -> str:
     blocks = subject.release.data.blocks
     lengths = {len(block) for block in blocks}
     if len(blocks) == 1:
-        return f"{len(blocks[0]):,} {'points' if blocks[0].is_series else 'attributes'} each"
+        return f"{len(blocks[0]):,} {'points' if blocks[0].times is not None else 'attributes'} each"
     return f"{len(blocks)} blocks" + (f" of {lengths.pop():,}" if len(lengths) == 1 else "")
 
 

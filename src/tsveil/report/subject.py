@@ -74,6 +74,8 @@ class Subject:
         """What can be inferred, with the carried column that is disclosed most, as half a sentence."""
         if self.release.envelopes:
             words = f"an envelope confines the values of a person to {percent(self.card['ncp'])} of the range of all values, on average"
+        elif not len(self.card):
+            words = "what can be inferred from published labels was not measured"
         else:
             words = f"{percent(self.card['ID'])} of the true values lie so near to the published ones that publishing discloses them"
         if not self.disclosed_columns:

@@ -48,8 +48,10 @@ def _part_of(figure: str) -> str:
     return "loss" if figure.startswith(("IL", "PIL")) else "inference" if figure == "ID" else "both"
 
 
-def losses(subject: Subject) -> Markup:
-    """What is lost."""
+def losses(subject: Subject) -> Markup | None:
+    """What is lost, as far as it was measured."""
+    if not len(subject.card):
+        return None
     if subject.release.envelopes:
         return section("envelope_losses", rows=_of_envelopes(subject))
     card = subject.card

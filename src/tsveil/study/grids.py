@@ -82,7 +82,7 @@ def default_grid(name: str, data: Dataset) -> list[dict[str, list[Any]]]:
     >>> default_grid("k-envelopes", data), default_grid("optimal-univariate", data)
     ([{'k': [3]}], [{}])
     """
-    kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
+    kinds = {block.kind for block in data.blocks}
     if not kinds <= METHODS[name].takes:
         return [{}]
     # Records that are alike in each block are unique in all of them: several blocks are also tried as one.

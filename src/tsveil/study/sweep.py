@@ -18,6 +18,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tsveil import __version__
 from tsveil.assess.limits import Intruder
 from tsveil.assess.summary import kind_of, summed_up
@@ -265,4 +267,6 @@ def fingerprint(data: Dataset) -> str:
     blocks = [(b.name, b.columns, None if b.times is None else b.times.tolist()) for b in data.blocks]
     found.update(json.dumps([blocks, data.id, data.confidential, data.missing, data.values.shape]).encode())
     found.update(data.others.write_json().encode())
+    if data.labels:
+        found.update(msgspec.json.encode(data.labels))
     return found.hexdigest()

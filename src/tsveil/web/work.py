@@ -151,7 +151,7 @@ def _ready(data: Dataset) -> dict[str, Any]:
         "blocks": [
             {
                 "name": block.name,
-                "kind": "time series" if block.is_series else "attributes",
+                "kind": "time series" if block.is_series else block.kind,
                 "length": len(block),
                 "first": block.columns[0],
                 "last": block.columns[-1],
@@ -171,7 +171,7 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
     found["parameters"] = [_parameter(p, grid.get(p.name)) for p in kind.parameters()]
     found["recommended"] = kind.starting
     try:
-        kinds = {"series" if block.is_series else "attributes" for block in data.blocks}
+        kinds = {block.kind for block in data.blocks}
         if not kinds <= kind.takes:
             raise InputError(f"it protects {' and '.join(sorted(kind.takes))}, not {' and '.join(sorted(kinds))}")
         survey = survey_of(data)
