@@ -263,7 +263,12 @@ def test_each_code_has_an_answer_of_its_own() -> None:
     names = [subject["name"] for subject in look["questions"][0]["subjects"]]
     assert names[0] == "sex"
     found = forms.add_answers({f"answer_{at}": [str(at)] for at in range(3)}, look, {"confidential": ["tariff"]})
-    assert found == {"confidential": ["tariff", "sex"], "leave_out": [names[1]], "numbers": ["town"]}
+    labels = {"town": "nominal", "sex": "nominal"}
+    assert found == {"confidential": ["tariff", "sex"], "leave_out": [names[1]], "categories": {"town": "nominal"}}
+    again = forms.add_answers({f"answer_{at}": ["2"] for at in (0, 2)} | {"answer_1": ["3"]}, look, {})
+    assert again == {"numbers": [names[1]], "categories": labels}
+    form = wide(**blocks(("x", "attributes", "pay", "tax")), nominal=["who"])
+    assert forms.roles(form, COLUMNS)["categories"] == {"who": "nominal"}
 
 
 def test_every_option_that_a_question_names_is_known() -> None:

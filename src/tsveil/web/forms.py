@@ -81,6 +81,7 @@ def roles(form: Form, columns: Sequence[str]) -> dict[str, Any]:
         found["id"] = column(name, "identifier")
     for role in ("person", "leave_out", "numbers"):
         found[role] = [column(name, role) for name in form.get(role, ()) if name]
+    found["categories"] = {column(name, kind): kind for kind in LABELS for name in form.get(kind, ()) if name}
     found |= ROWS.get(first(form, "rows"), {})
     if found["layout"] == "long":
         if name := first(form, "time"):
@@ -144,6 +145,8 @@ def question_forms(questions: Sequence[Any]) -> list[dict[str, Any]]:
     return found
 
 
+#: the kinds of labels that a question offers
+LABELS = ("nominal", "ordinal")
 #: how a question names an option of reading -> the option, and its value where none follows
 TYPED: dict[str, tuple[str, Any]] = {
     "--layout": ("layout", ""),
@@ -154,6 +157,8 @@ TYPED: dict[str, tuple[str, Any]] = {
     "--confidential": ("confidential", []),
     "--leave-out": ("leave_out", []),
     "--number": ("numbers", []),
+    "--nominal": ("nominal", []),
+    "--ordinal": ("ordinal", []),
     "--independent-rows": ("independent_rows", True),
     "--transpose": ("transpose", True),
     "--no-transpose": ("transpose", False),
@@ -186,7 +191,10 @@ def add_answers(form: Form, look: Mapping[str, Any], before: Mapping[str, Any]) 
         for name, value in subject["answers"][int(chosen)][1].items():
             if name == "time" and value not in look["columns"]:
                 continue  # the question could not name it
-            found[name] = [*found.get(name, []), *value] if isinstance(value, list) else value
+            if name in LABELS:
+                found["categories"] = {**found.get("categories", {}), **dict.fromkeys(value, name)}
+            else:
+                found[name] = [*found.get(name, []), *value] if isinstance(value, list) else value
     return found
 
 

@@ -51,6 +51,7 @@ ROLES = (
     "person",
     "leave_out",
     "numbers",
+    "categories",
     "blocks",
     "confidential",
     "time",
