@@ -95,12 +95,18 @@ def _columns(look: Look, data: Dataset | None) -> Iterable[dict[str, Any]]:
     roles: dict[str, tuple[str, str | None]] = dict.fromkeys(look.columns, ("left out", None))
     roles |= dict.fromkeys(guess.confidential, ("confidential", None))
     roles |= dict.fromkeys(guess.values, ("value", None))
-    blocks: Mapping[str, BlockSpec] = look.blocks or guess.blocks
-    kinds: dict[str, str] = {b.name: b.kind for b in data.blocks} if data else dict(guess.kinds)
-    for name, spec in blocks.items():
-        kind = kinds.get(name, "")
+    roles |= {name: ("label", None) for name in look.answers.get("categories", {}) if name in roles}
+    found: list[tuple[str, str, Iterable[str]]]  # name, kind and columns of each block
+    if data is not None:
+        found = [(block.name, block.kind, block.columns) for block in data.blocks]
+    else:
+        blocks: Mapping[str, BlockSpec] = look.blocks or guess.blocks
+        found = [
+            (name, guess.kinds.get(name, ""), columns_of({name: own}, look.columns)) for name, own in blocks.items()
+        ]
+    for name, kind, columns in found:
         role = "series" if kind.endswith("series") else "label" if kind == "categories" else "attribute"
-        roles |= dict.fromkeys(columns_of({name: spec}, look.columns), (role, name))
+        roles |= {column: (role, name) for column in columns if column in roles}
     ids, times = options.get("id"), options.get("time")
     for names, part in ((ids, "identifier"), (times, "time"), (guess.variable, "variable")):
         roles |= dict.fromkeys(as_list(names), (part, None))
