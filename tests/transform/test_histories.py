@@ -70,7 +70,7 @@ def test_who_knows_everything_else_proves_no_value(case: int) -> None:
 
 def test_without_the_rule_the_intruder_proves_a_value() -> None:
     """Ten persons, and then nine of them: what is missing is known."""
-    releases = [[0] * 6, [0] * 5 + [None]]
+    releases: list[list[int | None]] = [[0] * 6, [0] * 5 + [None]]
     assert naive.proved(releases, list("abcdef")) == {5}
     assert naive.composed_k(releases) == 1
     assert naive.withheld(releases[:1], releases[1], 2) == {0}

@@ -85,7 +85,8 @@ def _numbered(history: Indices, entry: Indices) -> Indices:
     """Histories with one more entry, numbered anew in the order of the old number and the class; all "-" stays so."""
     both = (history + 1) * (entry.max() + 2) + entry + 1  # 0 if both are NOTHING
     classes, found = np.unique(both, return_inverse=True)
-    return (found - (classes[0] == 0)).astype(np.int64)
+    numbers: Indices = (found - (classes[0] == 0)).astype(np.int64)
+    return numbers
 
 
 def history_sizes(history: Indices) -> Indices:
