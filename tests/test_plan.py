@@ -55,7 +55,7 @@ def test_all_problems_at_once() -> None:
         "  10. [output]: format must be one of 'csv', 'parquet', 'arrow', 'json', 'jsonl', 'xlsx', 'sqlite', 'duckdb', 'arff', 'dta', 'sav'. Got 'xls'.",
         "  11. [evaluate]: counts must be a list of whole numbers. Got '1'.",
         '  12. [context]: review_date must be a text in quotes, such as "a". Got 2027-01-31.',
-        "  [input] may have: path, layout, id, blocks, confidential, person, leave_out, numbers, independent_rows, transpose, time, time_format, variable, value, separator, decimal, header, "
+        "  [input] may have: path, layout, id, blocks, confidential, person, leave_out, numbers, categories, independent_rows, transpose, time, time_format, variable, value, separator, decimal, header, "
         "sheet, table, query, missing, resample, split, block_size, blocks_by",
         "  options: `tsveil plan FILE` writes a plan to start from",
     ]

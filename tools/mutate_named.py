@@ -245,8 +245,8 @@ FAULTS = (
     Fault(
         "missing values are not noticed",
         "guarantee/chunks.py",
-        "if not (finite := np.isfinite(values)).all():",
-        "if not (finite := ~np.isinf(values)).all():",
+        "wrong = ~np.isfinite(values)",
+        "wrong = np.isinf(values)",
         "rows with a missing value would count as equal",
         ("tests/guarantee/test_chunks.py::test_missing_cells_and_records_break_every_promise",),
     ),

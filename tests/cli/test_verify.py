@@ -265,7 +265,8 @@ def test_what_is_taken_on_trust_is_said(tmp_path: Path) -> None:
 def test_options_that_change_the_table_are_not_offered(tmp_path: Path) -> None:
     (tmp_path / "file.csv").write_text(replaced(TEXT, 2, 3, ""))
     refused = verified(tmp_path / "file.csv", "--k", K)
-    assert "row 3, column 'v1': the value is missing" in refused.output
+    assert refused.exit_code == 1  # an empty cell is a value of its own, and tells its record apart
+    assert "row 3" in refused.output
     assert "missing=" not in refused.output
     (tmp_path / "file.csv").write_text(TEXT)
     for option in ("--missing", "--resample", "--split", "--leave-out", "--transpose"):

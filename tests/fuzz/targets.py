@@ -33,6 +33,9 @@ from tsveil.plan.plan import Plan
 
 FOLDER = Path(tempfile.mkdtemp(prefix="tsveil-fuzz-"))
 
+#: a number whose thousands are grouped
+GROUPED = re.compile(r"([+-]?\d{1,3}(?:([., '\u00a0\u202f\u2019])\d{3})(?:\2\d{3})*)((?!\2)[.,]\d+)?")
+
 
 def stored(data: bytes, name: str) -> Path:
     path = FOLDER / name
@@ -52,7 +55,8 @@ def csv_file(data: bytes) -> None:
     assert read.ids.n_unique() == read.n
     assert not np.isinf(read.values).any()
     if look.guess.layout == "wide" and look.source.format == "csv":
-        encodings = {note.split()[5].rstrip(",").lower() for note in look.source.notes}
+        told = [note for note in look.source.notes if note.startswith("the text was read as")]
+        encodings = {note.split()[5].rstrip(",").lower() for note in told}
         _same_as_plain(data, next(iter(encodings), "utf-8"), look.source.separator, look.source.decimal, read)
 
 
@@ -80,7 +84,9 @@ def _same_as_plain(data: bytes, encoding: str, separator: str, decimal: str, rea
         for row, value in zip(body, read.values[:, at].tolist(), strict=True):
             cell = (row[places[name]] if places[name] < len(row) else "").strip()
             plain = cell.replace(",", ".") if decimal == "," else cell
-            assert decimal == "." or "." not in cell, (
+            if grouped := GROUPED.fullmatch(cell):
+                plain = re.sub(r"[^-+\d]", "", grouped[1]) + (grouped[3] or "").replace(",", ".")
+            assert decimal == "." or grouped or "." not in cell, (
                 name,
                 cell,
                 value,

@@ -116,6 +116,7 @@ def judge_file(
             loose.append(data.id)
         judged = _protected_columns(look, data)
         signs += _several_times(look, data)
+        signs += _no_numbers(look)
         if data.masked:
             signs += _missing_rows(look, data)
             means = False  # what subtraction finds depends on who had a value, which the file does not say
@@ -251,6 +252,12 @@ def _several_times(look: Look, data: Dataset) -> list[str]:
     columns = {look.guess.time: len(times), look.guess.variable: len(data.blocks)}
     found = [(name, look.source.texts([name])[name].n_unique(), most) for name, most in columns.items() if name]
     return [f"column {name!r} writes the same thing in several ways" for name, texts, most in found if texts > most]
+
+
+def _no_numbers(look: Look) -> list[str]:
+    """NaN has many bit patterns, and stands beside missing cells for the same: it tells rows apart that have equal values."""
+    floats = [column for column in look.source.frame if column.dtype.is_float()]
+    return [f"column {column.name!r} holds NaN, which is no number" for column in floats if column.is_nan().any()]
 
 
 def _missing_rows(look: Look, data: Dataset) -> list[str]:

@@ -31,12 +31,16 @@ from tsveil.study.grids import default_grid
 
 #: records of the small tables, enough for linkage to search by pictures, and of the larger one, enough for MDAV to search by lists
 RECORDS, MANY = 480, 11_600
+#: towns and what they lie in
+TOWNS = {"x": ["north"], "y": ["north"], "z": ["south"]}
 #: table -> how it is read
 READ: dict[str, dict[str, Any]] = {
     "series": {"confidential": ["kind"]},
     "people": {"confidential": ["kind"]},
     "persons": {"person": "who"},
     "many": {},
+    "gaps": {"missing": "mask"},
+    "labels": {"categories": {"kind": "nominal", "place": {"order": list("pqrs")}, "town": {"hierarchy": TOWNS}}},
 }
 
 
@@ -86,7 +90,7 @@ def run_small_plans(folder: Path) -> None:
 
 
 def small_tables(folder: Path) -> dict[str, Dataset]:
-    """Write small tables to a folder: series, attributes, persons with several records, and more records; name -> what is read of it."""
+    """Write small tables to a folder: series, attributes, persons with several records, more records, series with gaps, and labels; name -> what is read of it."""
     rng = np.random.default_rng(0)
     hours = [f"2024-01-{1 + hour // 24:02}T{hour % 24:02}:00" for hour in range(48)]
     kind, who = pl.Series("kind", rng.integers(4, size=RECORDS)), pl.Series("who", np.arange(RECORDS) % (RECORDS // 3))
@@ -96,6 +100,12 @@ def small_tables(folder: Path) -> dict[str, Dataset]:
         "people": pl.DataFrame(rng.gamma(2.0, size=(RECORDS, 5)), schema=list("abcde")).with_columns(kind),
         "persons": pl.DataFrame(rng.gamma(2.0, size=(RECORDS, 3)), schema=list("abc")).with_columns(who),
         "many": pl.DataFrame(rng.gamma(2.0, size=(MANY, 3)), schema=list("abc")),
+        "gaps": pl.DataFrame(np.where(rng.random(walks.shape) < 0.05, np.nan, walks), schema=hours).fill_nan(None),
+        "labels": pl.DataFrame(walks, schema=hours).with_columns(
+            kind=pl.Series([f"k{one}" for one in kind]),
+            place=pl.Series(rng.choice(list("pqrs"), RECORDS)),
+            town=pl.Series(rng.choice(list("xyz"), RECORDS)),
+        ),
     }
     for name, table in tables.items():
         table.write_csv(folder / f"{name}.csv")
@@ -105,14 +115,17 @@ def small_tables(folder: Path) -> dict[str, Dataset]:
 
 
 def small_plans(data: dict[str, Dataset]) -> Iterator[Plan]:
-    """The demo; all methods on series and on attributes, with the first values of what a sweep would try; the usual one on the others."""
+    """The demo; all methods on series and on attributes, with the first values of what a sweep would try; the usual one on the others, and on labels all that take them."""
     yield demo_plan()[1]
     for table in ("series", "people"):
         for name in METHODS:
             for grid in default_grid(name, data[table]):
                 yield small_plan(table, {"name": name, **{key: values[0] for key, values in grid.items()}})
-    for table in ("persons", "many"):
+    for table in ("persons", "many", "gaps", "labels"):
         yield small_plan(table, {"name": starting(), "k": 3})
+    for name in METHODS:
+        if "categories" in METHODS[name].takes:
+            yield small_plan("labels", {"name": name})
 
 
 def small_plan(table: str, method: dict[str, Any]) -> Plan:
