@@ -46,5 +46,5 @@ class Arrow(Format):
         return FileTable(frame, self.name)
 
     def write(self, frame: pl.DataFrame, path: Path, place: str) -> None:
-        """Write an Arrow file, in one piece: pieces would tell how the rows were put together."""
-        frame.rechunk().write_ipc(path, compression="uncompressed")
+        """Write an Arrow file, in one piece: pieces would tell how the rows were put together; texts in the form that older programs know too."""
+        frame.rechunk().write_ipc(path, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
