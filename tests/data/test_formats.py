@@ -30,6 +30,7 @@ from tsveil.cli import main
 from tsveil.core.errors import InputError, OutputError, QuestionError
 from tsveil.data.formats import base
 from tsveil.data.formats.known import FORMATS, written_format
+from tsveil.data.formats.workbook import _unpacked_size
 from tsveil.data.formats.written import WRITTEN
 from tsveil.data.read import look_at
 from tsveil.guarantee.k_anonymity import KAnonymity
@@ -463,3 +464,13 @@ def test_all_files_of_a_folder_are_asked_about_at_once(tmp_path: Path) -> None:
         with pytest.raises(QuestionError) as error:
             tv.read(tmp_path, memory=memory)
         assert str(error.value).count("holds several tables") == 1
+
+
+def test_a_damaged_part_of_a_workbook_hides_no_other_that_unpacks_too_far() -> None:
+    size, made = 30_000_000, io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("first.xml", os.urandom(64))
+        archive.writestr("second.xml", bytes(size))
+    data = bytearray(made.getvalue().replace(size.to_bytes(4, "little"), (1).to_bytes(4, "little")))
+    data[39] ^= 0b110  # the first byte after the name: a kind of block that does not exist
+    assert _unpacked_size(bytes(data), 10_000_000) > 10_000_000

@@ -11,6 +11,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
@@ -210,9 +211,11 @@ def _unpacked_size(data: bytes, limit: int) -> int:
                 total += len(packed)
                 continue
             unpacking = zlib.decompressobj(-15)
-            while packed and total <= limit:
-                total += len(unpacking.decompress(packed, 1 << 24))
-                packed = unpacking.unconsumed_tail
+            # A damaged part must not hide what stands behind it.
+            with suppress(zlib.error):
+                while packed and total <= limit:
+                    total += len(unpacking.decompress(packed, 1 << 24))
+                    packed = unpacking.unconsumed_tail
         return total
 
 
