@@ -410,7 +410,7 @@ def _look_at(path: str | Path, own: bool = False, **roles: Any) -> Look:
     if parts and not roles["time"]:
         why = f"{parts[0]!r} and {parts[1]!r}: the date and the time of day; if each date is a series of its own instead: variable {parts[0]!r}, time {parts[1]!r}"
         found = replace(found, reasons=(*found.reasons, why))
-    if source.questions:  # what is asked about the columns depends on the answer
+    if source.questions:  # questions about columns come after these answers
         found = replace(found, questions=source.questions)
     if source.notes:
         found = replace(found, reasons=(*found.reasons, *source.notes))

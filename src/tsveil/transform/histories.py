@@ -27,7 +27,7 @@ import numpy as np
 
 from tsveil.core.types import Indices, Mask
 
-#: the class of a person of whom nothing is published in a release, and the history of one of whom nothing was in any
+#: in place of a class: the release publishes nothing about the person; in place of a history: no release did
 NOTHING = -1
 
 
@@ -90,7 +90,7 @@ def _numbered(history: Indices, entry: Indices) -> Indices:
 
 
 def history_sizes(history: Indices) -> Indices:
-    """How many persons share the history of each person; 0 for those of whom nothing was published.
+    """How many persons share the history of each person; 0 where nothing was published about a person.
 
     Examples
     --------
