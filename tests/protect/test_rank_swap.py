@@ -364,7 +364,7 @@ def test_one_draw_trades_in_pairs_within_the_window(n: int, w: int, seed: int) -
 
 def test_one_value_in_seven_keeps_its_place_when_taken_partners_are_skipped() -> None:
     data = attributes(np.random.default_rng(1).normal(size=(2000, 2)))
-    kept = {taken: RankSwap(p=5, taken=taken).protect(data, seed=1) for taken in ("redraw", "skip")}  # type: ignore[arg-type]
+    kept = {taken: RankSwap(p=5, taken=taken).protect(data, seed=1) for taken in ("redraw", "skip")}
     shares = {taken: float(np.mean(release.data.values == data.values)) for taken, release in kept.items()}
     assert shares["redraw"] < 0.001
     assert 0.12 < shares["skip"] < 0.16
