@@ -107,7 +107,8 @@ def test_counts_are_numbers(attributes: tuple[Path, Path], numbers: str) -> None
 
 
 def test_the_command_line_and_plans_have_the_same_choices() -> None:
-    options = {option.name: option for option in evaluate.params if isinstance(option, click.Option)}
+    found = evaluate.get_params(click.Context(evaluate))
+    options = {option.name: option for option in found if isinstance(option, click.Option)}
     assert set(EVALUATION) <= set(options)
     assert set(EVALUATION) == set(Evaluation.__struct_fields__) - {"targets"}
     for name, choices in {"score": tuple(LINKAGES), "normalise": get_args(How)}.items():

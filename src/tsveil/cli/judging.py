@@ -16,7 +16,20 @@ from tsveil.core.registry import DISTANCES
 EVALUATION = ("ties", "dr1", "variant", "normalise", "models", "scaling", "score", "known", "counts", "by")
 
 
-@click.command()
+class OfScores(click.Command):
+    """A command whose option --score takes the scores there are; they are read when they are needed."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The choices are those of the definitions."""
+        from tsveil.measure.score import LINKAGES
+
+        for option in self.params:
+            if "--score" in option.opts:
+                option.type = click.Choice(list(LINKAGES))
+        return super().get_params(ctx)
+
+
+@click.command(cls=OfScores)
 @click.argument("original", metavar="ORIGINAL|RELEASE", type=arguments.FILE)
 @click.argument("protected", type=arguments.FILE, required=False)
 @arguments.truth_option
@@ -44,7 +57,6 @@ EVALUATION = ("ties", "dr1", "variant", "normalise", "models", "scaling", "score
 )
 @click.option(
     "--score",
-    type=click.Choice(["max", "classic", "rank-swap", "new"]),
     help="Attributes: the linkages that count, the largest (max) or the mean of some.",
 )
 @click.option(
