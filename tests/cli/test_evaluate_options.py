@@ -77,6 +77,7 @@ def test_options_of_series(series: tuple[Path, Path], words: list[str], options:
     [
         (["--score", "classic"], {"score": "classic"}, "DR1"),
         (["--known", "x01,x02"], {"known": ["x01", "x02"]}, "DLD"),
+        (["--matched", "nearest"], {"matched": "nearest"}, "IL1"),
         (["--counts", "1,3"], {"counts": [1, 3]}, "DLD"),
         (["--scaling", "own", "--ties", "first"], {"scaling": "own", "ties": "first"}, "DLD"),
     ],

@@ -13,7 +13,7 @@ from tsveil.core.errors import InputError
 from tsveil.core.registry import DISTANCES
 
 #: the options of `evaluate` that say how to measure
-EVALUATION = ("ties", "dr1", "variant", "normalise", "models", "scaling", "score", "known", "counts", "by")
+EVALUATION = ("ties", "dr1", "variant", "normalise", "models", "scaling", "score", "known", "counts", "by", "matched")
 
 
 class OfScores(click.Command):
@@ -70,6 +70,11 @@ class OfScores(click.Command):
     type=arguments.numbers,
     metavar="N,N",
     help="How many of these the intruder knows, 1, 2, ... all by default.",
+)
+@click.option(
+    "--matched",
+    type=click.Choice(["own", "nearest"]),
+    help="Attributes: IL1 compares with the own published record, or with the nearest.",
 )
 @click.option(
     "--by", type=click.Choice(["attributes", "blocks"]), help="Attributes: whether columns or blocks are counted."
