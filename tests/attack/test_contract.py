@@ -16,8 +16,8 @@ import naive_sides
 import tsveil as tv
 from plugin.equal_values import EqualValues
 from tsveil.attack.agreement import fellegi_sunter
+from tsveil.attack.agreement_trees import conditional_model
 from tsveil.attack.base import Attack, Knowledge, OnRequest, Rung, Settings, TradesOfValues
-from tsveil.attack.conditional import conditional_model
 from tsveil.attack.files import on_one_scale, relative
 from tsveil.attack.moves import in_words
 from tsveil.attack.pieces import Columns, Pieces
