@@ -53,7 +53,7 @@ def test_the_heaviest_agreements(case: Case, ties: Any) -> None:
     card = card_of(case, ties=ties)
     if not any(kind != "number" for kind in kinds):
         assert "LPLD" not in card
-        assert "by probability, with labels looks at columns that are no series" in card.options["skipped"]
+        assert "by conditional probability, with labels (all labels are in series)" in card.options["skipped"]
         return
     before, after = ([[row[c] for c in alone] for row in rows] for rows in (case.before, case.after))
     values = [[row[c] for row in after] for c in range(len(alone))]

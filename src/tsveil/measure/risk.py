@@ -473,15 +473,17 @@ class CategoryRisk(ValueRisk):
             if one.categories is not None and one.categories.kind == "ordinal"
             for at in one.columns
         ]
-        found = AttackResults()
+        found, without = AttackResults(), list[str]()
         attacks = [one for one in fitting(shape, release.method) if one.of_labels]
         for number, one in enumerate(attacks):
             known = one.knowledge(files)
             if not known.counts:
-                found.skipped.append(f"{one.plain} looks at columns that are no series, and none of these holds labels")
+                without.append(one.plain)
                 continue
             own = run_attacks(store, files, release.engine, [one], known, how, intervals=() if number else ordinals)
             found.add(own)
+        if without:
+            found.skipped.append(f"{' and '.join(without)} (all labels are in series)")
         both = files.n if files.aligned else int((store.get("own") >= 0).sum())
         disclosed = (
             {"OID": 100 * sum(found.disclosed.values()) / (both * len(ordinals) * len(PERCENTS))} if ordinals else {}

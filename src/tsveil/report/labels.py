@@ -18,7 +18,7 @@ from tsveil.report.pages import percent, section
 from tsveil.report.subject import Subject
 
 #: columns and series that are drawn, the labels of a column that have bars of their own, and states of a table of transitions
-COLUMNS, SERIES, BARS, STATES = 8, 2, 12, 8
+COLUMNS, SERIES, BARS, STATES = 8, 2, 16, 8
 
 
 def labels(subject: Subject) -> Markup | None:
