@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +18,14 @@ import naive_labels as naive
 import tsveil as tv
 from cases import cases
 from label_cases import Case, label_cases
+from tsveil.assess.judge import Evidence, judge
+from tsveil.assess.limits import Intruder, Knows, Limits
 from tsveil.attack.agreement import first_columns, plain_model
 from tsveil.attack.agreement_trees import conditional_model
 from tsveil.attack.base import Rung
 from tsveil.attack.choose import links_by_attack
 from tsveil.core.errors import ParameterError
+from tsveil.release.publish import publish
 
 
 def card_of(case: Case, **options: Any) -> Any:
@@ -78,6 +85,67 @@ def keys(rows: list[tuple[str, str, int]], **roles: Any) -> tv.Dataset:
     )  # fmt: skip
 
 
+@settings(max_examples=cases(20, 200), deadline=None)
+@given(label_cases(most=5))
+def test_one_to_one_has_the_least_total_distance(case: Case) -> None:
+    links = links_by_attack(case.original, case.released, only="mixed-one-to-one")["mixed-one-to-one"]
+    squares = naive.scales(case.kinds, case.features, case.before)
+
+    def apart(x: int, y: int) -> float:
+        return math.sqrt(
+            sum(
+                sum(naive.distance(case.kinds[c], case.before[x][c], case.after[y][c]) ** 2 for c in own) / square
+                for own, square in zip(case.features, squares, strict=True)
+                if square > 1e-12
+            )
+        )
+
+    n = len(case.before)
+    least = min(sum(apart(x, y) for x, y in enumerate(order)) for order in permutations(range(n)))
+    assert sorted(links.link) == list(range(n))
+    assert sum(apart(x, int(y)) for x, y in enumerate(links.link)) == pytest.approx(least, abs=1e-9)
+
+
+def test_every_rung_of_who_knows_many(tmp_path: Path) -> None:
+    """Half of the persons are known where the method can be run again; everybody where nothing is known of it."""
+    data = tv.example("households")
+    release = tv.MDAV(k=5).protect(data, seed=1)
+    made, found = (tv.evaluate(data, one, models="fitting") for one in (release, release.data))
+    rungs = [{one.rung for one in card.ladder if one.attack == "mixed-one-to-one"} for card in (made, found)]
+    assert rungs == [{Rung.SHARE}, {Rung.SHARE, Rung.FILE}]
+    assert "LOLD" not in made
+    judged = publish(
+        release, tmp_path / "out", intruder=Intruder(knows="share"), limits=Limits(accepted_risk="1/5")
+    ).assessment
+    assert judged is not None
+    assert judged.risk.attack == "mixed-distance"
+    assert "no attack knows the labels" not in str(judged)
+
+
+def test_a_limit_is_not_kept_where_labels_were_not_tried() -> None:
+    """Attacks on numbers alone do not make up for the labels, and neither do those on labels by who knows less."""
+    data = tv.example("households")
+    release = tv.MDAV(k=5).protect(data, seed=1)
+    card = tv.evaluate(data, release, models="fitting")
+    given: dict[str, Any] = {"promise": release.guarantee, "verdict": release.verify(), "of_row": np.arange(300) // 5, "carried": pl.DataFrame(), "representatives": False, "labels": ["home"]}  # fmt: skip
+    cases_of: list[tuple[Knows, tuple[str, ...], str]] = [
+        ("person", (), "holds"),
+        ("person", ("mixed-distance", "labels-probabilistic", "labels-conditional"), "warns"),
+        ("share", (), "holds"),
+        ("share", ("mixed-one-to-one",), "warns"),
+    ]
+    for knows, left_out, status in cases_of:
+        ladder = tuple(one for one in card.ladder if one.attack not in left_out)
+        if knows == "person":
+            ladder = tuple(one for one in ladder if one.rung in (Rung.PART, Rung.PERSON))
+        found = judge(
+            Evidence(card=replace(card, ladder=ladder), **given), Limits(accepted_risk="9/10"), Intruder(knows=knows)
+        )  # type: ignore[arg-type]
+        check = next(one for one in found.checks if one.name == "accepted-risk")
+        assert check.status == status, (knows, left_out)
+        assert ("no attack knows the labels" in check.message) == (status == "warns")
+
+
 ROWS = [
     ("flat", "Lyon", 1),
     ("flat", "Lyon", 1),
@@ -97,6 +165,7 @@ def test_any_record_of_a_person_is_right() -> None:
     assert set(person) == {"mixed-distance", "labels-probabilistic", "labels-conditional"}
     assert person["mixed-distance"].rate == 100
     assert person["mixed-distance"].targets == 3
+    person |= {one.attack: one for one in card.ladder if one.rung is Rung.FILE}
     for name, links in links_by_attack(data, data).items():
         assert links.rate == pytest.approx(person[name].rate), name
         assert links.people == 3
@@ -105,7 +174,7 @@ def test_any_record_of_a_person_is_right() -> None:
 def test_the_attacks_by_name() -> None:
     data = keys(ROWS)
     found = links_by_attack(data, data)
-    assert set(found) == {"mixed-distance", "labels-probabilistic", "labels-conditional"}
+    assert set(found) == {"mixed-distance", "mixed-one-to-one", "labels-probabilistic", "labels-conditional"}
     assert found["mixed-distance"].rate == pytest.approx(100 * 5 / 6)  # two of the six are alike
     assert links_by_attack(data, data, only="mixed-distance")["mixed-distance"].rate == found["mixed-distance"].rate
     with pytest.raises(ParameterError, match="looks at whole records, so what is known cannot be chosen"):

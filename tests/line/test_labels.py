@@ -45,7 +45,7 @@ def test_memory_and_chunks_agree(
         for name, value in (("ONE_FILE", 100), ("FILE_VALUES", 160), ("FILE_ROWS", 40)):
             monkeypatch.setattr(pieces, name, value)
     data = tv.read(tmp_path / "in.parquet", **households(tmp_path / "in.parquet"))
-    method = {"representative": representative}
+    method: dict[str, Any] = {"representative": representative}
     whole = published(data, tmp_path / "memory", method)
     chunks = published(data, tmp_path / "chunks", method, engine="local", chunk=17)
     assert chunks == whole
@@ -70,8 +70,8 @@ def test_memory_and_chunks_agree(
     assert "not measured" not in whole["measured"]
     at_hand = tv.MDAV(k=4, **method).protect(data, seed=5)
     card = at_hand.evaluate(models="fitting") if data.series else at_hand.evaluate()
-    for figure, value in card.items():
-        assert whole["scores"][figure] == pytest.approx(value), figure
+    for figure, own in card.items():
+        assert whole["scores"][figure] == pytest.approx(own), figure
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -1,4 +1,4 @@
-"""The nearest released rows of known records by mixed distances (`attack.mixed`), for several numbers of known features."""
+"""Mixed distances (`attack.mixed_space`): the nearest released rows of known records for several numbers of known features, and tables of all distances."""
 
 from __future__ import annotations
 
@@ -12,6 +12,39 @@ TILE = 1024
 
 
 @kernel
+def add_feature(
+    height: int, start: int, stop: int, factor: float, Z: Array, V: AnyArray, i: int, T: Array, U: AnyArray, begin: int, size: int,
+    units: AnyArray, found: Array,
+) -> None:  # fmt: skip
+    """Add the squared distances of a known record from the rows begin..begin + size in one feature, of which the height of the tree is given (0: coordinates).
+
+    A level below 0 is equal to any.
+    """
+    if height == 0:
+        for c in range(start, stop):
+            value = Z[i, c]
+            row = T[c, begin : begin + size]
+            for r in range(size):
+                step = row[r] - value
+                found[r] += step * step
+        return
+    for r in range(size):
+        units[0, r] = 0
+    for point in range(start, stop, height):
+        for r in range(size):
+            units[1, r] = 0
+        for c in range(point, point + height):
+            label = V[i, c]
+            nodes = U[c, begin : begin + size]
+            for r in range(size):
+                units[1, r] += np.int32((nodes[r] != label) & (nodes[r] >= 0))
+        for r in range(size):
+            units[0, r] += units[1, r] * units[1, r]
+    for r in range(size):
+        found[r] += factor * units[0, r]
+
+
+@kernel
 def nearest_mixed(
     Z: Array, V: AnyArray, T: Array, U: AnyArray, spans: Indices, factors: Array, ends: Indices,
     copies: Indices, first: Indices, owner: Indices, records: Indices, mine: Indices,
@@ -20,7 +53,7 @@ def nearest_mixed(
     """Lower `best` to the least distance of each known record and round, with how many released records have it, the lowest of them, and how many are its person's.
 
     Z and V are the coordinates and levels of the known records, T and U those of the rows, side by side. A feature is a row of `spans`: the height
-    of its tree (0: coordinates), and its first column and one after its last in Z or V. A level below 0 is equal to any. Round t knows the features up to ends[t], -1: none.
+    of its tree (0: coordinates), and its first column and one after its last in Z or V. Round t knows the features up to ends[t], -1: none.
     """
     found = np.empty(TILE)
     units = np.empty((2, TILE), np.int32)
@@ -31,29 +64,9 @@ def nearest_mixed(
                 found[r] = 0.0
             for f in range(-1, spans.shape[0]):
                 if f >= 0:
-                    height, start, stop = spans[f]
-                    if height == 0:
-                        for c in range(start, stop):
-                            value = Z[i, c]
-                            row = T[c, begin : begin + size]
-                            for r in range(size):
-                                step = row[r] - value
-                                found[r] += step * step
-                    else:
-                        for r in range(size):
-                            units[0, r] = 0
-                        for point in range(start, stop, height):
-                            for r in range(size):
-                                units[1, r] = 0
-                            for c in range(point, point + height):
-                                label = V[i, c]
-                                nodes = U[c, begin : begin + size]
-                                for r in range(size):
-                                    units[1, r] += np.int32((nodes[r] != label) & (nodes[r] >= 0))
-                            for r in range(size):
-                                units[0, r] += units[1, r] * units[1, r]
-                        for r in range(size):
-                            found[r] += factors[f] * units[0, r]
+                    add_feature(
+                        spans[f, 0], spans[f, 1], spans[f, 2], factors[f], Z, V, i, T, U, begin, size, units, found
+                    )
                 for t in range(ends.shape[0]):
                     if ends[t] != f:
                         continue
@@ -70,3 +83,17 @@ def nearest_mixed(
                         if owner[u] == mine[i]:
                             hit[i, t] += records[u]
                     best[i, t] = least
+
+
+@kernel
+def mixed_table(Z: Array, V: AnyArray, T: Array, U: AnyArray, spans: Indices, factors: Array, table: Array) -> None:
+    """The squared distances of all pairs."""
+    units = np.empty((2, TILE), np.int32)
+    for i in range(table.shape[0]):
+        for begin in range(0, table.shape[1], TILE):
+            size = min(TILE, table.shape[1] - begin)
+            found = table[i, begin : begin + size]
+            for r in range(size):
+                found[r] = 0.0
+            for f in range(spans.shape[0]):
+                add_feature(spans[f, 0], spans[f, 1], spans[f, 2], factors[f], Z, V, i, T, U, begin, size, units, found)

@@ -247,6 +247,7 @@ ATTACKS = Registry(
         "gap-pattern": "tsveil.attack.masked:PatternOfGaps",
         "fuzzy": "tsveil.attack.fuzzy:Fuzzy",
         "mixed-distance": "tsveil.attack.mixed:NearestMixed",
+        "mixed-one-to-one": "tsveil.attack.mixed_assignment:MixedAssignment",
         "labels-probabilistic": "tsveil.attack.label_agreement:LabelProbabilistic",
         "labels-conditional": "tsveil.attack.label_agreement:LabelConditional",
     },

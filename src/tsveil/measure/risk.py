@@ -444,7 +444,11 @@ class CategoryRisk(ValueRisk):
     words: ClassVar[str] = "categories"
     main: ClassVar[tuple[str, ...]] = ("LL1", "LDLD")
     meanings: ClassVar[Mapping[str, Meaning]] = {
-        **{kind.figure: _meaning(kind) for kind in ATTACKS.values() if kind.of_labels},
+        **{
+            kind.figure: _meaning(kind)
+            for kind in ATTACKS.values()
+            if kind.of_labels and kind.rung in (Rung.PART, Rung.PERSON)
+        },
         "KU1": Meaning(
             "unique by labels, original",
             "%",

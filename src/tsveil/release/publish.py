@@ -246,11 +246,7 @@ def _assess(
         persons=persons,
         subtraction=_subtraction_with_gaps(release, pieces, of_row, persons),
         suppressed=release.contents.n - pieces.published,
-        labels=[
-            block.name
-            for block in release.original.blocks
-            if block.categories is not None and release.contents.source.masked
-        ],
+        labels=[block.name for block in release.original.blocks if block.categories is not None],
         order=said_by_order(of_row, records, persons),
         allowed=tuple(sorted(allowed)),
     )
