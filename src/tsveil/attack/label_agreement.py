@@ -55,7 +55,7 @@ class ByLabels(WeighsAgreements):
 
     def links(self, original: Dataset, released: Dataset | HasData, **given: Any) -> Links:
         """With all columns known that are no series."""
-        return links_of_whole_records(self, original, released, **given)
+        return links_of_whole_records(self, original, released, ties="first", **given)
 
     def knowledge(self, files: Pieces) -> Knowledge:
         """All columns that are no series, from the first to all; nothing where none of them has labels."""
