@@ -33,7 +33,7 @@ from tsveil.core.types import Array, Indices
 from tsveil.data.store import Store
 from tsveil.engine.base import Result
 
-#: what a release publishes: series if there are any, attributes if there are none, categories if there are no numbers, or envelopes of series
+#: what is measured of a release: its series if there are any, attributes if there are none, or envelopes of series; and where some columns hold labels, whole records
 Kind = Literal["series", "attributes", "envelopes", "categories"]
 KINDS: tuple[Kind, ...] = ("series", "attributes", "envelopes", "categories")
 
@@ -70,7 +70,9 @@ class Schema(msgspec.Struct, frozen=True):
         """What the release publishes."""
         if self.envelopes:
             return "envelopes"
-        return "series" if self.files.series else "attributes" if self.files.blocks else "categories"
+        if not self.files.blocks or any(block.categories is not None for block in self.files.blocks):
+            return "categories"
+        return "series" if self.files.series else "attributes"
 
     @property
     def gaps(self) -> bool:
