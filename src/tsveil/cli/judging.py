@@ -185,12 +185,19 @@ class OfDistances(click.Command):
     metavar="B",
     help="By distance, approximate: compare with the B records nearest in sum only.",
 )
+@click.option(
+    "--direction",
+    type=click.Choice(["original", "released"]),
+    default="original",
+    show_default=True,
+    help="By distance: link each original record to a released one, or each released record to an original one.",
+)
 @arguments.other_period_option
 @arguments.reading_options
 @arguments.json_option
 def attack(
     original: Path, released: Path | None, known: list[str] | None, name: str, truth: str | None, distance: Any, one_to_one: bool,
-    blocking: int | None, other_period: Path | None, as_json: bool, **options: Any,
+    blocking: int | None, direction: Any, other_period: Path | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Re-identify records of a release, or of a file made by any tool.
 
@@ -223,10 +230,11 @@ def attack(
     with terminal.show_progress(not as_json):
         attacks = links_by_attack(
             data, protected, known=known, truth=links, only=None if name == "auto" else name,
-            distance=distance, one_to_one=one_to_one, blocking=blocking, other=other,
+            distance=distance, one_to_one=one_to_one, blocking=blocking, direction=direction, other=other,
         )  # fmt: skip
     winner = max(attacks, key=lambda key: attacks[key].rate)
-    exposed = attacks[winner].table(data if other is None else other, protected).head(10)
+    sides = (data if other is None else other, protected)
+    exposed = attacks[winner].table(*(sides if direction == "original" else sides[::-1])).head(10)
     if as_json:
         rows = {
             key: {
@@ -243,7 +251,13 @@ def attack(
         terminal.document({"attacks": rows, "best": winner, "most_exposed": exposed.to_dicts()})
         return
     notes = []
-    if name == "auto" and distance is None and other is None and not (one_to_one or blocking):
+    if (
+        name == "auto"
+        and distance is None
+        and other is None
+        and not (one_to_one or blocking)
+        and direction == "original"
+    ):
         for key, most in left_out(data, known).items():
             notes.append(f"{key:<14} left out: it takes at most {most} known attributes (--known)")
     terminal.show_attacks(attacks, winner, exposed, notes)
