@@ -20,7 +20,17 @@ class Row(NamedTuple):
 Release = Sequence[Row]
 
 
-def history(releases: Sequence[Release], person: int) -> tuple[tuple[int, ...], ...]:
+def history(releases: Sequence[Release], person: int) -> tuple[tuple[tuple[int, bool] | None, ...], ...]:
+    """Of each identifier of a person that shows the carried value in some release: for each release the class of its row, and whether the value is shown there."""
+    found: list[tuple[tuple[int, bool] | None, ...]] = []
+    for own in {row.id for one in releases for row in one if row.person == person}:
+        rows = [[row for row in one if (row.id, row.person) == (own, person)] for one in releases]
+        if any(row.shown for one in rows for row in one):
+            found.append(tuple((one[0].cell, one[0].shown) if one else None for one in rows))
+    return tuple(sorted(found, key=str))
+
+
+def plain_history(releases: Sequence[Release], person: int) -> tuple[tuple[int, ...], ...]:
     """For each release the classes in which the carried value of a person is shown, as often as it is; empty: "-"."""
     return tuple(tuple(sorted(row.cell for row in one if row.person == person and row.shown)) for one in releases)
 
@@ -28,7 +38,7 @@ def history(releases: Sequence[Release], person: int) -> tuple[tuple[int, ...], 
 def history_sizes(releases: Sequence[Release], n: int) -> list[int]:
     """How many persons share the history of each; 0 where nothing of a person is shown."""
     every = [history(releases, person) for person in range(n)]
-    return [every.count(one) if any(one) else 0 for one in every]
+    return [every.count(one) if one else 0 for one in every]
 
 
 def sequence_sizes(releases: Sequence[Release], n: int) -> list[int] | None:
@@ -46,11 +56,18 @@ def sequence_sizes(releases: Sequence[Release], n: int) -> list[int] | None:
 def candidates(releases: Sequence[Release], n: int) -> list[int]:
     """How many carried values each person may have, all of which differ, for an intruder who knows everything but which value is whose; 0 where nothing of a person is shown.
 
-    He tries every assignment of the values that are shown; one is possible if every class of every release shows the same values with it.
+    He tries every assignment of the values that are shown; one is possible if the identifiers can be assigned so that every release shows the same rows with it: those of each identifier, with their classes and values.
     """
+    segments: dict[tuple[int, int], list[tuple[int, Row]]] = {}
+    for at, one in enumerate(releases):
+        for row in one:
+            segments.setdefault((row.id, row.person), []).append((at, row))
 
-    def published(values: Sequence[int]) -> list[Counter[tuple[int, int]]]:
-        return [Counter((row.cell, values[row.person]) for row in one if row.shown) for one in releases]
+    def published(values: Sequence[int]) -> Counter[tuple[tuple[int, int, int | None], ...]]:
+        return Counter(
+            tuple((at, row.cell, values[row.person] if row.shown else None) for at, row in rows)
+            for rows in segments.values()
+        )
 
     seen = sorted({row.person for one in releases for row in one if row.shown})
     truth, possible = published(range(n)), [set[int]() for _ in range(n)]

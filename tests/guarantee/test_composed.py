@@ -132,6 +132,33 @@ def test_pairs_of_releases_do_not_suffice() -> None:
     assert found.histories[0].sets.size[10] == 1
 
 
+def test_identifiers_and_values_tie_together() -> None:
+    """Every sequence of an identifier and every plain history is shared by two persons, and yet each value is proved: the identifier leads from the release that shows it to one that does not."""
+    cells = [[0, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 1]]
+    releases = [
+        [Row(person, person + 9 * (at == 2), cell, at > 0) for person, cell in enumerate(own)]
+        for at, own in enumerate(cells)
+    ]
+    plain = [naive.plain_history(releases, person) for person in range(4)]
+    assert all(plain.count(one) == 2 for one in plain)
+    assert naive.sequence_sizes(releases, 4) == [2] * 4
+    assert naive.candidates(releases, 4) == [1] * 4
+    found = judged(releases, 2)
+    assert found.identifiers is not None
+    assert found.identifiers.smallest == 2
+    assert found.histories[0].sets.size.tolist() == [1] * 4
+    assert not found.holds
+
+
+def test_without_identifiers_that_stay_histories_are_plain() -> None:
+    for case in range(100):
+        chance = random.Random(case)
+        releases = random_releases(chance, 8, 3, 2)
+        rows = [[row._replace(id=100 * at + place) for place, row in enumerate(one)] for at, one in enumerate(releases)]
+        plain = [naive.plain_history(rows, person) for person in range(8)]
+        assert naive.history_sizes(rows, 8) == [plain.count(one) if any(one) else 0 for one in plain]
+
+
 def test_a_part_of_a_group_that_keeps_its_identifiers_is_found() -> None:
     """One of five leaves: the other four are tied, and so is who left, by an identifier that ended earlier than theirs."""
     before, after = group(0, 1, 2, 3, 4), group(0, 1, 2, 3)
@@ -156,7 +183,9 @@ def test_what_is_withheld_shows_nothing() -> None:
     """Ten persons, and then nine: four more are withheld, and five are left in each set."""
     before = group(*range(10))
     after = [*group(*range(4), shown=False), *group(*range(4, 9))]
-    assert judged([before, after], 5).histories[0].sets.size.tolist() == [5] * 10
+    assert judged([before, after], 5).histories[0].sets.size.tolist() == [4] * 4 + [5] * 5 + [1]  # identifiers stay
+    renewed = [row._replace(id=row.id + 50) for row in after]
+    assert judged([before, renewed], 5).histories[0].sets.size.tolist() == [5] * 10
     assert judged([before, group(*range(9))], 5).histories[0].sets.size.tolist() == [9] * 9 + [1]
 
 

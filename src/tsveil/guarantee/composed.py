@@ -5,7 +5,7 @@ Each release may be k-anonymous, and two of them together are not: whatever ties
     identifiers     An identifier that stays ties rows. In the segment from its first release to its last, each sequence of published rows needs k persons who have the same segment.
     histories       What does not change ties rows, with or without identifiers: carried columns, and protected columns without times. The history of a person is, for each release, the
                     class in which such values of that person are published, or "-" if none are. Each history that is not all "-" needs k persons. Then two persons of one history can exchange these values, and no
-                    published file changes: who knows everything else cannot tell them apart.
+                    published file changes: who knows everything else cannot tell them apart. An identifier that stays ties a carried value to all its rows, also to those where the value is not shown: they are part of the history.
     differences     A column of a series, at its time, is published again with the same classes and to the bit, or not at all: the mean of ten persons and that of nine of them give the value of the tenth.
 
 Conditions on pairs of releases do not suffice: of {1..10}, {6..15} and {1..4, 10..14, 16} every two have five persons in common, and all three only person 10. So persons with equal histories are counted.
@@ -175,52 +175,67 @@ def entries_of(persons: Indices, classes: Indices, n: int) -> Indices:
     return found
 
 
-def histories_of(entries: Sequence[Indices], n: int) -> Sets:
-    """The sets of persons with equal histories, from the entry of each of n persons in each release.
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Identifiers over time. One that stands for different persons was issued twice, and each of them has a segment of its own."""
 
-    Examples
-    --------
-    >>> found = histories_of([np.array([0, 0, 0, 0]), np.array([1, 1, 1, -1])], 4)
-    >>> found.size, found.witness
-    (array([3, 3, 3, 1]), Witness(persons=(3,), releases=(0,), left=1))
-    """
-    history = np.full(n, NOTHING, dtype=np.int64)
-    for entry in entries:
-        history = continued(history, entry)
-    return Sets.of(history, np.arange(n), n, [entry != NOTHING for entry in entries])
+    #: for each release the segment of each row; and whose each segment is
+    of_row: tuple[Indices, ...]
+    owner: Indices
 
+    @classmethod
+    def of(cls, ids: Sequence[Indices], persons: Sequence[Indices]) -> Segments:
+        """From the identifier and the person of each row; a row of a release without identifiers is a segment by itself.
 
-def sequences_of(
-    ids: Sequence[Indices], classes: Sequence[Indices], persons: Sequence[Indices], n: int, *, stable: bool = False
-) -> Sets | None:
-    """The sets of persons whose identifiers show equal sequences of rows in the same segment; None where no identifier is in two releases, unless they were to be stable.
+        Examples
+        --------
+        >>> found = Segments.of([np.array([7, 8]), np.array([8]), np.array([])], [np.array([0, 1]), np.array([1]), np.array([0])])
+        >>> found.of_row, found.owner
+        ((array([1, 2]), array([2]), array([0])), array([0, 0, 1]))
+        """
+        every, alone = [], -2
+        for own, who in zip(ids, persons, strict=True):
+            every.append(own if len(own) == len(who) else np.arange(alone, alone - len(who), -1))
+            alone -= len(who) * (len(own) != len(who))
+        joined, whose = np.concatenate(every), np.concatenate(persons)
+        segment = numbered(joined - joined.min(initial=0), whose)
+        owner = np.zeros(int(segment.max(initial=NOTHING)) + 1, dtype=np.int64)
+        owner[segment] = whose
+        return cls(tuple(np.split(segment, np.cumsum([len(one) for one in persons])[:-1])), owner)
 
-    An identifier that stands for different persons in two releases was issued twice, and each of them has a segment of its own.
+    @cached_property
+    def stay(self) -> bool:
+        """Whether any is in two releases."""
+        times = np.zeros(len(self.owner), dtype=np.int64)
+        for own in self.of_row:
+            times[own] += 1
+        return bool(times.max(initial=0) > 1)
 
-    Examples
-    --------
-    >>> both, rows = [np.array([0, 1, 2]), np.array([0, 1, 3])], [np.array([0, 0, 0]), np.array([5, 5, 6])]
-    >>> found = sequences_of(both, rows, [np.arange(3), np.arange(3)], 3)
-    >>> found.size, found.witness
-    (array([2, 2, 1]), Witness(persons=(2,), releases=(1,), left=1))
-    """
-    if not any(map(len, ids)):
-        return None
-    persons = [who[: len(own)] for who, own in zip(persons, ids, strict=True)]  # some releases publish no identifiers
-    segment = numbered(np.concatenate(ids), np.concatenate(persons))
-    each = np.split(segment, np.cumsum([len(one) for one in ids])[:-1])
-    count = int(segment.max(initial=NOTHING)) + 1
-    times = np.zeros(count, dtype=np.int64)
-    owner, sequence, shown = np.zeros(count, dtype=np.int64), np.full(count, NOTHING, dtype=np.int64), []
-    for own, rows, who in zip(each, classes, persons, strict=True):
-        entry = np.full(count, NOTHING, dtype=np.int64)
-        entry[own], owner[own] = rows[: len(own)], who
-        times += entry != NOTHING
-        sequence = continued(sequence, entry)
-        shown.append(entry != NOTHING)
-    if not stable and times.max(initial=0) < 2:
-        return None
-    return Sets.of(sequence, owner, n, shown)
+    def spread(self, at: int, rows: Indices) -> Indices:
+        """What the rows of a release show, for all segments; NOTHING: the segment is not in it."""
+        found = np.full(len(self.owner), NOTHING, dtype=np.int64)
+        found[self.of_row[at]] = rows
+        return found
+
+    def sequences(self, rows: Sequence[Indices]) -> Indices:
+        """A number for what each segment shows in all releases."""
+        found = np.full(len(self.owner), NOTHING, dtype=np.int64)
+        for at, one in enumerate(rows):
+            found = continued(found, self.spread(at, one))
+        return found
+
+    def sets(self, classes: Sequence[Indices], n: int) -> Sets:
+        """The sets of persons whose identifiers show equal sequences of rows in the same segment.
+
+        Examples
+        --------
+        >>> both = Segments.of([np.array([0, 1, 2]), np.array([0, 1, 3])], [np.arange(3), np.arange(3)])
+        >>> found = both.sets([np.array([0, 0, 0]), np.array([5, 5, 6])], 3)
+        >>> found.size, found.witness
+        (array([2, 2, 1]), Witness(persons=(2,), releases=(1,), left=1))
+        """
+        shown = [self.spread(at, rows) != NOTHING for at, rows in enumerate(classes)]
+        return Sets.of(self.sequences(classes), self.owner, n, shown)
 
 
 # -- what is compared -------------------------------------------------------------------------------------------------
@@ -531,17 +546,22 @@ def compose(releases: Sequence[PersonsOfRelease], k: int, *, stable: bool = Fals
     times = np.zeros(n, dtype=np.int64)
     for release in releases:
         times[np.unique(release.persons)] += 1
+    segments = Segments.of([one.ids for one in releases], [one.persons for one in releases])
     whole = [own.classes[whole_row(release.chunks.schema)] for release, own in zip(releases, rows, strict=True)]
-    identifiers = sequences_of(
-        [one.ids for one in releases], whole, [one.persons for one in releases], n, stable=stable
-    )
-    histories = tuple(_history(subject, releases, rows, n, withheld=withheld) for subject in subjects)
+    identifiers = segments.sets(whole, n) if stable or segments.stay else None
+    histories = tuple(_history(subject, releases, rows, segments, n, withheld=withheld) for subject in subjects)
     names = tuple(release.name for release in releases)
     return Composed(k, names, times, identifiers, histories, tuple(_differences(releases, rows, n)))
 
 
 def _history(
-    subject: Subject, releases: Sequence[PersonsOfRelease], rows: Sequence[_Rows], n: int, *, withheld: bool
+    subject: Subject,
+    releases: Sequence[PersonsOfRelease],
+    rows: Sequence[_Rows],
+    segments: Segments,
+    n: int,
+    *,
+    withheld: bool,
 ) -> History:
     """The histories by some columns."""
     empty = [
@@ -552,22 +572,32 @@ def _history(
     for release, cells in zip(releases, empty, strict=True):
         for name, gaps in cells.items():
             valued[name][release.persons[~gaps]] = True
-    entries = []
+    classes, shown = [], []
     for at, (release, own) in enumerate(zip(releases, rows, strict=True)):
         parts = [own.classes[unit] for unit in subject.units[at]]
+        there = np.full(len(release.persons), bool(parts))
         # Where nothing is withheld, whoever never has a value has none to hide.
         hidden = [gaps & (withheld | valued[name][release.persons]) for name, gaps in empty[at].items()]
-        there = np.full(len(release.persons), bool(parts))
         if hidden:
             there |= ~np.all(hidden, axis=0)
             parts += [own.classes[whole_row(release.chunks.schema)], *(gaps.astype(np.int64) for gaps in hidden)]
-        classes = numbered(*parts) if parts else there.astype(np.int64)
-        entries.append(entries_of(release.persons, np.where(there, classes, NOTHING), n))
-    shown = [
+        classes.append(numbered(*parts) if parts else np.full(len(there), NOTHING))
+        shown.append(there)
+    carries = any(subject.carried)
+    if carries:  # a value stands in the row of an identifier, which ties it to all rows of that identifier
+        seen = np.zeros(len(segments.owner), dtype=np.bool_)
+        for own_rows, there in zip(segments.of_row, shown, strict=True):
+            seen[own_rows[there]] = True
+        found = entries_of(segments.owner, np.where(seen, segments.sequences(classes), NOTHING), n)
+    else:
+        found = np.full(n, NOTHING, dtype=np.int64)
+        for release, own_classes in zip(releases, classes, strict=True):
+            found = continued(found, entries_of(release.persons, own_classes, n))
+    present = [np.isin(np.arange(n), release.persons[there]) for release, there in zip(releases, shown, strict=True)]
+    values = [
         pl.DataFrame({"person": release.persons, **{name: own.cells[name] for name in names}})
         for release, own, names in zip(releases, rows, subject.carried, strict=True)
         if names
     ]
-    return History(
-        subject, histories_of(entries, n), pl.concat(shown, how="diagonal_relaxed") if shown else pl.DataFrame()
-    )
+    sets = Sets.of(found, np.arange(n), n, present)
+    return History(subject, sets, pl.concat(values, how="diagonal_relaxed") if values else pl.DataFrame())
