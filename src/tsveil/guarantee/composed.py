@@ -286,6 +286,13 @@ def subjects_of(releases: Sequence[PersonsOfRelease]) -> list[Subject]:
     return [Subject(tuple(names), *key) for key, names in found.items()]
 
 
+def carried_once(releases: Sequence[PersonsOfRelease]) -> tuple[str, ...]:
+    """The columns that one release alone carries, if several releases have such: one of them may be another by a new name."""
+    every = [{*release.carried, *units_of(release)[0]} for release in releases]
+    found = [sorted(name for name in release.carried if sum(name in own for own in every) == 1) for release in releases]
+    return tuple(name for own in found for name in own) if sum(map(bool, found)) > 1 else ()
+
+
 # -- the published files ----------------------------------------------------------------------------------------------
 
 
@@ -318,11 +325,7 @@ class _Rows:
             first = [np.asarray(counts.classes(table).first) for table in range(len(tables))]
         finally:
             chunks.store.remove("verify")
-        cells = pl.DataFrame()
-        if carried:
-            chunks.map(keep_cells, "Reading the carried columns", columns=list(carried))
-            cells = pl.concat([chunks.store.get_frame(f"cells-{at}") for at in pieces], how="vertical_relaxed")
-            chunks.store.remove("cells-")
+        cells = columns_of_rows(chunks, carried) if carried else pl.DataFrame()
         return cls(dict(zip(units, classes, strict=True)), dict(zip(units, first, strict=True)), counts.starts, cells)
 
 
@@ -332,11 +335,21 @@ def _columns(schema: Schema, unit: Sequence[str]) -> tuple[str, ...]:
     return tuple(unit) if set(unit) <= known else bounds(unit)
 
 
+def columns_of_rows(chunks: Chunks, names: Sequence[str]) -> pl.DataFrame:
+    """Columns that stand beside the protected ones, of all published rows."""
+    chunks.map(keep_cells, "Reading identifiers and carried columns", columns=list(names))
+    cells = pl.concat(
+        [chunks.store.get_frame(f"over-time-{at}") for at in range(len(chunks.places))], how="vertical_relaxed"
+    )
+    chunks.store.remove("over-time-")
+    return cells
+
+
 def keep_cells(task: Task) -> Result:
     """Keep the carried columns of one chunk."""
     chunk = opened_chunk(task["chunk"])
     frame = pl.DataFrame([chunk.cells[name].alias(name) for name in task["columns"]])
-    open_store(task["store"]).put_frame(f"cells-{task['at']}", frame)
+    open_store(task["store"]).put_frame(f"over-time-{task['at']}", frame)
     return {}
 
 
@@ -482,6 +495,8 @@ class Composed:
     identifiers: Sets | None
     histories: tuple[History, ...]
     differences: tuple[Difference, ...]
+    #: columns that one release alone carries, where several releases have such
+    once: tuple[str, ...] = ()
 
     @property
     def persons(self) -> int:
@@ -551,7 +566,8 @@ def compose(releases: Sequence[PersonsOfRelease], k: int, *, stable: bool = Fals
     identifiers = segments.sets(whole, n) if stable or segments.stay else None
     histories = tuple(_history(subject, releases, rows, segments, n, withheld=withheld) for subject in subjects)
     names = tuple(release.name for release in releases)
-    return Composed(k, names, times, identifiers, histories, tuple(_differences(releases, rows, n)))
+    differences = tuple(_differences(releases, rows, n))
+    return Composed(k, names, times, identifiers, histories, differences, carried_once(releases))
 
 
 def _history(
