@@ -23,7 +23,6 @@ from tsveil.assess.limits import Limits
 from tsveil.attack.base import Rung
 from tsveil.core.errors import InputError, some
 from tsveil.core.types import Array, Indices
-from tsveil.data.dataset import person_numbers
 from tsveil.guarantee.base import Promise
 from tsveil.guarantee.chunks import Chunks
 from tsveil.guarantee.composed import Composed, Difference, PersonsOfRelease, Sets, columns_of_rows, compose
@@ -74,30 +73,31 @@ def over_time(
             f"{ones} names persons, who may have several records, and the other releases name records: who is in both is not clear\n"
             "  options: releases that were all made with --person, or all without"
         )
-    names = _numbered([one.persons for one in releases])
+    names, persons = _numbered([one.persons for one in releases])
     known = [one.ids for one in releases if one.ids is not None]
-    ids = iter(_numbered(known) if known else [])
+    ids = iter(_numbered(known)[1] if known else [])
     shown = [
         PersonsOfRelease(
             one.name,
             one.chunks,
             one.carried,
             str(one.promise.settings().get("scope", "block")),
-            persons,
+            own,
             *([] if one.ids is None else [next(ids)]),
         )
-        for one, persons in zip(releases, names, strict=True)
+        for one, own in zip(releases, persons, strict=True)
     ]
-    every = pl.concat([one.persons.rename("person") for one in releases]).unique(maintain_order=True)
     least = k or max(one.promise.k for one in releases)
-    return OverTime(compose(shown, least, stable=stable, withheld=withheld), every)
+    return OverTime(compose(shown, least, stable=stable, withheld=withheld), names)
 
 
-def _numbered(texts: Sequence[pl.Series]) -> list[Indices]:
-    """A number for each text, the same in all series, in the order in which they first occur."""
+def _numbered(texts: Sequence[pl.Series]) -> tuple[pl.Series, list[Indices]]:
+    """The different texts of some series in their order, and for each series the place of its texts among them."""
     joined = pl.concat([one.rename("text") for one in texts])
-    numbers = person_numbers(joined.to_frame(), ["text"])
-    return np.split(numbers, np.cumsum([len(one) for one in texts])[:-1])
+    every = joined.unique().sort()
+    places = every.to_frame().with_row_index("place")
+    found = joined.to_frame().join(places, on="text", how="left", maintain_order="left")["place"]
+    return every, np.split(found.to_numpy().astype(np.int64), np.cumsum([len(one) for one in texts])[:-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +258,7 @@ def _ties(name: str) -> str:
 
 def _in_words(one: Difference) -> str:
     """What is published again, and how."""
-    how = "from other persons" if one.left else "with other values"
+    how = "from other members" if one.members else "with other values"
     earlier, later = (at + 1 for at in one.releases)
     count = f"{one.persons} person{'s' * (one.persons != 1)}"
     return (

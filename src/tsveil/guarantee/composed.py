@@ -97,7 +97,9 @@ class Sets:
         size[pairs[1][order]], of_person[pairs[1][order]] = count[pairs[0][order]], pairs[0][order]
         if not len(count):
             return cls(of_person, size)
-        least = int(np.flatnonzero(count == count[count > 0].min())[0])
+        # Of several, that of the first person: the numbers of sets depend on chunks.
+        few_left = count[pairs[0]] == count[count > 0].min()
+        least = int(pairs[0][few_left][pairs[1][few_left].argmin()])
         own = sets == least
         releases = tuple(at for at, mask in enumerate(shown) if (mask & own).any())
         few = tuple(pairs[1][pairs[0] == least][:NAMED].tolist())
@@ -375,8 +377,10 @@ class Difference(NamedTuple):
     releases: tuple[int, int]
     #: how many persons are in classes that were published before in another way
     persons: int
-    #: persons whom one of the releases leaves out of a class of the other: what is left when the two are subtracted; empty where only values differ
+    #: persons whom one of the releases leaves out of a class of the other: what is left when the two are subtracted
     left: tuple[int, ...]
+    #: whether members differ, or values of the same members
+    members: bool
 
 
 def changed_classes(
@@ -429,25 +433,26 @@ def _differences(releases: Sequence[PersonsOfRelease], rows: Sequence[_Rows], n:
 
 def _difference(
     both: Sequence[PersonsOfRelease], rows: Sequence[_Rows], units: Sequence[tuple[str, ...]], names: Sequence[str], n: int
-) -> tuple[int, tuple[int, ...]]:  # fmt: skip
-    """How many persons are published again in another way, and the persons that a subtraction leaves, if there are any."""
+) -> tuple[int, tuple[int, ...], bool]:  # fmt: skip
+    """How many persons are published again in another way, the persons that a subtraction leaves, and whether members differ."""
     (old, new), (before, now) = both, (rows[0].classes[units[0]], rows[1].classes[units[1]])
     changed, same = changed_classes(before, old.persons, now, new.persons, n)
     if changed.any():
-        at = int(np.flatnonzero(changed)[0])
+        concerned = np.flatnonzero(changed[now])
+        at = int(now[concerned[new.persons[concerned].argmin()]])  # that of the first person
         members = np.unique(new.persons[now == at])
         earlier = before[np.isin(old.persons, members)][0]
         was = np.unique(old.persons[before == earlier])
         gone, come = np.setdiff1d(was, members), np.setdiff1d(members, was)
         left = gone if 0 < len(gone) <= (len(come) or len(gone)) else come
-        return len(np.unique(new.persons[changed[now]])), tuple(left[:NAMED].tolist())
+        return len(np.unique(new.persons[changed[now]])), tuple(left[:NAMED].tolist()), True
     kept = np.flatnonzero(same != NOTHING)
     secret = secrets.token_bytes(16)
     first = rows[0].first[units[0]][same[kept]], rows[1].first[units[1]][kept]
     marks = [_marks(one, own.starts, at, names, secret) for one, own, at in zip(both, rows, first, strict=True)]
     other = np.zeros(len(same), dtype=np.bool_)
     other[kept] = (marks[0] != marks[1]).any(axis=1)
-    return len(np.unique(new.persons[other[now]])), ()
+    return len(np.unique(new.persons[other[now]])), (), False
 
 
 def _marks(
