@@ -244,6 +244,7 @@ ATTACKS = Registry(
         "common-points": "tsveil.attack.masked:NearestWithGaps",
         "gap-pattern": "tsveil.attack.masked:PatternOfGaps",
         "fuzzy": "tsveil.attack.fuzzy:Fuzzy",
+        "releases": "tsveil.attack.releases:Releases",
     },
 )
 

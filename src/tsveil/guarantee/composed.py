@@ -337,6 +337,13 @@ def _columns(schema: Schema, unit: Sequence[str]) -> tuple[str, ...]:
     return tuple(unit) if set(unit) <= known else bounds(unit)
 
 
+def sets_of_classes(release: PersonsOfRelease, n: int) -> tuple[Indices, Sets]:
+    """The class of each published row, and the sets of persons that one release leaves by itself."""
+    rows = _Rows.of(release, [], [])
+    classes = rows.classes[whole_row(release.chunks.schema)]
+    return classes, Sets.of(classes, release.persons, n, [np.ones(len(classes), dtype=np.bool_)])
+
+
 def columns_of_rows(chunks: Chunks, names: Sequence[str]) -> pl.DataFrame:
     """Columns that stand beside the protected ones, of all published rows."""
     chunks.map(keep_cells, "Reading identifiers and carried columns", columns=list(names))
