@@ -90,7 +90,7 @@ class Sets:
         (array([2, 2, 1, 0]), Witness(persons=(2,), releases=(0,), left=1))
         """
         there = sets != NOTHING
-        pairs = np.unique(np.stack([sets[there], persons[there]]), axis=1)
+        pairs = np.stack(np.divmod(np.unique(sets[there] * n + persons[there]), n))
         count = np.bincount(pairs[0])
         size, of_person = np.zeros(n, dtype=np.int64), np.full(n, NOTHING, dtype=np.int64)
         order = np.argsort(-count[pairs[0]], kind="stable")  # the smallest set of a person comes last, and stays
