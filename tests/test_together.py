@@ -14,12 +14,15 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
+import naive_histories
 import tsveil as tv
+from cli.test_verify_folders import release
 from engine_files import protect_files, write_files
 from tsveil.assess.assessment import Outcome
 from tsveil.assess.over_time import EarlierReleases, over_time
 from tsveil.cli import main
 from tsveil.core.errors import GuaranteeError, InputError, ParameterError
+from tsveil.core.registry import METHODS
 from tsveil.data.files import digest_of
 from tsveil.release.publish import publish
 from tsveil.release.reopen import judge_release, published_files
@@ -29,9 +32,10 @@ SMART_METER = Path("/work/shared/data/smart_meter.csv")
 PERSONS = 60
 
 
-def frame(month: int, seed: int = 1, persons: Sequence[int] = range(PERSONS)) -> pl.DataFrame:
-    """Days of a month of some households, and their tariff."""
-    values = np.random.default_rng([month, seed]).normal(size=(PERSONS, 4)).cumsum(axis=1)[list(persons)]
+def frame(month: int, persons: Sequence[int] = range(PERSONS), apart: float = 0.0) -> pl.DataFrame:
+    """Days of a month of some households, and their tariff; four at a time are `apart` from the others, in every month."""
+    values = np.random.default_rng(month).normal(size=(PERSONS, 4)).cumsum(axis=1)
+    values = (values + apart * (np.arange(PERSONS) // 4)[:, None])[list(persons)]
     days = {f"2026-{month:02d}-{day + 1:02d}": values[:, day] for day in range(4)}
     return pl.DataFrame({"home": [f"h{at}" for at in persons], **days, "tariff": [f"t{at % 7}" for at in persons]})
 
@@ -146,6 +150,20 @@ def test_chunks_say_what_one_file_says(tmp_path: Path) -> None:
     assert found[0][1]["histories"]["'tariff'"]["alone"] > 50
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_a_release_and_itself_leave_its_classes(name: str, tmp_path: Path) -> None:
+    """Of every method: the same rows under the same identifiers tell as much as they tell by themselves, and are no differences."""
+    one = release(tmp_path, METHODS[name])
+    other = Path(shutil.copytree(one, tmp_path / "again"))
+    over, alone = over_time([opened_release(one), opened_release(other)], 2), judge_release(one)
+    [history] = over.check.figures["histories"].values()
+    whole = next(check for check in alone.checks if check.name == "whole-record").figures
+    assert history["smallest"] == whole["k"]
+    assert over.check.figures["differences"] == []
+    assert over.composed.again == over.composed.persons == alone.persons
+    assert 100 * float(over.scores.mean()) == pytest.approx(100 / whole["real_anonymity"])
+
+
 def test_the_order_of_rows_does_not_matter(months: list[Path], tmp_path: Path) -> None:
     again = []
     for at, one in enumerate(months):
@@ -204,8 +222,11 @@ def test_a_release_without_earlier_ones_says_so(months: list[Path]) -> None:
 def test_records_without_names_are_refused(tmp_path: Path, months: list[Path]) -> None:
     data = tv.Dataset.from_arrays({"load": np.arange(12.0).reshape(6, 2)})
     folder = tv.MDAV(k=2).protect(data).write(tmp_path / "out")
-    with pytest.raises(InputError, match="have no identifiers, so nothing says who is in another release"):
-        judge_releases([months[0], folder])
+    facts = json.loads((folder / "private" / "release.json").read_text())
+    for named in (facts, {name: value for name, value in facts.items() if name != "named"}):  # older ones do not say it
+        (folder / "private" / "release.json").write_text(json.dumps(named))
+        with pytest.raises(InputError, match="have no identifiers, so nothing says who is in another release"):
+            judge_releases([months[0], folder])
     after = EarlierReleases([opened_release(months[0])])
     with pytest.raises(ParameterError, match="the records have no identifiers"):
         publish(tv.MDAV(k=2).protect(data), tmp_path / "next", after=after)
@@ -220,7 +241,7 @@ def test_the_command_judges_releases_together(months: list[Path]) -> None:
     for one in months:
         assert f"{one}: HOLDS" in found.output
     assert "'tariff' ties the releases" in found.output
-    assert "is left alone by 2026-01, 2026-02, 2026-03" in found.output
+    assert "is left alone (2026-01, 2026-02, 2026-03)" in found.output
     document = json.loads(tsveil("verify", *months, "--json").stdout)
     assert [one["release"] for one in document["releases"]] == [str(one) for one in months]
     assert document["assessment"]["checks"][-1]["name"] == "earlier-releases"
@@ -307,6 +328,27 @@ def test_what_was_withdrawn_stays_in(ledger: list[Path]) -> None:
 def test_k_of_a_ledger_counts(ledger: list[Path]) -> None:
     assert judge_ledger(write_ledger(ledger, k=3)).assessment.checks[-1].figures["k"] == 3
     assert judge_ledger(write_ledger(ledger, k=3), 2).assessment.checks[-1].figures["k"] == 2
+
+
+def test_what_is_withheld_by_the_rule_passes(tmp_path: Path) -> None:
+    """Groups that change with five persons fewer: empty cells where the rule withholds a value, and one of them filled in again."""
+    first, second = month(tmp_path, 1, apart=100), month(tmp_path, 2, apart=100, persons=range(5, PERSONS))
+    entries = []
+    for one in (first, second):
+        found = pl.read_csv(one / "private" / "groups.csv", infer_schema=False)
+        of = dict(found.select("original", found.columns[-1]).iter_rows())
+        entries.append([int(of[f"h{at}"]) if f"h{at}" in of else None for at in range(PERSONS)])
+    gone = {f"h{at}" for at in naive_histories.withheld(entries[:1], entries[1], 4)}
+    assert 0 < len(gone) < PERSONS - 5
+    names = pl.read_csv(second / "private" / "id_map.csv", infer_schema=False)
+    hidden = names.filter(pl.col("original").is_in(gone))["released"].to_list()
+    file = second / "published" / "data.csv"
+    whole = pl.read_csv(file, infer_schema=False)
+    for few in (hidden, hidden[1:]):
+        whole.with_columns(tariff=pl.when(~pl.col("home").is_in(few)).then("tariff")).write_csv(file)
+        check = judge_ledger(write_ledger([first, second])).assessment.checks[-1]
+        assert check.status.passes == (few == hidden)
+        assert (check.figures["histories"]["'tariff'"]["smallest"] >= 4) == (few == hidden)
 
 
 def changed(folder: Path) -> None:

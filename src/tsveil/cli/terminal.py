@@ -262,13 +262,13 @@ def show_together(found: Judged) -> None:
     sets = {"identifiers": figures["identifiers"], **figures["histories"]}
     for name, one in sets.items():
         if one is not None and (witness := one.get("witness")):
-            few, of = ", ".join(witness["persons"]), len(witness["persons"])
-            more = f" and {witness['left'] - of} more" if witness["left"] > of else ""
-            how = f"{more} are left" if witness["left"] > 1 else " is left alone"
-            line(f"  {name}: {few}{how} by {', '.join(witness['releases'])}")
+            more = witness["left"] - len(witness["persons"])
+            who = ", ".join(witness["persons"]) + (f" and {more} more" if more else "")
+            left = "is left alone" if witness["left"] == 1 else "are left"
+            line(f"  By {name}, {who} {left} ({', '.join(witness['releases'])})")
     for one in figures["differences"]:
         if one["left"]:
-            line(f"  {', '.join(one['releases'])}: the difference leaves {', '.join(one['left'])}")
+            line(f"  By subtraction, {', '.join(one['left'])} can be left ({', '.join(one['releases'])})")
 
 
 def verdict_parts(verdict: Verdict) -> dict[str, Any]:

@@ -639,7 +639,7 @@ def _facts(
         "run": run,
         "records": assessment.records,
         "rows_from": 1,
-        **({} if release.contents.source.id or release.contents.source.person else {"unnamed": True}),
+        "named": bool(release.contents.source.id or release.contents.source.person),
         **({"persons": assessment.persons} if release.contents.source.person else {}),
         "limits": msgspec.to_builtins(limits),
         "intruder": msgspec.to_builtins(intruder),

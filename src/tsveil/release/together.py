@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
+import polars as pl
 
 from tsveil.assess.assessment import Assessment
 from tsveil.assess.limits import Limits
@@ -39,7 +40,8 @@ VERSION = 1
 def opened_release(folder: Path, engine: Engine | None = None) -> NamedRelease:
     """The release in a folder, with its private side."""
     facts = release_facts(folder)
-    if facts.get("unnamed"):
+    ids = id_map_of(folder, facts)
+    if not facts.get("named", not _are_row_numbers(ids)):
         raise InputError(
             f"the records of {folder} have no identifiers, so nothing says who is in another release as well\n"
             "  options: a release of data that were read with --id or --person"
@@ -50,9 +52,21 @@ def opened_release(folder: Path, engine: Engine | None = None) -> NamedRelease:
     ]
     chunks = Chunks(schema_of(_table_in(places[0])), places, engine or Here())
     columns = facts.get("columns", {})
-    promise, ids = promise_of_release(folder, facts), id_map_of(folder, facts)
-    name = folder.absolute().name
+    promise, name = promise_of_release(folder, facts), folder.absolute().name
     return NamedRelease.of(name, chunks, promise, columns.get("id"), columns.get("confidential", ()), ids)
+
+
+def _are_row_numbers(ids: pl.DataFrame) -> bool:
+    """Whether an id map may count rows instead of naming records, which older releases do not say.
+
+    Examples
+    --------
+    >>> _are_row_numbers(pl.DataFrame({"original": ["2", "1", "3"]})), _are_row_numbers(pl.DataFrame({"original": ["2", "7"]}))
+    (True, False)
+    """
+    numbers = ids["original"].cast(pl.Int64, strict=False)
+    counted = numbers.null_count() == 0 and numbers.n_unique() == len(ids) == numbers.max() - numbers.min() + 1  # type: ignore[operator]
+    return counted and numbers.min() in (0, 1) and "person" not in ids.columns
 
 
 def read_part(place: Task) -> Chunk:
