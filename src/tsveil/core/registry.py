@@ -212,6 +212,7 @@ MEASURES = Registry(
         "series-loss": "tsveil.measure.series_loss:SeriesLoss",
         "attribute-loss": "tsveil.measure.attribute_loss:AttributeLoss",
         "envelope-loss": "tsveil.measure.envelope_loss:EnvelopeLoss",
+        "class-sizes": "tsveil.measure.class_sizes:ClassSizes",
         "envelope-queries": "tsveil.measure.envelope_queries:EnvelopeQueries",
     },
 )
