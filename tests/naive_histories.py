@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import permutations
 
 #: of one release, the class in which each person is published, None where nothing of that person is
@@ -83,7 +83,7 @@ def proved(releases: Sequence[Entries], values: Sequence[str]) -> set[int]:
     return {person for person in seen if len(possible[person]) == 1}
 
 
-def candidates(releases: Sequence[Entries], values: Sequence[str]) -> list[set[str]]:
+def candidates(releases: Sequence[Sequence[Hashable]], values: Sequence[str]) -> list[set[str]]:
     """For each person the values that remain possible for an intruder who knows everything but whose they are, found by trying all assignments of the values, each to one person, that explain the files.
 
     Every branch of the search is followed until a person and a value have been seen together in some assignment.

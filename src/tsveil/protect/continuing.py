@@ -150,8 +150,10 @@ def _join_one_by_one(Z: Array, labels: Indices, persons: Indices) -> Indices:
     waiting = np.flatnonzero(labels == NONE)
     if not len(waiting):
         return labels
-    if (labels == NONE).all():  # every group is too small for itself
-        return np.zeros(len(labels), dtype=np.int64)
+    if (labels == NONE).all():  # every group is too small for itself: one for all, with a record of each person
+        found = labels.copy()
+        found[np.unique(persons, return_index=True)[1]] = 0
+        return found
     found = _numbered(labels)
     centres = _means(Z, found)
     several = len(persons) > len(np.unique(persons))

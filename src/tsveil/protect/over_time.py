@@ -100,6 +100,11 @@ def recorded_units(units: Sequence[Unit], blocks: Sequence[Block]) -> list[int]:
     return [at for at, unit in enumerate(units) if len(units) == 1 or not _timed(unit, blocks)]
 
 
+def names_of_units(units: Sequence[Unit], blocks: Sequence[Block]) -> tuple[str, ...]:
+    """Their names, by which the next release knows them; that of the block, if there is only one."""
+    return tuple(units[at].home if len(units) == 1 else units[at].name for at in recorded_units(units, blocks))
+
+
 def _timed(unit: Unit, blocks: Sequence[Block]) -> bool:
     """Whether all columns of a unit have times."""
     times = [block.times is not None for block in blocks for _ in block.columns]
@@ -118,7 +123,7 @@ def check(method: Method, source: Source, units: Sequence[Unit], past: Past | No
             "  options: method 'mdav', 'v-mdav' or 'optimal-univariate', or a release by itself, without after"
         )
     blocks = [role.block() for role in source.blocks]
-    own, several = [units[at].name for at in recorded_units(units, blocks)], len(units) > 1
+    own, several = names_of_units(units, blocks), len(units) > 1
     timed = [_timed(unit, blocks) for unit in units]
     if source.id is None and not source.person:
         problems.add("its records have no identifier by which earlier releases could know them (id=, or person=)")
@@ -138,7 +143,7 @@ def check(method: Method, source: Source, units: Sequence[Unit], past: Past | No
         problems.add(
             f"{what} tie columns that are protected one by one over the releases. Protect whole records together (grouping = 'joint'), or leave these columns out"
         )
-    elif (source.confidential or not all(timed)) and tuple(own) != facts.units:
+    elif (source.confidential or not all(timed)) and own != facts.units:
         problems.add(
             f"{some(facts.units)} were protected together in the releases before, and {some(own)} are now: they must be the same"
         )
@@ -326,6 +331,11 @@ def settle(store: Store, job: Job, method: Method, persons: Persons, past: Past 
     hidden, history = withheld_persons(persons.history, entry, int(method.settings()["k"]))
     if hidden.any():
         of_record = hidden[persons.of_record]
+        if not timed and of_record.all():
+            raise InputError(
+                "there is nothing to publish: beside the releases before, every record would leave fewer than "
+                f"{past.ledger.facts.k} persons to whom its values could belong\n  options: leave columns without times out, or fewer of them"
+            )
         if not timed:
             store.put("withheld", of_record)
         elif job.source.confidential:
@@ -441,10 +451,11 @@ def _facts(job: Job, method: Method, past: Past | None, figures: dict[str, float
     for block in blocks:
         if block.times is not None:
             times[block.name] = (*times.get(block.name, ()), *(block.labels or block.columns))
-    units = tuple(job.units[at].name for at in recorded_units(job.units, blocks))
-    ids, regroup = ("fresh", False) if past is None else (past.ids, past.regroup)
-    k = int(method.settings()["k"])
-    return Facts(k=k, ids=ids, units=units, times=times, figures=figures, regroup=regroup)
+    units = names_of_units(job.units, blocks)
+    ids: Ids = "fresh" if past is None else past.ids
+    regroup = past is not None and past.regroup
+    k, number = int(method.settings()["k"]), 1 if past is None else past.ledger.facts.number + 1
+    return Facts(k=k, ids=ids, units=units, times=times, figures=figures, regroup=regroup, number=number)
 
 
 def _rows(job: Job, persons: Persons, settled: Settled, order: Indices) -> pl.DataFrame:
@@ -473,7 +484,7 @@ def _remarks(past: Past | None, figures: dict[str, float | int | None], *, carri
         return []
     count, persons = figures["withheld"] or 0, figures["persons"] or 1
     what = "the records" if left_out else "the carried values"
-    first = past.ledger.count + 1
+    first = past.ledger.facts.number + 1
     return [
         f"{what} of {count} of {persons} persons ({100 * count / persons:.1f} %) are withheld from release {first} on, because earlier releases and this one together would leave "
         f"fewer than {past.ledger.facts.k} persons to whom they could belong; private/ledger.parquet has their names. They may be published again when enough persons share their history"

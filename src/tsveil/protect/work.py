@@ -102,7 +102,7 @@ def protect(store: Store, job: Job, seed: int, engine: Engine, past: Past | None
     method = job.make_method()
     if past is not None:
         # The same seed makes other identifiers and another order in each release.
-        seed = derived_seed(seed, f"release {past.ledger.count + 1}")
+        seed = derived_seed(seed, f"release {past.ledger.facts.number + 1}")
     looks = engine.map(look, tasks(store, job.chunks), "Looking through the records")
     job = _add_survey(store, job, looks, engine)
     survey = job.survey()

@@ -82,6 +82,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     figures: dict[str, float | int | None] = {}
     #: whether everybody got a new group
     regroup: bool = False
+    #: which release it is, counted from 1
+    number: int = 1
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -106,11 +108,6 @@ class Ledger:
     persons: pl.DataFrame
     #: empty as long as its release is not written
     releases: tuple[Entry, ...] = ()
-
-    @property
-    def count(self) -> int:
-        """The number of releases."""
-        return max(1, len(self.releases))
 
 
 # -- names ------------------------------------------------------------------------------------------------------------
@@ -308,7 +305,7 @@ def read_ledger(folder: str | Path) -> Ledger:
         raise InputError(f"{path} cannot be read: {error}{repair}") from error
     if dict(persons.schema) != SCHEMA:
         raise InputError(f"{path} does not have the columns of a ledger{repair}")
-    facts = Facts(k=found.k, ids=found.ids, units=found.units, times=found.times)
+    facts = Facts(k=found.k, ids=found.ids, units=found.units, times=found.times, number=len(found.releases))
     return Ledger(facts, persons, tuple(found.releases))
 
 
