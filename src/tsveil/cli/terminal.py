@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tsveil.data.read import Look
     from tsveil.guarantee.base import Verdict
     from tsveil.measure.scorecard import Scorecard
+    from tsveil.plan.chain import History
     from tsveil.plan.estimate import Estimate
     from tsveil.release.publish import Outcome
     from tsveil.report.comparison import Comparison
@@ -367,6 +368,27 @@ def comparison_table(rows: list[dict[str, Any]], a: str, b: str) -> None:
         )
         table.add_row(f"[bold]{row['title']}[/]" if row["figure"] in {"risk", "loss"} else row["title"], *coloured)
     _console().print(table)
+
+
+def show_history(found: History, *, as_json: bool) -> None:
+    """The releases of a ledger, one line for each, and what is due."""
+    from tsveil.report.earlier import COLUMNS, lines
+
+    if as_json:
+        document(found.to_dict())
+        return
+    rows = lines(found.releases)
+    # A column in which nothing stands, such as the reasons for a withdrawal, is left out.
+    used = [at for at in range(len(COLUMNS)) if any(row[at] for row in rows)]
+    table = _table(*(">" * (COLUMNS[at][1] == "number") + COLUMNS[at][0].lower() for at in used))
+    for row in rows:
+        table.add_row(*(row[at] for at in used))
+    _console().print(table)
+    line(
+        "\nmerged: groups with too few persons left; renewed: identifiers that ended; k: the fewest persons with one history, by the ledger"
+    )
+    line(f"promised k = {found.k}, identifiers {found.ids}; {found.due}")
+    line(f"Next: tsveil run PLAN --after {found.folder}")
 
 
 def show_card(card: Scorecard) -> None:

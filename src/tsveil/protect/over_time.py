@@ -14,7 +14,7 @@ mean of ten persons and the mean of nine, both published, would be the value of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
@@ -103,6 +103,22 @@ def recorded_units(units: Sequence[Unit], blocks: Sequence[Block]) -> list[int]:
 def names_of_units(units: Sequence[Unit], blocks: Sequence[Block]) -> tuple[str, ...]:
     """Their names, by which the next release knows them; that of the block, if there is only one."""
     return tuple(units[at].home if len(units) == 1 else units[at].name for at in recorded_units(units, blocks))
+
+
+def binding_units(units: Sequence[Unit], source: Source, blocks: Sequence[Block]) -> list[bool]:
+    """For each recorded unit whether published values tie releases to each other: carried columns, or columns of its own without times."""
+    return [bool(source.confidential) or not _timed(units[at], blocks) for at in recorded_units(units, blocks)]
+
+
+def published_times(
+    blocks: Sequence[Block], before: Mapping[str, tuple[str, ...]] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """Series -> its times that were published so far."""
+    times = dict(before or {})
+    for block in blocks:
+        if block.times is not None:
+            times[block.name] = (*times.get(block.name, ()), *(block.labels or block.columns))
+    return times
 
 
 def _timed(unit: Unit, blocks: Sequence[Block]) -> bool:
@@ -230,8 +246,7 @@ def begin(store: Store, job: Job, past: Past | None) -> Persons | None:
             groups = numbers_in(matched["group"], width)
             identifiers = np.array([_number(name) for name in matched["identifier"].to_list()], dtype=np.uint64)
         blocks = job.survey().blocks
-        for place, number in enumerate(inside):
-            bound = bool(job.source.confidential) or not _timed(job.units[number], blocks)
+        for place, (number, bound) in enumerate(zip(inside, binding_units(job.units, job.source, blocks), strict=True)):
             if not past.regroup and same and (bound or past.ids == "stable"):
                 store.put(f"old-{number}", groups[:, place])
                 if bound:
@@ -317,10 +332,7 @@ def settle(store: Store, job: Job, method: Method, persons: Persons, past: Past 
     timed = all(_timed(unit, blocks) for unit in job.units)
     many = len(persons.names)
     none = np.zeros(many, dtype=np.bool_)
-    binds = [
-        bool(job.source.confidential) or not _timed(job.units[number], blocks)
-        for number in recorded_units(job.units, blocks)
-    ]
+    binds = binding_units(job.units, job.source, blocks)
     entry = np.full((many, len(binds)), NOTHING, dtype=np.int64)
     for place, bound in enumerate(binds):
         if bound:
@@ -447,10 +459,7 @@ def _figures(
 
 def _facts(job: Job, method: Method, past: Past | None, figures: dict[str, float | int | None]) -> Facts:
     blocks = job.survey().blocks
-    times = {} if past is None else dict(past.ledger.facts.times)
-    for block in blocks:
-        if block.times is not None:
-            times[block.name] = (*times.get(block.name, ()), *(block.labels or block.columns))
+    times = published_times(blocks, None if past is None else past.ledger.facts.times)
     units = names_of_units(job.units, blocks)
     ids: Ids = "fresh" if past is None else past.ids
     regroup = past is not None and past.regroup

@@ -209,12 +209,13 @@ def numbers_in(lists: pl.Series, width: int) -> Indices:
 
 def write_ledger(
     place: Path, ledger: Ledger, published: str, figures: Mapping[str, float | int | None], after: Path | None
-) -> None:
-    """Write the ledger of the release in `place`, which continues the release in the folder `after`."""
+) -> list[Entry]:
+    """Write the ledger of the release in `place`, which continues the release in the folder `after`; gives its list of releases."""
     earlier = [] if after is None else _seen_from(place, after)
     made = datetime.now(UTC).isoformat(timespec="seconds")
     own = Entry(path=".", published=published, made=made, figures={**ledger.facts.figures, **figures})
     _write(place, ledger.facts, [*earlier, own], ledger.persons)
+    return [*earlier, own]
 
 
 def _seen_from(place: Path, after: Path) -> list[Entry]:

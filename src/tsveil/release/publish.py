@@ -61,6 +61,7 @@ from tsveil.measure.evaluate import measure_pieces
 from tsveil.measure.scorecard import Scorecard
 from tsveil.release import record
 from tsveil.release.ledger import (
+    Entry,
     has_ledger,
     ledger_facts,
     ledger_in,
@@ -163,12 +164,17 @@ def fill(
         # Who has the originals can run the method again; then only the place inside the best class of a person is left to guess.
         replayed = 100 * largest_share(of_row, persons) if release.method.representatives else None
         card = _keep(release, pieces, place / "private", card, disclosed, replayed)
+        releases: list[Entry] = []
+        if has_ledger(release.store):
+            ledger = ledger_in(release.store, _identifiers(release, pieces))
+            releases = write_ledger(place, ledger, published_digest(place), _loss(card), after)
         shown = release.sample(of_row) if release.contents.files > 1 else release.in_published_order()
         both: dict[str, Any] = {
             "title": title,
             "context": context or Context(),
             "counts": _counts(release, pieces, of_row, disclosed),
             "assessment": assessment,
+            "releases": releases,
         }
         texts = {
             "published/README.md": readme(shown, verdict, pieces, _about_earlier_releases(release, after)),
@@ -180,14 +186,6 @@ def fill(
         }
         for name, text in texts.items():
             (place / name).write_text(text, encoding="utf-8")
-        if has_ledger(release.store):
-            write_ledger(
-                place,
-                ledger_in(release.store, _identifiers(release, pieces)),
-                published_digest(place),
-                _loss(card),
-                after,
-            )
         own = record.line(place, assessment, input=source, digest=digest, plan=texts.get("private/plan.toml", ""))
         (place / record.RECORD).write_text(earlier + own, encoding="utf-8")
     return Outcome(release, verdict, card, place, disclosed.counts, run, assessment)
@@ -197,6 +195,11 @@ def _identifiers(release: ProtectedRecords, pieces: WrittenPieces) -> pl.DataFra
     """The number of each published record, and the identifier that it was published with."""
     twins = [release.store.get_frame(f"twin-{at}").filter(pl.col("row") > 0) for at in range(len(pieces.sizes))]
     return pl.concat([twin.select(number="record", identifier=pl.col("released").cast(pl.String)) for twin in twins])
+
+
+def _withheld(release: ProtectedRecords) -> int:
+    """The number of persons of whom something is left out because of earlier releases."""
+    return int(ledger_facts(release.store).figures.get("withheld") or 0) if has_ledger(release.store) else 0
 
 
 def _loss(card: Scorecard) -> dict[str, float | int | None]:
@@ -273,6 +276,7 @@ def _assess(
         persons=persons,
         subtraction=_subtraction_with_gaps(release, pieces, of_row, persons),
         suppressed=release.contents.n - pieces.published,
+        withheld=_withheld(release) > 0,
         labels=[block.name for block in release.original.blocks if block.categories is not None],
         order=said_by_order(of_row, records, persons),
         allowed=tuple(sorted(allowed)),
@@ -647,6 +651,7 @@ def _facts(
         "intruder": msgspec.to_builtins(intruder),
         "columns": _columns(pieces.places[0]),
         "means": release.method.means,
+        **({"withheld": count} if (count := _withheld(release)) else {}),
         "sha256": digest_of([path for place in pieces.places if (path := Path(place["path"])).exists()]),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
