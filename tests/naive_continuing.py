@@ -23,9 +23,11 @@ def continued(
     """The groups where every person has one record."""
     groups = [[row for row in range(len(old)) if old[row] == name] for name in sorted({*old} - {-1})]
     new = [row for row in range(len(old)) if old[row] == -1]
-    if len(new) >= k:
-        groups += make(new)
-        new = []
+    never_shown = [row for row in new if histories is None or histories[row] == -1]
+    for pool in (never_shown, [row for row in new if row not in never_shown]):
+        if len(pool) >= k:
+            groups += make(pool)
+            new = [row for row in new if row not in pool]
     means = [mean(Z, group) for group in groups]
     # Which groups have been joined; the lowest number stands for all of them.
     joined = [{at} for at in range(len(groups))]

@@ -1,6 +1,7 @@
 """The groups of a release that continues an earlier one: old groups stay together, for every change of them costs something.
 
-    newcomers   k or more of them form groups of their own by the method; fewer join the nearest group, one by one
+    newcomers   k or more of them form groups of their own by the method; fewer join the nearest group, one by one. Where published values tie the releases, those of whom nothing was published
+                so far are grouped apart from the others
     small       an old group of which fewer than k persons are left joins its nearest group, and the next nearest until they are k
     refined     a group of 2k persons or more is parted by the method
 
@@ -33,9 +34,9 @@ Make = Callable[[Indices], Indices]
 class Earlier:
     """What a part has to go by where a release continues another one."""
 
-    #: the group of each record in the release before; NONE: a newcomer
+    #: the group of each record in the release before; NONE: a newcomer, or free to join others
     groups: Indices
-    #: the history of each record's person so far; None where nothing ties the releases
+    #: the history of each record's person so far (NONE: nothing was published); None where nothing ties the releases
     histories: Indices | None = None
     #: the group of each record in this release, where that is settled; NONE: left out
     settled: Indices | None = None
@@ -72,9 +73,11 @@ def continued_groups(Z: Array, earlier: Earlier, persons: Indices, k: int, make:
         return _numbered(earlier.settled)
     labels = _numbered(earlier.groups)
     new = np.flatnonzero(labels == NONE)
-    if len(np.unique(persons[new])) >= k:
-        made = make(new)
-        labels[new] = np.where(made >= 0, made + labels.max(initial=NONE) + 1, NONE)
+    first = np.ones(len(new), dtype=np.bool_) if earlier.histories is None else earlier.histories[new] == NONE
+    for pool in (new[first], new[~first]):
+        if len(np.unique(persons[pool])) >= k:
+            made = make(pool)
+            labels[pool] = np.where(made >= 0, made + labels.max(initial=NONE) + 1, NONE)
     labels = _join_small(_means(Z, labels), labels, persons, k)
     labels = _join_one_by_one(Z, labels, persons)
     return _numbered(_refined(Z, labels, earlier.histories, persons, k, make))

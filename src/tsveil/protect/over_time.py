@@ -6,7 +6,7 @@
     conclude   identifiers that stay and new ones, and the ledger
 
 The release before decides about groups only where something ties the two: identifiers that stay (`ids = "stable"`), carried columns, or protected columns without times. Where nothing does, the release has groups of its own,
-as the first one had.
+as the first one had. With new identifiers only those stay together whose values can still be shown: k or more persons of one group with one history.
 
 What is withheld. Of carried columns the cells of a person are left empty. Where protected columns have no times the record itself is left out, and the values of its group are made of those that are shown: the
 mean of ten persons and the mean of nine, both published, would be the value of the tenth.
@@ -248,10 +248,29 @@ def begin(store: Store, job: Job, past: Past | None) -> Persons | None:
         blocks = job.survey().blocks
         for place, (number, bound) in enumerate(zip(inside, binding_units(job.units, job.source, blocks), strict=True)):
             if not past.regroup and same and (bound or past.ids == "stable"):
-                store.put(f"old-{number}", groups[:, place])
+                old, own = groups[:, place], history[of_record, place]
+                if past.ids == "fresh":
+                    old = _worth_keeping(old, own, of_record, past.ledger.facts.k)
+                store.put(f"old-{number}", old)
                 if bound:
-                    store.put(f"histories-{number}", history[of_record, place])
+                    store.put(f"histories-{number}", own)
     return Persons(of_record, every, present["record"], history, groups, identifiers, before)
+
+
+def _worth_keeping(groups: Indices, histories: Indices, persons: Indices, k: int) -> Indices:
+    """The old groups of those whose values can still be shown in them: with identifiers that are new in any case, the others are free to join whom they are like.
+
+    Examples
+    --------
+    >>> _worth_keeping(np.array([0, 0, 0, 1, 1]), np.array([5, 5, 6, 7, 7]), np.arange(5), 2)
+    array([ 0,  0, -1,  1,  1])
+    """
+    sets = np.unique(np.stack([groups, histories, persons], axis=1), axis=0)
+    cells, sizes = np.unique(sets[:, :2], axis=0, return_counts=True)
+    own = pl.DataFrame({"group": groups, "history": histories})
+    size = pl.DataFrame({"group": cells[:, 0], "history": cells[:, 1], "size": sizes})
+    large = own.join(size, on=["group", "history"], how="left", maintain_order="left")["size"].to_numpy() >= k
+    return np.where(large & (histories >= 0), groups, NOTHING)
 
 
 def _number(name: str | None) -> int:
