@@ -52,7 +52,7 @@ class Seen:
 
     def entry(self, person: str) -> tuple[bytes, ...] | None:
         """The classes in which values of a person are published that tie releases."""
-        own = sorted({found for found, _, secret in self.rows.get(person, []) if secret is not None})
+        own = sorted(found for found, _, secret in self.rows.get(person, []) if secret is not None)
         return tuple(own) or None
 
 
@@ -65,6 +65,21 @@ def history_sizes(seen: list[Seen]) -> dict[tuple[Any, ...], int]:
     persons = {person for one in seen for person in one.rows}
     sizes = Counter(tuple(one.entry(person) for one in seen) for person in persons)
     return {history: size for history, size in sizes.items() if any(entry is not None for entry in history)}
+
+
+def tied_sizes(seen: list[Seen]) -> list[int]:
+    """The same where identifiers stay: a value is tied to all rows of the identifiers under which it is shown, those without the value among them."""
+    with_value = {name for one in seen for own in one.rows.values() for _, name, secret in own if secret is not None}
+    entries = [
+        {
+            person: tuple(sorted(found for found, name, _ in own if name in with_value))
+            for person, own in one.rows.items()
+        }
+        for one in seen
+    ]
+    persons = {person for one in seen for person in one.rows}
+    sizes = Counter(tuple(one.get(person, ()) for one in entries) for person in persons)
+    return [size for history, size in sizes.items() if any(history)]
 
 
 def segment_sizes(seen: list[Seen]) -> list[int]:
@@ -142,6 +157,8 @@ def test_histories_never_fall_below_k(seed: int) -> None:
         seen.append(Seen.of(release))
         check_histories(seen, k, several=several)
         assert min(segment_sizes(seen)) >= k
+        if not several:
+            assert min(tied_sizes(seen)) >= k
     if not several and len(seen) > 1:
         check_intruder(seen, k)
 

@@ -154,6 +154,7 @@ def adopt(folder: str | Path, original: Dataset) -> Ledger:
             units=names_of_units(units, original.blocks),
             times=published_times(original.blocks),
             figures=own,
+            ties=any(binding_units(units, source, original.blocks)),
         ),
         as_persons(frame),
     )

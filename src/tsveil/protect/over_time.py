@@ -74,6 +74,8 @@ class Persons:
     identifiers: AnyArray
     #: whether each person was in the release before
     before: Mask
+    #: whether values of each record that tie releases were shown in the release before
+    shown: Mask
 
 
 def past_of(after: Release | Ledger | str | Path | None, ids: Ids = "fresh", *, regroup: bool = False) -> Past | None:
@@ -234,6 +236,7 @@ def begin(store: Store, job: Job, past: Past | None) -> Persons | None:
     groups = np.full((job.n, len(inside)), NOTHING, dtype=np.int64)
     identifiers = np.zeros(job.n, dtype=np.uint64)
     before = np.zeros(len(every), dtype=np.bool_)
+    shown = np.zeros(job.n, dtype=np.bool_)
     if past is not None:
         width = len(past.ledger.facts.units)
         same = width == len(inside)
@@ -241,9 +244,12 @@ def begin(store: Store, job: Job, past: Past | None) -> Persons | None:
         before[: known.height] = known["person"].is_in(there["person"].implode()).to_numpy()
         if same:
             history[: known.height] = numbers_in(known["history"], width)
-            of_before = there.filter(pl.col("record").is_not_null()).select("person", "record", "group", "identifier")
+            of_before = there.filter(pl.col("record").is_not_null()).select(
+                "person", "record", "group", "identifier", "withheld"
+            )
             matched = present.join(of_before, on=["person", "record"], how="left", maintain_order="left")
             groups = numbers_in(matched["group"], width)
+            shown = past.ledger.facts.ties & ~matched["withheld"].fill_null(True).to_numpy()
             identifiers = np.array([_number(name) for name in matched["identifier"].to_list()], dtype=np.uint64)
         blocks = job.survey().blocks
         for place, (number, bound) in enumerate(zip(inside, binding_units(job.units, job.source, blocks), strict=True)):
@@ -254,7 +260,7 @@ def begin(store: Store, job: Job, past: Past | None) -> Persons | None:
                 store.put(f"old-{number}", old)
                 if bound:
                     store.put(f"histories-{number}", own)
-    return Persons(of_record, every, present["record"], history, groups, identifiers, before)
+    return Persons(of_record, every, present["record"], history, groups, identifiers, before, shown)
 
 
 def _worth_keeping(groups: Indices, histories: Indices, persons: Indices, k: int) -> Indices:
@@ -295,7 +301,7 @@ def groups_of(store: Store, job: Job, number: int, counts: Sequence[int]) -> Ind
 
 
 def entries(groups: Indices, persons: Indices, many: int) -> Indices:
-    """The class in which each of `many` persons is published; where a person has several records, a number for the set of their classes.
+    """The class in which each of `many` persons is published; where a person has several records, a number for the classes of all of them.
 
     Examples
     --------
@@ -309,7 +315,8 @@ def entries(groups: Indices, persons: Indices, many: int) -> Indices:
     if len(np.unique(persons)) == len(persons):
         found[persons[rows]] = groups[rows]
         return found
-    pairs = np.unique(np.stack([persons[rows], groups[rows]], axis=1), axis=0)
+    pairs = np.stack([persons[rows], groups[rows]], axis=1)
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     sets: dict[tuple[int, ...], int] = {}
     starts = np.flatnonzero(np.append(True, pairs[1:, 0] != pairs[:-1, 0])) if len(pairs) else np.empty(0, np.int64)
     for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(pairs)], strict=True):
@@ -341,8 +348,9 @@ class Settled:
     groups: Indices
     #: persons by units
     history: Indices
-    #: persons
+    #: persons: whether something of them was withheld, and whether something that ties releases is shown
     withheld: Mask
+    shown: Mask
 
 
 def settle(store: Store, job: Job, method: Method, persons: Persons, past: Past | None, groups: Indices) -> Settled:
@@ -358,7 +366,7 @@ def settle(store: Store, job: Job, method: Method, persons: Persons, past: Past 
             entry[:, place] = entries(groups[:, place], persons.of_record, many)
     if past is None:  # the first release is as it is
         every = [continue_histories(persons.history[:, at], entry[:, at], 1).history for at in range(len(binds))]
-        return Settled(groups, np.stack(every, axis=1) if every else persons.history, none)
+        return Settled(groups, np.stack(every, axis=1) if every else persons.history, none, _shown(entry))
     hidden, history = withheld_persons(persons.history, entry, int(method.settings()["k"]))
     if hidden.any():
         of_record = hidden[persons.of_record]
@@ -371,7 +379,13 @@ def settle(store: Store, job: Job, method: Method, persons: Persons, past: Past 
             store.put("withheld", of_record)
         elif job.source.confidential:
             _empty_carried_cells(store, job, of_record)
-    return Settled(groups, history, hidden)
+    return Settled(groups, history, hidden, _shown(entry) & ~hidden)
+
+
+def _shown(entry: Indices) -> Mask:
+    """Whether each person has an entry in any unit."""
+    found: Mask = np.logical_or.reduce(entry >= 0, axis=1)
+    return found
 
 
 def _empty_carried_cells(store: Store, job: Job, withheld: Mask) -> None:
@@ -400,7 +414,8 @@ def conclude(
     if past is not None:
         stays = np.zeros(job.n, dtype=np.bool_)
         if past.ids == "stable" and not past.regroup:
-            stays = _staying(past.ledger.persons, persons, settled.groups[:, 0], published)
+            shown = settled.shown[persons.of_record] & published
+            stays = _staying(past.ledger, persons, settled.groups[:, 0], published, shown)
         rows, known = np.asarray(store.get("rows")), persons.identifiers
         everybody = np.array([_number(name) for name in past.ledger.persons["identifier"].to_list()], dtype=np.uint64)
         store.put("names", _identifiers(seed, rows, np.where(stays, known, 0).astype(np.uint64), everybody))
@@ -412,14 +427,16 @@ def conclude(
     return _remarks(past, figures, carried=bool(job.source.confidential), left_out=store.has("withheld"))
 
 
-def _staying(earlier: pl.DataFrame, persons: Persons, groups: Indices, published: Mask) -> Mask:
-    """The records that keep their identifiers: those of old groups whose published members are the same as before, whether or not they were parted."""
+def _staying(ledger: Ledger, persons: Persons, groups: Indices, published: Mask, shown: Mask) -> Mask:
+    """The records that keep their identifiers: those of old groups whose published members are the same as before, whether or not they were parted, and whose values are shown, or not, as they were.
+
+    An identifier under which a value is shown in one release and withheld in the next would tie that value to the class in the other release all the same.
+    """
     old = persons.groups[:, 0]
     known = (persons.identifiers > 0) & (old >= 0)
-    many = int(old.max(initial=NOTHING)) + 1
-    there = earlier.filter(pl.col("identifier").is_not_null())
+    there = ledger.persons.filter(pl.col("identifier").is_not_null())
     were = numbers_in(there["group"], persons.groups.shape[1])[:, 0]
-    many = max(many, int(were.max(initial=NOTHING)) + 1)
+    many = int(max(old.max(initial=NOTHING), were.max(initial=NOTHING))) + 1
     before = np.bincount(were[were >= 0], minlength=many)
     now = np.bincount(old[known & published], minlength=many)
     same = before == now
@@ -431,7 +448,8 @@ def _staying(earlier: pl.DataFrame, persons: Persons, groups: Indices, published
     np.minimum.at(low, groups[inside], whence[inside])
     np.maximum.at(high, groups[inside], whence[inside])
     mixed = inside[(low != high)[groups[inside]]]
-    touched = np.unique(whence[mixed])
+    changed = np.flatnonzero(known & published & (shown != persons.shown))
+    touched = np.unique(whence[np.append(mixed, changed)])
     same[touched[touched >= 0]] = False
     stays: Mask = known & published & np.append(same, False)[whence]
     return stays
@@ -483,7 +501,16 @@ def _facts(job: Job, method: Method, past: Past | None, figures: dict[str, float
     ids: Ids = "fresh" if past is None else past.ids
     regroup = past is not None and past.regroup
     k, number = int(method.settings()["k"]), 1 if past is None else past.ledger.facts.number + 1
-    return Facts(k=k, ids=ids, units=units, times=times, figures=figures, regroup=regroup, number=number)
+    return Facts(
+        k=k,
+        ids=ids,
+        units=units,
+        times=times,
+        figures=figures,
+        regroup=regroup,
+        number=number,
+        ties=any(binding_units(job.units, job.source, blocks)),
+    )
 
 
 def _rows(job: Job, persons: Persons, settled: Settled, order: Indices) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """The ledger: what has to be known of earlier releases of the same persons before the next one is published.
 
-    private/ledger.json      {"version": 1, "k": 5, "ids": "fresh", "units": [...], "times": {...}, "releases": [...],
+    private/ledger.json      {"version": 1, "k": 5, "ids": "fresh", "units": [...], "times": {...}, "ties": true, "releases": [...],
                               "persons": "ledger.parquet", "sha256": of that file, "check": of everything else in this file}
     private/ledger.parquet   person, record, group, identifier, history, withheld
 
@@ -84,6 +84,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     regroup: bool = False
     #: which release it is, counted from 1
     number: int = 1
+    #: whether it publishes values that tie releases: carried columns, or protected ones without times
+    ties: bool = False
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -94,6 +96,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     ids: Ids
     units: tuple[str, ...]
     times: dict[str, tuple[str, ...]]
+    ties: bool
     releases: list[Entry]
     persons: str
     sha256: str
@@ -254,6 +257,7 @@ def _write_json(place: Path, facts: Facts, releases: Sequence[Entry], sha256: st
         "ids": facts.ids,
         "units": list(facts.units),
         "times": {name: list(times) for name, times in facts.times.items()},
+        "ties": facts.ties,
         "releases": msgspec.to_builtins(list(releases)),
         "persons": PERSONS,
         "sha256": sha256,
@@ -306,7 +310,9 @@ def read_ledger(folder: str | Path) -> Ledger:
         raise InputError(f"{path} cannot be read: {error}{repair}") from error
     if dict(persons.schema) != SCHEMA:
         raise InputError(f"{path} does not have the columns of a ledger{repair}")
-    facts = Facts(k=found.k, ids=found.ids, units=found.units, times=found.times, number=len(found.releases))
+    facts = Facts(
+        k=found.k, ids=found.ids, units=found.units, times=found.times, number=len(found.releases), ties=found.ties
+    )
     return Ledger(facts, persons, tuple(found.releases))
 
 
