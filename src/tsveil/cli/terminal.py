@@ -377,15 +377,19 @@ def show_history(found: History, *, as_json: bool) -> None:
     if as_json:
         document(found.to_dict())
         return
+    *columns, _ = COLUMNS  # why a release was withdrawn is a sentence, and stands below
+    table = _table()
+    for title, kind in columns:
+        table.add_column(title.lower(), justify="right" if kind else "left", no_wrap=True, overflow="ellipsis")
     rows = lines(found.releases)
-    # A column in which nothing stands, such as the reasons for a withdrawal, is left out.
-    used = [at for at in range(len(COLUMNS)) if any(row[at] for row in rows)]
-    table = _table(*(">" * (COLUMNS[at][1] == "number") + COLUMNS[at][0].lower() for at in used))
-    for row in rows:
-        table.add_row(*(row[at] for at in used))
+    for *row, _ in rows:
+        table.add_row(*row)
     _console().print(table)
+    for name, *_, reason in rows:
+        if reason:
+            line(f"withdrawn: {name}: {reason}")
     line(
-        "\nmerged: groups with too few persons left; renewed: identifiers that ended; k: the fewest persons with one history, by the ledger"
+        "\nmerged: groups with too few persons left; renewed: identifiers that ended; k: fewest persons with one history"
     )
     line(f"promised k = {found.k}, identifiers {found.ids}; {found.due}")
     line(f"Next: tsveil run PLAN --after {found.folder}")

@@ -31,11 +31,11 @@ class Listed(Protocol):
 
 def lines(releases: Sequence[Listed]) -> list[tuple[str, ...]]:
     """A row for each release, by `COLUMNS`."""
-    return [_line(number, one) for number, one in enumerate(releases, 1)]
+    return [_line(one) for one in releases]
 
 
-def _line(number: int, one: Listed) -> tuple[str, ...]:
-    name = f"{number}: {'this one' if one.path == '.' else PurePosixPath(one.path).name}"
+def _line(one: Listed) -> tuple[str, ...]:
+    name = "this one" if one.path == "." else PurePosixPath(one.path).name
     count = {key: "" if value is None else f"{value:,.0f}" for key, value in one.figures.items()}
     loss = one.figures.get("loss")
     return (
