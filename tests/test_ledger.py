@@ -280,3 +280,21 @@ def test_a_first_release_has_no_past(tmp_path: Path) -> None:
         run(plan, base=tmp_path)
     with pytest.raises((InputError, OutputError)):
         run(tmp_path / "1.toml", after=tmp_path / "nowhere")
+
+
+def test_files_that_are_read_in_chunks_continue_as_well(chain: Path, tmp_path: Path) -> None:
+    """With a day in them that was published before, which is left out in both ways."""
+    folder = copied(chain, tmp_path)
+    third = pl.read_csv(folder / "3.csv")
+    third.with_columns(pl.Series("2026-02-02", np.arange(60.0))).select(
+        "meter", "heating", "2026-02-02", *third.columns[2:]
+    ).write_csv(folder / "3.csv")
+    run(folder / "3.toml", overwrite=True)
+    memory = (folder / "2026-03" / "published" / "data.csv").read_bytes()
+    one = read_ledger(folder / "2026-03")
+    run(folder / "3.toml", overwrite=True, engine="local")
+    assert (folder / "2026-03" / "published" / "data.csv").read_bytes() == memory
+    assert read_ledger(folder / "2026-03").persons.equals(one.persons)
+    assert memory == (chain / "2026-03" / "published" / "data.csv").read_bytes()
+    readme = (folder / "2026-03" / "published" / "README.md").read_text()
+    assert "Points of time that were published before were left out." in readme

@@ -301,7 +301,7 @@ def test_times_that_were_published_are_left_out() -> None:
     one = tv.MDAV(k=5).protect(first)
     both = Dataset.from_arrays(
         {"load": np.hstack([first.values, first.values + 1])},
-        times=["2026-01-01", "2026-01-02", "2026-01-03", "2026-02-01", "2026-02-02", "2026-02-03"],
+        times=["2026-01-01T00:00", "2026-01-02", "2026-01-03", "2026-02-01", "2026-02-02", "2026-02-03"],
         ids=first.ids.to_list(),
     )
     two = tv.MDAV(k=5).protect(both, after=one)
@@ -364,3 +364,36 @@ def test_columns_one_by_one_keep_histories_of_their_own() -> None:
             for row in range(29)
         )
         assert min(sizes.values()) >= 3
+
+
+@pytest.mark.parametrize("ids", ["fresh", "stable"])
+def test_two_weeks_of_real_households(shared_data: Path, ids: Any) -> None:
+    """A tenth of the households replaced, one carried column that never changes; the loss of the second week without churn."""
+    frame = pl.read_csv(shared_data / "smart_meter.csv").drop("household")
+    x, half, n, k = frame.to_numpy().astype(np.float64), frame.width // 2, len(frame), 5
+
+    def week(number: int, rows: range, *, carried: bool) -> Dataset:
+        return Dataset.from_arrays(
+            {"load": x[rows.start : rows.stop, number * half : (number + 1) * half]},
+            times=range(number * half, (number + 1) * half),
+            ids=[f"h{row}" for row in rows],
+            confidential={"secret": [f"s{row}" for row in rows]} if carried else None,
+        )
+
+    first, second = week(0, range(n - n // 10), carried=True), week(1, range(n // 10, n), carried=True)
+    one = tv.MDAV(k=k).protect(first, seed=1)
+    two = tv.MDAV(k=k).protect(second, seed=2, after=one, ids=ids)
+    seen = [Seen.of(one), Seen.of(two)]
+    check_histories(seen, k, several=False)
+    assert min(segment_sizes(seen)) >= k
+    assert 0.2 < two.ledger.persons.filter("withheld").height / second.n < 0.4
+    whole = [week(number, range(n), carried=False) for number in (0, 1)]
+    one = tv.MDAV(k=k).protect(whole[0], seed=1)
+    two = tv.MDAV(k=k).protect(whole[1], seed=2, after=one, ids=ids)
+    own = tv.MDAV(k=k).protect(whole[1], seed=2)
+    spread = [float(np.square(whole[1].values - release.data.values).sum()) for release in (own, two)]
+    if ids == "fresh":
+        assert spread[0] == spread[1]
+    else:
+        assert (two.groups["load"] == one.groups["load"]).all()
+        assert 1 < spread[1] / spread[0] < 1.3

@@ -14,6 +14,7 @@ mean of ten persons and the mean of nine, both published, would be the value of 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from tsveil.core.types import AnyArray, Indices, Mask
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.source import BlockRole, FileDataset, Source
 from tsveil.data.store import Store
+from tsveil.data.time_forms import moment
 from tsveil.protect.base import Method
 from tsveil.protect.job import Job
 from tsveil.protect.partition import Unit
@@ -119,8 +121,20 @@ def published_times(
     times = dict(before or {})
     for block in blocks:
         if block.times is not None:
-            times[block.name] = (*times.get(block.name, ()), *(block.labels or block.columns))
+            times[block.name] = (*times.get(block.name, ()), *_times(block))
     return times
+
+
+def _times(block: Block) -> list[str]:
+    """The times of a series, each in one way, however the file writes it."""
+    found = []
+    for label in block.labels or block.columns:
+        at = moment(label, block.form)
+        if at is None:
+            with contextlib.suppress(ValueError):
+                label = f"{float(label):.15g}"
+        found.append(label if at is None else at.isoformat())
+    return found
 
 
 def _timed(unit: Unit, blocks: Sequence[Block]) -> bool:
@@ -182,9 +196,11 @@ def without_published(data: Dataset, past: Past | None) -> Dataset:
         return data
     known = {name: set(times) for name, times in past.ledger.facts.times.items()}
     kept = [
-        [at for at, label in enumerate(block.labels) if label not in known.get(block.name, ())] for block in data.blocks
+        list(range(len(block)))
+        if block.times is None
+        else [at for at, time in enumerate(_times(block)) if time not in known.get(block.name, ())]
+        for block in data.blocks
     ]
-    kept = [own if block.labels else list(range(len(block))) for own, block in zip(kept, data.blocks, strict=True)]
     gone = sum(len(block) - len(own) for own, block in zip(kept, data.blocks, strict=True))
     if not gone:
         return data
