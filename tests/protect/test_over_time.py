@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -397,3 +397,27 @@ def test_two_weeks_of_real_households(shared_data: Path, ids: Any) -> None:
     else:
         assert (two.groups["load"] == one.groups["load"]).all()
         assert 1 < spread[1] / spread[0] < 1.3
+
+
+@pytest.mark.parametrize("method", ["mdav", "v-mdav"])
+def test_labels_beside_series_are_continued(method: str) -> None:
+    """Dwelling, postcode and tariff have no times and tie the months; whoever they would single out is left out."""
+    whole = tv.example("households")
+    second = whole.take(np.arange(15, 300))
+    later = [
+        replace(block, columns=tuple(f"m2.{c}" for c in block.columns), labels=tuple(t.replace("-01-", "-02-") for t in block.labels))
+        if block.times is not None
+        else block
+        for block in second.blocks
+    ]  # fmt: skip
+    data = [whole.take(np.arange(285)), replace(second, blocks=tuple(later), integers=frozenset())]
+    one = METHODS[method](k=5).protect(data[0])
+    two = METHODS[method](k=5).protect(data[1], after=one, ids="stable")
+    assert two.verify().holds
+    shown = [
+        {name: row.tobytes() for name, row in zip(own.ids, made.data.values, strict=True) if not np.isnan(row).any()}
+        for own, made in zip(data, (one, two), strict=True)
+    ]
+    sizes = Counter(tuple(own.get(name) for own in shown) for name in whole.ids)
+    assert min(size for history, size in sizes.items() if any(history)) >= 5
+    assert 0 < len(two.suppressed) < 0.4 * data[1].n
