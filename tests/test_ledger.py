@@ -298,3 +298,39 @@ def test_files_that_are_read_in_chunks_continue_as_well(chain: Path, tmp_path: P
     assert memory == (chain / "2026-03" / "published" / "data.csv").read_bytes()
     readme = (folder / "2026-03" / "published" / "README.md").read_text()
     assert "Points of time that were published before were left out." in readme
+
+
+def test_a_release_that_was_replaced_since_is_noticed(chain: Path, tmp_path: Path) -> None:
+    folder = copied(chain, tmp_path)
+    (folder / "2.toml").write_text((folder / "2.toml").read_text().replace("seed = 3", "seed = 4"))
+    run(folder / "2.toml", overwrite=True)
+    write_months(folder, 4)
+    with pytest.raises(InputError, match="had continued it"):
+        run(folder / "4.toml")
+    shutil.move(folder / "2026-02", tmp_path / "elsewhere")
+    run(folder / "4.toml")
+    assert len(read_ledger(folder / "2026-04").releases) == 4
+
+
+def test_renamed_persons_are_not_taken_for_newcomers(chain: Path, tmp_path: Path) -> None:
+    folder = copied(chain, tmp_path)
+    third = pl.read_csv(folder / "3.csv")
+    third.with_columns(meter="x" + pl.col("meter")).write_csv(folder / "3.csv")
+    done = CliRunner().invoke(main, ["run", str(folder / "3.toml"), "--overwrite"])
+    assert done.exit_code == 2
+    assert "none of the 60 persons of the release before is in these data" in done.output
+    renamed = pl.when(pl.int_range(pl.len()) < 40).then("x" + pl.col("meter")).otherwise("meter")
+    third.with_columns(meter=renamed).write_csv(folder / "3.csv")
+    outcome = run(folder / "3.toml", overwrite=True)
+    assert any("persons of the release before are in these data: whoever" in one for one in outcome.release.warnings)
+
+
+def test_what_a_run_would_refuse_is_refused_before(chain: Path, tmp_path: Path) -> None:
+    folder = copied(chain, tmp_path)
+    words = ["run", str(folder / "3.toml"), "--dry-run", "--overwrite", "--after"]
+    done = CliRunner().invoke(main, [*words, str(folder / "2026-02")])
+    assert done.exit_code == 0, done.output
+    damage(folder / "2026-02", "k")
+    done = CliRunner().invoke(main, [*words, str(folder / "2026-02")])
+    assert done.exit_code == 2
+    assert "was changed by hand" in done.output

@@ -150,7 +150,8 @@ def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
     from tsveil.plan.run import estimate
 
     if dry_run:
-        asked = {name: options[name] for name in ("engine", "scheduler", "master", "anywhere", "overwrite")}
+        names = ("engine", "scheduler", "master", "anywhere", "overwrite", "after", "ids", "regroup")
+        asked = {name: options[name] for name in names}
         with terminal.show_progress(not as_json):
             found = estimate(plan, **asked)
         terminal.show_estimate(found, as_json=as_json)

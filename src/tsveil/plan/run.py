@@ -127,6 +127,9 @@ def estimate(
     source: Path | None = None,
     overwrite: bool = False,
     anywhere: bool = False,
+    after: str | Path | None = None,
+    ids: Ids | None = None,
+    regroup: bool = False,
     engine: Any = None,
     scheduler: str | None = None,
     master: str | None = None,
@@ -147,7 +150,8 @@ def estimate(
     (4, 3, 0, False)
     """
     asked = {"engine": engine, "scheduler": scheduler, "master": master}
-    ready = _ready(plan, base, source, asked, overwrite=overwrite, anywhere=anywhere, tidied=False)
+    continued = {"after": after, "ids": ids, "regroup": regroup}
+    ready = _ready(plan, base, source, asked, overwrite=overwrite, anywhere=anywhere, tidied=False, continued=continued)
     if ready.data.source is None:
         survey = survey_of(ready.data)
         ready.method.check_persons(survey)

@@ -44,6 +44,7 @@ from tsveil.release.ledger import (
     names_of,
     numbers_in,
     read_ledger,
+    refuse_replaced,
 )
 from tsveil.release.release import Release
 from tsveil.transform.histories import NOTHING, continue_histories, history_sizes
@@ -93,7 +94,11 @@ def past_of(after: Release | Ledger | str | Path | None, ids: Ids = "fresh", *, 
         return None
     if isinstance(after, Release):
         after = after.ledger
-    return Past(after if isinstance(after, Ledger) else read_ledger(after), ids, regroup)
+    if isinstance(after, Ledger):
+        return Past(after, ids, regroup)
+    ledger = read_ledger(after)
+    refuse_replaced(Path(after), ledger.releases)
+    return Past(ledger, ids, regroup)
 
 
 # -- before the work ----------------------------------------------------------------------------------------------------
@@ -258,6 +263,7 @@ def begin(store: Store, job: Job, past: Past | None) -> Persons | None:
         same = width == len(inside)
         there = earlier.filter(pl.col("group").is_not_null())
         before[: known.height] = known["person"].is_in(there["person"].implode()).to_numpy()
+        _refuse_strangers(names[0], known["person"], there["person"])
         if same:
             history[: known.height] = numbers_in(known["history"], width)
             of_before = there.filter(pl.col("record").is_not_null()).select(
@@ -277,6 +283,17 @@ def begin(store: Store, job: Job, past: Past | None) -> Persons | None:
                 if bound:
                     store.put(f"histories-{number}", own)
     return Persons(of_record, every, present["record"], history, groups, identifiers, before, shown)
+
+
+def _refuse_strangers(here: pl.Series, known: pl.Series, before: pl.Series) -> None:
+    """Refuse data in which nobody is known: renamed persons would all be newcomers, and nothing would be withheld of them."""
+    if here.is_in(known.implode()).any():
+        return
+    raise InputError(
+        f"none of the {before.n_unique()} persons of the release before is in these data, where persons are called {some(here.unique(maintain_order=True).head(3).to_list())}; "
+        f"the ledger calls them {some(before.unique(maintain_order=True).head(3).to_list())}\n"
+        "  options: the same identifiers as before (id=, person=), written in the same way; for other persons a release by itself, without after"
+    )
 
 
 def _worth_keeping(groups: Indices, histories: Indices, persons: Indices, k: int) -> Indices:
@@ -551,12 +568,22 @@ def _rows(job: Job, persons: Persons, settled: Settled, order: Indices) -> pl.Da
 
 def _remarks(past: Past | None, figures: dict[str, float | int | None], *, carried: bool, left_out: bool) -> list[str]:
     """What the owner should know, in sentences."""
-    if past is None or not figures["withheld"]:
+    if past is None:
         return []
+    strangers = []
+    stayed = (figures["persons"] or 0) - (figures["came"] or 0)
+    if stayed < (figures["left"] or 0):
+        strangers.append(
+            f"only {stayed} of {stayed + (figures['left'] or 0)} persons of the release before are in these data: whoever has another identifier now is taken for a newcomer, and earlier releases are not "
+            "looked at for that person"
+        )
+    if not figures["withheld"]:
+        return strangers
     count, persons = figures["withheld"] or 0, figures["persons"] or 1
     what = "the records" if left_out else "the carried values"
     first = past.ledger.facts.number + 1
     return [
+        *strangers,
         f"{what} of {count} of {persons} persons ({100 * count / persons:.1f} %) are withheld from release {first} on, because earlier releases and this one together would leave "
-        f"fewer than {past.ledger.facts.k} persons to whom they could belong; private/ledger.parquet has their names. They may be published again when enough persons share their history"
+        f"fewer than {past.ledger.facts.k} persons to whom they could belong; private/ledger.parquet has their names. They may be published again when enough persons share their history",
     ]

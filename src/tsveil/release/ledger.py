@@ -234,11 +234,16 @@ def _seen_from(place: Path, after: Path) -> list[Entry]:
 
 def _withdrawn(folder: Path, published: str) -> str | None:
     """Why a release was withdrawn, as its own ledger says, if its folder is still there."""
+    own = _own_entry(folder)
+    return own.withdrawn if own is not None and own.published == published else None
+
+
+def _own_entry(folder: Path) -> Entry | None:
+    """What the ledger in a folder says of the release there, if there is one that can be read."""
     try:
-        own = msgspec.json.decode((folder / LEDGER).read_bytes(), type=_File).releases[-1]
+        return msgspec.json.decode((folder / LEDGER).read_bytes(), type=_File).releases[-1]
     except (OSError, ValueError, IndexError):
         return None
-    return own.withdrawn if own.published == published else None
 
 
 def _write(place: Path, facts: Facts, releases: Sequence[Entry], persons: pl.DataFrame) -> None:
@@ -382,6 +387,17 @@ def withdraw_release(folder: str | Path, reason: str) -> None:
         raise InputError(f"{folder} was withdrawn before: {own.withdrawn}")
     marked = [*ledger.releases[:-1], msgspec.structs.replace(own, withdrawn=reason.strip())]
     _write_json(folder, ledger.facts, marked, digest_of([folder / "private" / PERSONS]))
+
+
+def refuse_replaced(folder: Path, releases: Iterable[Entry]) -> None:
+    """Refuse to go on from a ledger that knows an earlier release as it was before somebody replaced it: both of them are out. One whose folder is elsewhere now is passed over."""
+    for entry in releases:
+        own = _own_entry(folder / entry.path)
+        if own is not None and own.published != entry.published:
+            raise InputError(
+                f"{folder / entry.path} was replaced after {folder} had continued it, and the ledger knows only what it published before\n"
+                "  options: that folder as it was, from a copy; the new one belongs elsewhere, as a release of its own that continues the last one"
+            )
 
 
 def withdrawn_now(folder: Path, releases: Iterable[Entry]) -> list[Entry]:
