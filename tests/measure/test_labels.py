@@ -133,6 +133,23 @@ def _numbers(data: tv.Dataset) -> tv.Dataset:
     return tv.Dataset.from_frame(frame, blocks={"home": list(data.columns)})
 
 
+def test_beside_gaps_labels_are_named_as_not_measured() -> None:
+    frame = pl.DataFrame(
+        {"home": ["flat", "house", None, "flat"], "a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, None, 3.0, 1.0]}
+    )
+    given: dict[str, Any] = {"categories": {"home": "nominal"}, "missing": "mask"}
+    alone = tv.Dataset.from_frame(frame.select("home"), blocks={"keys": ["home"]}, **given)
+    card = tv.evaluate(alone, alone)
+    assert (card.to_dict(), dict(card.options)) == ({}, {"not measured": "keys"})
+    both = tv.Dataset.from_frame(frame, blocks={"keys": ["home"], "x": ["a", "b"]}, **given)
+    card = tv.evaluate(both, both)
+    assert card.options["not measured"].startswith("keys")
+    assert not {"LL1", "LDLD"} & set(card)
+    kept = tv.Dataset.from_frame(frame, blocks={"keys": ["home"], "x": ["a", "b"]}, **(given | {"missing": "keep"}))
+    with pytest.raises(InputError, match="missing values in"):
+        tv.evaluate(kept, kept)
+
+
 def test_numbers_beside_labels_are_measured_as_without_them() -> None:
     data = tv.example("households")
     release = tv.MDAV(k=5).protect(data, seed=1)
