@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -12,8 +12,24 @@ from tsveil.cli import arguments, terminal
 from tsveil.core.errors import InputError
 from tsveil.core.registry import DISTANCES
 
+#: the options of `evaluate` that say how to measure
+EVALUATION = ("ties", "dr1", "variant", "normalise", "models", "scaling", "score", "known", "counts", "by", "matched")
 
-@click.command()
+
+class OfScores(click.Command):
+    """A command whose option --score takes the scores there are; they are read when they are needed."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The choices are those of the definitions."""
+        from tsveil.measure.score import LINKAGES
+
+        for option in self.params:
+            if "--score" in option.opts:
+                option.type = click.Choice(list(LINKAGES))
+        return super().get_params(ctx)
+
+
+@click.command(cls=OfScores)
 @click.argument("original", metavar="ORIGINAL|RELEASE", type=arguments.FILE)
 @click.argument("protected", type=arguments.FILE, required=False)
 @arguments.truth_option
@@ -22,13 +38,53 @@ from tsveil.core.registry import DISTANCES
     "--dr1", type=click.Choice(["max", "mean"]), help="Series: the better linkage counts (max), or their mean."
 )
 @click.option("--variant", type=click.Choice(["default", "paper"]), help="Series: losses as defined, or as printed.")
+@click.option(
+    "--normalise",
+    type=click.Choice(["global", "per-record", "component", "ranging", "none"]),
+    help="Series: how they are normalised before linking.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="MODEL",
+    help="Series: a forecast that IL3 compares, such as ses, 'lags(lags=7)' or 'polynomial(order=4)'; may be given several times.",
+)
+@click.option(
+    "--scaling",
+    type=click.Choice(["original", "own"]),
+    help="By which file's mean and deviation values are scaled before linking.",
+)
+@click.option(
+    "--score",
+    help="Attributes: the linkages that count, the largest (max) or the mean of some.",
+)
+@click.option(
+    "--known",
+    type=arguments.names,
+    metavar="NAME,NAME",
+    help="Attributes or blocks that the intruder knows; all by default.",
+)
+@click.option(
+    "--counts",
+    type=arguments.numbers,
+    metavar="N,N",
+    help="How many of these the intruder knows, 1, 2, ... all by default.",
+)
+@click.option(
+    "--matched",
+    type=click.Choice(["own", "nearest"]),
+    help="Attributes: IL1 compares with the own published record, or with the nearest.",
+)
+@click.option(
+    "--by", type=click.Choice(["attributes", "blocks"]), help="Attributes: whether columns or blocks are counted."
+)
 @arguments.other_period_option
 @arguments.reading_options
 @arguments.json_option
 def evaluate(
-    original: Path, protected: Path | None, truth: str | None, ties: Any, dr1: Any, variant: Any, other_period: Path | None,
-    as_json: bool, **options: Any,
-) -> None:  # fmt: skip
+    original: Path, protected: Path | None, truth: str | None, other_period: Path | None, as_json: bool, **options: Any
+) -> None:
     """Attack and measure a release, or a file made by any tool.
 
     PROTECTED is attacked as by an intruder who knows ORIGINAL; then risk and loss are measured. The folder of a release, with its private side, is enough alone: its plan says what it was
@@ -38,11 +94,12 @@ def evaluate(
     from tsveil.measure.evaluate import evaluate as measure
     from tsveil.plan.stored import evaluate_release
 
+    asked = {name: options.pop(name) for name in EVALUATION}
+    asked["models"] = list(asked["models"]) or None
     given = arguments.reading(options)
     folder = _release_in(original, protected)
     if folder is not None and truth is not None:
         raise InputError("--truth is for a published file alone; a release has its id map in private/")
-    asked = {"ties": ties, "dr1": dr1, "variant": variant}
     with terminal.show_progress(not as_json):
         data = _data_of(original, folder, given)
         if other_period is not None:
@@ -54,8 +111,9 @@ def evaluate(
             card = evaluate_release(folder, data, typed)
         else:
             assert protected is not None
-            models: dict[str, Any] = {"models": "fitting"} if data.series else {}
-            card = measure(data, read_like(protected, data), truth=truth, **asked, **models)
+            if data.series and asked["models"] is None:
+                asked["models"] = "fitting"
+            card = measure(data, read_like(protected, data), truth=truth, **asked)
     if as_json:
         terminal.document(card.to_dict())
     else:
@@ -103,7 +161,10 @@ class OfDistances(click.Command):
 @click.argument("original", metavar="ORIGINAL|RELEASE", type=arguments.FILE)
 @click.argument("released", type=arguments.FILE, required=False)
 @click.option(
-    "--known", metavar="NAME,NAME", help="Attributes, blocks or series that the intruder knows; all by default."
+    "--known",
+    type=arguments.names,
+    metavar="NAME,NAME",
+    help="Attributes, blocks or series that the intruder knows; all by default.",
 )
 @click.option(
     "--method",
@@ -124,12 +185,19 @@ class OfDistances(click.Command):
     metavar="B",
     help="By distance, approximate: compare with the B records nearest in sum only.",
 )
+@click.option(
+    "--direction",
+    type=click.Choice(["original", "released"]),
+    default="original",
+    show_default=True,
+    help="By distance: link each original record to a released one, or each released record to an original one.",
+)
 @arguments.other_period_option
 @arguments.reading_options
 @arguments.json_option
 def attack(
-    original: Path, released: Path | None, known: str | None, name: str, truth: str | None, distance: Any, one_to_one: bool,
-    blocking: int | None, other_period: Path | None, as_json: bool, **options: Any,
+    original: Path, released: Path | None, known: list[str] | None, name: str, truth: str | None, distance: Any, one_to_one: bool,
+    blocking: int | None, direction: Any, other_period: Path | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Re-identify records of a release, or of a file made by any tool.
 
@@ -159,14 +227,14 @@ def attack(
             assert released is not None
             common = name not in ATTACKS or ATTACKS[name].common_columns
             protected = read_like(released, data) if common else read(released)
-    names = known.split(",") if known else None
     with terminal.show_progress(not as_json):
         attacks = links_by_attack(
-            data, protected, known=names, truth=links, only=None if name == "auto" else name,
-            distance=distance, one_to_one=one_to_one, blocking=blocking, other=other,
+            data, protected, known=known, truth=links, only=None if name == "auto" else name,
+            distance=distance, one_to_one=one_to_one, blocking=blocking, direction=direction, other=other,
         )  # fmt: skip
     winner = max(attacks, key=lambda key: attacks[key].rate)
-    exposed = attacks[winner].table(data if other is None else other, protected).head(10)
+    sides = (data if other is None else other, protected)
+    exposed = attacks[winner].table(*(sides if direction == "original" else sides[::-1])).head(10)
     if as_json:
         rows = {
             key: {
@@ -183,8 +251,14 @@ def attack(
         terminal.document({"attacks": rows, "best": winner, "most_exposed": exposed.to_dicts()})
         return
     notes = []
-    if name == "auto" and distance is None and other is None and not (one_to_one or blocking):
-        for key, most in left_out(data, names).items():
+    if (
+        name == "auto"
+        and distance is None
+        and other is None
+        and not (one_to_one or blocking)
+        and direction == "original"
+    ):
+        for key, most in left_out(data, known).items():
             notes.append(f"{key:<14} left out: it takes at most {most} known attributes (--known)")
     terminal.show_attacks(attacks, winner, exposed, notes)
 
@@ -210,18 +284,26 @@ class OfPromises(click.Command):
 
 
 @click.command(cls=OfPromises)
-@click.argument("file", type=arguments.FILE)
+@click.argument("files", metavar="FILE|RELEASE...", nargs=-1, type=arguments.FILE)
 @click.option(
     "--persons", type=arguments.PATH, metavar="MAP", help="A table of the identifiers in FILE and their persons."
 )
+@click.option(
+    "--ledger", type=arguments.PATH, metavar="FOLDER",
+    help="Judge all releases in the ledger of this release, together and each by itself.",
+)  # fmt: skip
 @click.option("--strict", is_flag=True, help="Treat warnings of the verdict like failures.")
 @arguments.file_options
 @arguments.json_option
-def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **options: Any) -> None:
+def verify(
+    files: tuple[Path, ...], persons: Path | None, ledger: Path | None, strict: bool, as_json: bool, **options: Any
+) -> None:
     """Check a promise on what was published by any tool, and everything else in it.
 
     FILE is a file, a folder with its parts, or a whole release with its private side. Choose one promise by its option; a release has its own. Columns named by
     --id or --confidential are taken on trust; others that are no part of the promise are named, and then nothing is decided.
+
+    Several releases of the same persons, the oldest first, are judged together as well: what each hides, all of them may show.
     """
     from tsveil.assess.file import judge_file, map_of
     from tsveil.data.table import as_list
@@ -231,6 +313,11 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
 
     given = arguments.reading(options)
     typed = {name.replace("_", "-"): value for name, value in options.items()}
+    if ledger is not None or len(files) != 1:
+        if persons is not None or given:
+            raise InputError("--persons and the options of reading are for one file; releases say how they are read")
+        _verify_together(files, ledger, promise_of(typed).k if asks(typed) else None, strict=strict, as_json=as_json)
+    (file,) = files
     if (file / "published").is_dir() or (file / MARKER).is_file():
         if persons is not None:
             raise InputError("--persons is for a published file alone; a release has its id map in private/")
@@ -253,6 +340,29 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
         if trusted := [*as_list(given.get("id")), *given.get("confidential", ())]:
             terminal.line(f"Taken on trust, because you named them: {', '.join(trusted)}")
     sys.exit(1 if found.stopped_by(strict=strict) else 0)
+
+
+def _verify_together(
+    folders: tuple[Path, ...], ledger: Path | None, k: int | None, *, strict: bool, as_json: bool
+) -> NoReturn:
+    """Judge several releases of the same persons, or those of a ledger, and end."""
+    from tsveil.release.together import judge_ledger, judge_releases
+
+    if (ledger is None) == (not folders):
+        raise InputError(
+            "say what to verify: a file, a release, several releases of the same persons, or --ledger FOLDER alone"
+        )
+    with terminal.show_progress(not as_json):
+        found = judge_releases(folders, k) if ledger is None else judge_ledger(ledger, k)
+    if as_json:
+        alone = [
+            {"release": name, "verdict": None if one is None else one.verdict.value}
+            for name, one in found.alone.items()
+        ]
+        terminal.document({"assessment": found.assessment.to_dict(), "releases": alone})
+    else:
+        terminal.show_together(found)
+    sys.exit(1 if found.stopped(strict=strict) else 0)
 
 
 @click.command()

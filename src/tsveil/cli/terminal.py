@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tsveil.measure.scorecard import Scorecard
     from tsveil.plan.estimate import Estimate
     from tsveil.release.publish import Outcome
+    from tsveil.release.together import Judged
     from tsveil.report.comparison import Comparison
     from tsveil.reproduce.run import Result
     from tsveil.study.choice import Recommendation
@@ -225,6 +226,8 @@ def _show_disclosure(outcome: Outcome) -> None:
 
 def show_assessment(found: Assessment) -> None:
     """The verdict on a release: what decided it, every check, and what each intruder finds."""
+    from tsveil.assess.assessment import NOT_NAMED
+
     colours = {"holds": "green", "warns": "yellow", "not-decided": "red", "fails": "red"}
     if found.allowed:
         click.secho(f"Written although it did not pass; allowed: {', '.join(found.allowed)}", fg="red", bold=True)
@@ -244,6 +247,28 @@ def show_assessment(found: Assessment) -> None:
         line(f"  {rung:<21}{one.rate:.1f} %{interval} by {one.attack}; guessing finds {one.guess:.2g} %")
     if found.subtraction:
         line(f"  {found.subtraction}")
+    if not found.over_time:
+        line(f"  {NOT_NAMED}")
+
+
+def show_together(found: Judged) -> None:
+    """The verdict on several releases of the same persons: each by itself, then the latest with what all say together, and who is left."""
+    for name, one in found.alone.items():
+        words = "withdrawn; what is out is out, so it counts" if one is None else one.verdict.words
+        line(f"{name}: {words}")
+    line()
+    show_assessment(found.assessment)
+    figures = next(check.figures for check in found.assessment.checks if check.name == "earlier-releases")
+    sets = {"identifiers": figures["identifiers"], **figures["histories"]}
+    for name, one in sets.items():
+        if one is not None and (witness := one.get("witness")):
+            more = witness["left"] - len(witness["persons"])
+            who = ", ".join(witness["persons"]) + (f" and {more} more" if more else "")
+            left = "is left alone" if witness["left"] == 1 else "are left"
+            line(f"  By {name}, {who} {left} ({', '.join(witness['releases'])})")
+    for one in figures["differences"]:
+        if one["left"]:
+            line(f"  By subtraction, {', '.join(one['left'])} can be left ({', '.join(one['releases'])})")
 
 
 def verdict_parts(verdict: Verdict) -> dict[str, Any]:
@@ -394,23 +419,23 @@ def show_card(card: Scorecard) -> None:
 
 
 #: verdict -> how a terminal shows it
-VERDICT_STYLES = {"equal": "green", "near": "green", "trend only": "blue", "differs": "red"}
+VERDICT_STYLES = {"equal": "green", "near": "green", "trend": "blue", "differs": "red"}
 
 
 def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
-    """How many cells of each table got which verdict, and before that the cells themselves."""
-    from tsveil.reproduce.page import our_figure, summary_rows
-    from tsveil.reproduce.verdicts import VERDICTS
+    """How many cells of each table got which verdict, before that the cells themselves if asked for, and after it what that is worth."""
+    from tsveil.reproduce.page import SUMMARY, TABLE_SUMMARY, claims, evidence, our_figure, summary_rows
 
     console = _console()
     for result in results if cells else ():
         table = result.experiment.table
         console.print(f"[bold]{table.name}[/] {table.title}\n[dim]{result.experiment.how}[/]", highlight=False)
-        grid = _table(*table.keys, "", ">published", ">ours", "verdict", "why")
+        grid = _table(*table.keys, "", ">published", ">ours", "verdict", "reason", "why")
         for cell in result.cells:
             style = VERDICT_STYLES.get(cell.verdict, "yellow")
             verdict = f"[{style}]{cell.verdict}[/]"
-            grid.add_row(*cell.row, cell.column, cell.printed, our_figure(cell), verdict, f"[dim]{cell.why}[/]")
+            why = f"[dim]{cell.why}[/]"
+            grid.add_row(*cell.row, cell.column, cell.printed, our_figure(cell), verdict, cell.reason or "", why)
         console.print(grid)
         console.print()
     wide = console.width >= WIDE
@@ -418,11 +443,30 @@ def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
     counts.add_column("table", style="bold", no_wrap=True)
     if wide:
         counts.add_column("", overflow="ellipsis", no_wrap=True, max_width=console.width - 75)
-    for name in ("cells", *VERDICTS):
-        counts.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
+    for name in TABLE_SUMMARY[2:]:
+        counts.add_column(_stacked(name), justify="right", no_wrap=True)
     for name, title, *numbers in summary_rows(results):
         counts.add_row(name, *([title] if wide else []), *numbers)
     console.print(counts)
+    console.print()
+    for claim in claims(results):
+        console.print(claim, highlight=False)
+    console.print()
+    worth = _table()
+    worth.add_column(_stacked(SUMMARY[0]), style="bold", no_wrap=True)
+    for name in SUMMARY[1:]:
+        worth.add_column(_stacked(name), justify="right", no_wrap=True)
+    for row in evidence(results):
+        worth.add_row(*row)
+    console.print(worth)
+    console.print(
+        "agree: equal, near or trend; wrongly, with wrong lines: if given our figures of another line", style="dim"
+    )
+
+
+def _stacked(name: str) -> str:
+    """The name of a narrow column, its last word below the others."""
+    return "\n".join(name.rsplit(" ", 1))
 
 
 # -- progress ---------------------------------------------------------------------------------------------------------

@@ -214,6 +214,7 @@ MEASURES = Registry(
         "label-loss": "tsveil.measure.label_loss:LabelLoss",
         "state-loss": "tsveil.measure.state_loss:StateLoss",
         "envelope-loss": "tsveil.measure.envelope_loss:EnvelopeLoss",
+        "class-sizes": "tsveil.measure.class_sizes:ClassSizes",
         "envelope-queries": "tsveil.measure.envelope_queries:EnvelopeQueries",
     },
 )
@@ -250,6 +251,7 @@ ATTACKS = Registry(
         "mixed-one-to-one": "tsveil.attack.mixed_assignment:MixedAssignment",
         "labels-probabilistic": "tsveil.attack.label_agreement:LabelProbabilistic",
         "labels-conditional": "tsveil.attack.label_agreement:LabelConditional",
+        "releases": "tsveil.attack.releases:Releases",
     },
 )
 

@@ -24,6 +24,8 @@ import numpy as np
 
 from tsveil.attack.gaps import compared
 from tsveil.attack.kp import Piece
+from tsveil.attack.nearest import Rows
+from tsveil.attack.nearest_columns import nearest_distinct
 from tsveil.attack.pieces import Columns, Pieces
 from tsveil.core.declaration import Declaration
 from tsveil.core.registry import MEASURES
@@ -102,16 +104,17 @@ class Chunk:
     #: the places of the published records among all of the piece, and the number of all
     places: Indices
     size: int
+    store: Store
 
     @classmethod
     def load(cls, store: Store, schema: Schema, at: int) -> Chunk:
         """The chunk of this number."""
         if schema.envelopes:
             piece = Piece.load(store, at, words=schema.words)
-            return cls(schema, piece, None, np.flatnonzero(piece.own >= 0), len(piece.x))
+            return cls(schema, piece, None, np.flatnonzero(piece.own >= 0), len(piece.x), store)
         pair = compared(store, schema.files, at) if schema.gaps else schema.files.pair(store, at)
         original, published, both = pair
-        return cls(schema, None, (original, published), both, schema.files.original[at])
+        return cls(schema, None, (original, published), both, schema.files.original[at], store)
 
     @cached_property
     def _tables(self) -> tuple[Array, Array]:
@@ -129,6 +132,21 @@ class Chunk:
     def published(self) -> Array:
         """The published values; of envelopes their midlines."""
         return self._tables[1]
+
+    def nearest(self, power: int) -> Array:
+        """For each record the values of the published one, of all pieces, at the least Euclidean distance; of equal ones the first in the file.
+
+        Squares are taken of values times 2 to this power, so that they stay in the range of float64.
+        """
+        files, known = self.schema.files, np.ldexp(self.original, power)
+        best, found = np.full(len(known), np.inf), np.array(self.published)
+        for at in range(len(files.released)):
+            table = files.table(self.store, "released", at)
+            rows = Rows.of(np.ldexp(table, power), np.full(len(known), -1))
+            near = nearest_distinct(known, rows, np.ones(known.shape[1]), "euclidean", [known.shape[1]])
+            nearer = near.best[:, 0] < best
+            best[nearer], found[nearer] = near.best[nearer, 0], table[near.link[nearer, 0]]
+        return found
 
     @property
     def piece(self) -> Piece:

@@ -52,6 +52,7 @@ def evaluate(
     counts: Sequence[int] | None = None,
     by: By | None = None,
     score: Score | None = None,
+    matched: Literal["own", "nearest"] | None = None,
     targets: int | Literal["all"] | None = None,
     other_period: Dataset | None = None,
     measures: Mapping[str, Mapping[str, Any]] | None = None,
@@ -71,7 +72,7 @@ def evaluate(
     for those of the five that the series are long enough for), and whether differences are averaged with their sign, as
     printed (`variant="paper"`); a release is also attacked by what is made for its method, and by who knows the same persons at other times (`other_period`, a data set with the same
     identifiers; without it the first part of the series stands in for one where they have two whole weeks or days, see `tsveil.attack.periods`). Attributes: which are known to the intruder and how many of them (`known`,
-    `counts`, `by`), and how risks are combined (`score`); a release is attacked by all attacks that fit its method.
+    `counts`, `by`), how risks are combined (`score`), and whether IL1 compares with the own or the nearest published record (`matched`); a release is attacked by all attacks that fit its method.
 
     All measures that fit are run, those of other packages, too; `measures` has settings for them, name -> parameter -> value.
     Data with series and attributes are measured by their series; the card's options say so.
@@ -86,7 +87,14 @@ def evaluate(
     """
     protected = released_data(released)
     given: dict[str, Any] = {"dr1": dr1, "normalise": normalise, "models": models, "variant": variant}
-    given |= {"known": known, "counts": counts, "by": by, "score": score, "other_period": other_period}
+    given |= {
+        "known": known,
+        "counts": counts,
+        "by": by,
+        "score": score,
+        "matched": matched,
+        "other_period": other_period,
+    }
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"ties": ties, "scaling": scaling, "targets": targets, "measures": measures}
     return scorecard(original, protected, truth=truth, method=getattr(released, "method", None), **given)

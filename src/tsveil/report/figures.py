@@ -203,9 +203,11 @@ def bars(values: Array) -> tuple[Array, Indices]:
 # -- shares and trends ------------------------------------------------------------------------------------------------
 
 
-def shares(parts: Mapping[str, float], *, title: str, caption: str, axis: str) -> Figure:
+def shares(
+    parts: Mapping[str, float], *, title: str, caption: str, axis: str, of: str = "share of the values, %"
+) -> Figure:
     """A bar for each class, in percent, in the order given."""
-    height = {"title": "share of the values, %", "tickCount": 4}
+    height = {"title": of, "tickCount": 4}
     chart = {
         "data": {"name": "bars"},
         "mark": {"type": "bar", "color": INK["loss"], "aria": False},
