@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import tsveil as tv
 from tsveil.cli.program import main
-from tsveil.core.errors import InputError, OutputError, ParameterError
+from tsveil.core.errors import GuaranteeError, InputError, OutputError, ParameterError
 from tsveil.data.dataset import Dataset
 from tsveil.data.files import digest_of
 from tsveil.plan.chain import adopt, history
@@ -308,7 +308,9 @@ def test_a_release_that_was_replaced_since_is_noticed(chain: Path, tmp_path: Pat
     with pytest.raises(InputError, match="had continued it"):
         run(folder / "4.toml")
     shutil.move(folder / "2026-02", tmp_path / "elsewhere")
-    run(folder / "4.toml")
+    with pytest.raises(GuaranteeError, match="earlier-releases: NOT DECIDED: '2026-02': not where the ledger says"):
+        run(folder / "4.toml")
+    run(folder / "4.toml", allow=["earlier-releases"])
     assert len(read_ledger(folder / "2026-04").releases) == 4
 
 

@@ -170,18 +170,22 @@ def judge_ledger(folder: Path, k: int | None = None) -> Judged:
 
 def earlier_releases(folder: Path) -> EarlierReleases:
     """Those with which a release is judged that continues the one in this folder: all of its ledger."""
-    ledger, places = _opened_ledger(folder)
-    return EarlierReleases([opened_release(place) for place in places], ledger.k, stable=ledger.ids == "stable")
+    ledger, places = _opened_ledger(folder, all_there=False)
+    there = [place for place in places if (place / "published").is_dir()]
+    missing = [place.resolve().name for place in places if place not in there]
+    releases = [opened_release(place) for place in there]
+    return EarlierReleases(releases, ledger.k, stable=ledger.ids == "stable", missing=missing)
 
 
-def _opened_ledger(folder: Path) -> tuple[Ledger, list[Path]]:
-    """The ledger in a folder, and the folders of its releases, whose published files are still the same."""
+def _opened_ledger(folder: Path, *, all_there: bool = True) -> tuple[Ledger, list[Path]]:
+    """The ledger in a folder, and the folders of its releases, whose published files are still the same; `all_there`: none may be missing."""
     ledger = _ledger_in(folder)
     problems = Problems(f"the ledger in {folder} does not fit its releases")
     places = [folder / entry.path for entry in ledger.releases]
     for place, entry in zip(places, ledger.releases, strict=True):
         if not (place / "published").is_dir():
-            problems.add(f"there is no release at {place}")
+            if all_there:
+                problems.add(f"there is no release at {place}")
         elif digest_of(published_files(place)) != entry.published:
             problems.add(f"the published files of {place} are not those that were published then")
     problems.hint("options: the folders as they were, in the same places to each other")
