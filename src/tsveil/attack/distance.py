@@ -39,7 +39,17 @@ import numpy as np
 
 from tsveil.attack.base import Attack, Column, Situation, Trial
 from tsveil.attack.candidates import Found
-from tsveil.attack.files import Files, HasData, Ties, files, on_one_scale, refuse_persons, relative, wrong_choices
+from tsveil.attack.files import (
+    Files,
+    HasData,
+    Ties,
+    files,
+    in_steps,
+    on_one_scale,
+    refuse_persons,
+    relative,
+    wrong_choices,
+)
 from tsveil.attack.links import Links
 from tsveil.attack.nearest_columns import Metric, compared_rows, nearest, nearest_of_targets
 from tsveil.attack.neighbourhood import nearest_around, neighbourhood
@@ -139,7 +149,7 @@ class NearestRecord(Attack):
 
         def place(table: Array, side: Side) -> Array:
             if task["scaling"] == "original":
-                return np.asarray(np.ldexp(table, power))
+                return in_steps(table, power)
             mean, deviation = np.array([scale[2 if side == "original" else 3] for scale in scales]).T
             return np.asarray(np.divide(table - mean, deviation, out=np.zeros_like(table), where=deviation > 0))
 
