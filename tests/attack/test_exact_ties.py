@@ -61,8 +61,14 @@ def test_no_link_differs_from_exact_arithmetic(seed: int) -> None:
     a, b = decimal_file(seed)
     exact = nearest(a, b, "euclidean")
     original, released = dataset(a), dataset(b)
-    for found in (tv.attack.distance(original, released), links_in_memory(NearestRecord(), original, released)):
-        assert found.candidates.tolist() == [len(rows) for rows in exact]
+    every = N + len(np.unique(b, axis=0))  # no record is out of range, and none is passed over
+    for found in (
+        tv.attack.distance(original, released),
+        links_in_memory(NearestRecord(), original, released),
+        tv.attack.rank_swap(original, released, window=every),
+        tv.attack.distance(original, released, blocking=every),
+    ):
+        assert found.tied.tolist() == [len(rows) for rows in exact]
         assert found.link.tolist() == [rows[0] for rows in exact]
         assert found.hit.tolist() == [at in rows for at, rows in enumerate(exact)]
 
