@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ import tsveil as tv
 from tsveil.attack.distance import NearestRecord
 from tsveil.attack.files import DECIMAL, decimals_of, in_steps, scale_of
 from tsveil.attack.run import links_in_memory
+from tsveil.attack.series import Shapes, Values
 from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
 
@@ -71,6 +73,31 @@ def test_no_link_differs_from_exact_arithmetic(seed: int) -> None:
         assert found.tied.tolist() == [len(rows) for rows in exact]
         assert found.link.tolist() == [rows[0] for rows in exact]
         assert found.hit.tolist() == [at in rows for at, rows in enumerate(exact)]
+
+
+def nearest_series(a: Array, b: Array, *, shape: bool) -> list[list[int]]:
+    """The nearest series by their values, or by their slopes at times 0, 1, 2, ..., in fractions."""
+    x, y = ([[Fraction(repr(value)) for value in row] for row in table.tolist()] for table in (a, b))
+    if shape:
+        x, y = ([[q - p for p, q in pairwise(row)] for row in table] for table in (x, y))
+    found = []
+    for row in x:
+        apart = [sum(((p - q) ** 2 for p, q in zip(row, other, strict=True)), Fraction(0)) for other in y]
+        found.append([at for at, one in enumerate(apart) if one == min(apart)])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_link_of_series_differs_from_exact_arithmetic(seed: int) -> None:
+    a, b = decimal_file(seed)
+    if a.shape[1] < 2:
+        a, b = np.hstack([a, a[::-1]]), np.hstack([b, b[::-1]])
+    original, released = (tv.Dataset.from_arrays({"x": table}) for table in (a, b))
+    for attack, shape in ((Values(), False), (Shapes(), True)):
+        exact = nearest_series(a, b, shape=shape)
+        for found in (attack.links(original, released), links_in_memory(attack, original, released)):
+            assert found.tied.tolist() == [len(rows) for rows in exact]
+            assert found.hit.tolist() == [at in rows for at, rows in enumerate(exact)]
 
 
 def test_rounding_used_to_decide() -> None:
