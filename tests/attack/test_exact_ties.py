@@ -12,12 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tsveil as tv
+from tsveil.attack.base import Attack, Knowledge, Settings
 from tsveil.attack.distance import NearestRecord
 from tsveil.attack.files import DECIMAL, decimals_of, in_steps, scale_of
-from tsveil.attack.run import links_in_memory
+from tsveil.attack.pieces import Columns, Pieces
+from tsveil.attack.run import links_in_memory, run_attacks
 from tsveil.attack.series import Shapes, Values
 from tsveil.core.types import Array
 from tsveil.data.dataset import Dataset
+from tsveil.data.store import Memory
+from tsveil.engine.here import Here
 
 N = 60
 
@@ -98,6 +102,24 @@ def test_no_link_of_series_differs_from_exact_arithmetic(seed: int) -> None:
         for found in (attack.links(original, released), links_in_memory(attack, original, released)):
             assert found.tied.tolist() == [len(rows) for rows in exact]
             assert found.hit.tolist() == [at in rows for at, rows in enumerate(exact)]
+
+
+@pytest.mark.parametrize("cuts", [[], [13], [1, 17, 30]], ids=str)
+@pytest.mark.parametrize("attack", [Values(), Shapes()], ids=lambda one: one.name)
+def test_pieces_of_a_file_decide_alike(attack: Attack, cuts: list[int]) -> None:
+    """The number of decimals is that of all pieces of both files, though single ones have fewer."""
+    a, b = (np.hstack([table, table[::-1]]) for table in decimal_file(3))
+    a[:20], store = np.round(a[:20]), Memory()
+    for at, rows in enumerate(np.split(np.arange(N), cuts)):
+        store.put(f"original-{at}", np.ascontiguousarray(a[rows].T))
+        store.put(f"released-{at}", np.ascontiguousarray(b[rows].T))
+    sizes, width = tuple(np.diff([0, *cuts, N]).tolist()), a.shape[1]
+    blocks = tuple(map(Columns.of, tv.Dataset.from_arrays({"x": a}).blocks))
+    known = Knowledge(range(width), [width], [range(width)], [1])
+    found = run_attacks(store, Pieces(blocks, sizes, sizes), Here(), [attack], known, Settings())
+    exact = nearest_series(a, b, shape=attack == Shapes())
+    scores = [1 / len(rows) if at in rows else 0.0 for at, rows in enumerate(exact)]
+    assert found.ladder[-1].scores.tolist() == scores
 
 
 def test_rounding_used_to_decide() -> None:
