@@ -56,6 +56,7 @@ def judge_file(
     limits: Limits | None = None,
     knows_carried: Sequence[str] = (),
     means: bool = False,
+    withheld: bool = False,
 ) -> Assessment:
     """The verdict on a file or a folder of parts.
 
@@ -77,6 +78,8 @@ def judge_file(
         What is accepted, and the carried columns that the intruder knows.
     means
         Whether it is known that means of groups are published.
+    withheld
+        Whether it is known that carried cells were emptied because of earlier releases; otherwise an empty cell is a value like others.
     """
     files, strange = _parts(path)
     # What would be asked before data are protected does not matter here: each row is one published record, and a column without a role is named.
@@ -134,6 +137,7 @@ def judge_file(
         representatives=True,
         means=means,
         persons=owners,
+        withheld=withheld,
         unjudged=[*loose, *strange, *beside, *unjudged],
         order="; ".join(signs),
     )
