@@ -287,7 +287,7 @@ class Column:
 
     @property
     def scale(self) -> list[Any]:
-        """Power of two and factor, so that ldexp(difference, power) * factor is standardised; then mean and deviation of either file."""
+        """Steps and factor, so that the difference of two values in these steps (`files.in_steps`) times the factor is standardised; then mean and deviation of either file."""
         return self.scales.of_both[self.at]
 
     @property
