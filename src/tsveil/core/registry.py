@@ -251,6 +251,7 @@ ATTACKS = Registry(
         "mixed-one-to-one": "tsveil.attack.mixed_assignment:MixedAssignment",
         "labels-probabilistic": "tsveil.attack.label_agreement:LabelProbabilistic",
         "labels-conditional": "tsveil.attack.label_agreement:LabelConditional",
+        "releases": "tsveil.attack.releases:Releases",
     },
 )
 

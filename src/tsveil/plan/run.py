@@ -14,6 +14,7 @@ import msgspec
 import polars as pl
 
 from tsveil.assess.limits import Knows, Limits
+from tsveil.assess.over_time import EarlierReleases
 from tsveil.core import progress
 from tsveil.core.errors import InputError
 from tsveil.core.randomness import fresh_secret, release_seed
@@ -36,6 +37,7 @@ from tsveil.release import record
 from tsveil.release.ledger import Ids
 from tsveil.release.publish import MARKER, Outcome, fill
 from tsveil.release.release import Release
+from tsveil.release.together import earlier_in_ledger, warning_of_missing
 from tsveil.report.context import Context
 
 
@@ -94,7 +96,7 @@ def run(
         _make_release(chosen, data, seed, partial / "spool", plan.run.chunk, where, ready.past) as release,
     ):
         outcome = fill(
-            release,
+            replace(release, warnings=(*release.warnings, *ready.warnings)),
             partial,
             format=plan.output.format,
             allow=allow,
@@ -113,7 +115,8 @@ def run(
                 **({"private/secret.txt": f"{drawn}\n"} if drawn else {}),
             },
             earlier=record.earlier(folder),
-            after=ready.after,
+            after=ready.earlier,
+            continues=ready.after,
         )
     return replace(outcome, folder=folder)
 
@@ -173,6 +176,9 @@ class _Ready:
     #: the folder of the release that this one continues, and what is known of it
     after: Path | None = None
     past: Past | None = None
+    #: the releases with which this one is judged together, and what is to be said of those that are missing
+    earlier: EarlierReleases | None = None
+    warnings: tuple[str, ...] = ()
 
     def estimate(self) -> Estimate:
         """What it will take."""
@@ -234,7 +240,11 @@ def _ready(
     if past is not None:
         own = Source.of(data) if data.source is None else data.source
         check(chosen, own, units_of(chosen, own), past)
-    return _Ready(plan, base, folder, chosen, without_published(data, past), where, after, past)
+    earlier, missing = None, 0
+    if after is not None:
+        earlier, missing = earlier_in_ledger(after, stable=plan.output.ids == "stable")
+    data = without_published(data, past)
+    return _Ready(plan, base, folder, chosen, data, where, after, past, earlier, warning_of_missing(missing))
 
 
 def _with_continued(plan: Plan, base: Path, asked: Mapping[str, Any]) -> Plan:

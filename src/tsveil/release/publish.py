@@ -29,6 +29,7 @@ from tsveil.assess.classes import largest_share
 from tsveil.assess.judge import Evidence, judge
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.assess.order import said_by_order
+from tsveil.assess.over_time import EarlierReleases, NamedRelease, with_earlier_releases
 from tsveil.assess.protected import ProtectedRecords
 from tsveil.assess.subtraction import share_with_gaps
 from tsveil.attack.attribute import AttributeDisclosure, disclosed_warning, disclosure
@@ -131,15 +132,16 @@ def fill(
     digest: str = "",
     extra: Mapping[str, str] | None = None,
     earlier: str = "",
-    after: Path | None = None,
+    after: EarlierReleases | None = None,
+    continues: Path | None = None,
 ) -> Outcome:
     """Write a release into an empty folder.
 
     A release whose verdict is FAILS or NOT DECIDED is refused, unless `allow` names the checks that stop it (`allow_unverified` stands for
     "promise"); `strict` treats warnings like failures. `limits` and `intruder` are what the verdict goes by (`tsveil.assess.limits`).
     `measures` are options of `tsveil.evaluate`; `title` and `context` are shown in both reports, `source` and `digest` (the name of the
-    input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder; `earlier` is the record of the release that is replaced, and `after` the folder of the one that
-    this one continues.
+    input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder; `earlier` is the record of the release that is replaced.
+    `after` are earlier releases of the same persons, with which this one is judged together, and `continues` is the folder of the one whose groups it continues.
     """
     options, run = _options(release, measures or {}), how_it_was_run(release)
     limits, intruder = limits or Limits(), intruder or Intruder()
@@ -161,6 +163,9 @@ def fill(
     disclosed = _disclosure(release, pieces, of_row)
     with progress.step("Judging the release"):
         assessment = _assess(release, pieces, verdict, card, of_row, persons, allowed, limits, intruder)
+        if after is not None:
+            over = after.followed_by(_named(release, pieces, place / "private"))
+            assessment = with_earlier_releases(assessment, over, limits, release.guarantee)
         refuse(assessment.stopped_by(allowed, strict=strict), allowed, assessment)
     with progress.step("Writing the reports"):
         # Who has the originals can run the method again; then only the place inside the best class of a person is left to guess.
@@ -169,7 +174,7 @@ def fill(
         releases: list[Entry] = []
         if has_ledger(release.store):
             ledger = ledger_in(release.store, _identifiers(release, pieces))
-            releases = write_ledger(place, ledger, published_digest(place), _loss(card), after)
+            releases = write_ledger(place, ledger, published_digest(place), _loss(card), continues)
         shown = release.sample(of_row) if release.contents.files > 1 else release.in_published_order()
         both: dict[str, Any] = {
             "title": title,
@@ -179,7 +184,7 @@ def fill(
             "releases": releases,
         }
         texts = {
-            "published/README.md": readme(shown, verdict, pieces, _about_earlier_releases(release, after)),
+            "published/README.md": readme(shown, verdict, pieces, _about_earlier_releases(release, continues)),
             "published/report.html": report(shown, card, verdict, public=True, **both),
             "private/report.html": report(shown, card, verdict, public=False, source=source, digest=digest, **both),
             MARKER: _facts(release, pieces, checked, card, disclosed, run, assessment, limits, intruder),
@@ -284,6 +289,18 @@ def _assess(
         allowed=tuple(sorted(allowed)),
     )
     return judge(evidence, limits, intruder)
+
+
+def _named(release: ProtectedRecords, pieces: WrittenPieces, private: Path) -> NamedRelease:
+    """What was written, as releases are judged together: the files and the id map."""
+    source, table = release.contents.source, published_layout(release.store)
+    if not source.id and not source.person:
+        raise ParameterError(
+            "the records have no identifiers, so nothing says who is in an earlier release as well\n  options: id=..., person=..."
+        )
+    chunks = Chunks(schema_of(table), list(pieces.places), release.engine, release.store, pieces.published)
+    id = None if isinstance(table, IntervalTable) else table.id
+    return NamedRelease.of("this release", chunks, release.guarantee, id, source.confidential, read_id_map(private))
 
 
 def _subtraction_with_gaps(
@@ -666,6 +683,7 @@ def _facts(
         "run": run,
         "records": assessment.records,
         "rows_from": 1,
+        "named": bool(release.contents.source.id or release.contents.source.person),
         **({"persons": assessment.persons} if release.contents.source.person else {}),
         "limits": msgspec.to_builtins(limits),
         "intruder": msgspec.to_builtins(intruder),
@@ -695,9 +713,9 @@ def _columns(place: Task) -> dict[str, Any]:
 # -- what users of the data should know ---------------------------------------------------------------------------------
 
 
-def _about_earlier_releases(release: ProtectedRecords, after: Path | None) -> str:
+def _about_earlier_releases(release: ProtectedRecords, continues: Path | None) -> str:
     """What the users of the data should know where a release continues earlier ones; nothing private."""
-    if after is None:
+    if continues is None:
         return ""
     ids = ledger_facts(release.store).ids
     words = ["These data continue earlier releases of the same collection."]

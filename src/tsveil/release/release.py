@@ -11,7 +11,7 @@ takes its final name (`tsveil.release.publish`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,15 @@ class Release(ProtectedRecords):
             extra = {"private/plan.toml": plan} if plan else {}
             options |= {"source": Path(origin.path).name, "digest": origin.digest}
             options["extra"] = {**extra, **options.get("extra", {})}
-        publish(self, folder, after=self._folder_before, **options)
+        before, release = self._folder_before, self
+        if before is not None:
+            # It reads releases, and so imports this file.
+            from tsveil.release.together import earlier_in_ledger, warning_of_missing
+
+            earlier, missing = earlier_in_ledger(before, stable=ledger_facts(self.store).ids == "stable")
+            options = {"after": earlier, "continues": before, **options}
+            release = replace(self, warnings=(*self.warnings, *warning_of_missing(missing)))
+        publish(release, folder, **options)
         self.places.append(Path(folder).absolute())
         return Path(folder)
 
