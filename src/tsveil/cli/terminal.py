@@ -259,7 +259,10 @@ def show_together(found: Judged) -> None:
         line(f"{name}: {words}")
     line()
     show_assessment(found.assessment)
-    figures = next(check.figures for check in found.assessment.checks if check.name == "earlier-releases")
+    over = [check.figures for check in found.assessment.checks if check.name == "earlier-releases" and check.figures]
+    if not over:  # the first release of a ledger
+        return
+    figures = over[0]
     sets = {"identifiers": figures["identifiers"], **figures["histories"]}
     for name, one in sets.items():
         if one is not None and (witness := one.get("witness")):
