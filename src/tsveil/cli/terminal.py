@@ -259,10 +259,11 @@ def show_together(found: Judged) -> None:
         line(f"{name}: {words}")
     line()
     show_assessment(found.assessment)
-    over = [check.figures for check in found.assessment.checks if check.name == "earlier-releases" and check.figures]
-    if not over:  # the first release of a ledger
+    over_time = [check.figures for check in found.assessment.checks if check.name == "earlier-releases"]
+    if not over_time:
+        line("  It is the first release of its ledger, so there is nothing to judge it with.")
         return
-    figures = over[0]
+    figures = over_time[0]
     sets = {"identifiers": figures["identifiers"], **figures["histories"]}
     for name, one in sets.items():
         if one is not None and (witness := one.get("witness")):

@@ -14,7 +14,6 @@ import msgspec
 import polars as pl
 
 from tsveil.assess.limits import Knows, Limits
-from tsveil.assess.over_time import EarlierReleases
 from tsveil.core import progress
 from tsveil.core.errors import InputError
 from tsveil.core.randomness import fresh_secret, release_seed
@@ -37,7 +36,7 @@ from tsveil.release import record
 from tsveil.release.ledger import Ids
 from tsveil.release.publish import MARKER, Outcome, fill
 from tsveil.release.release import Release
-from tsveil.release.together import earlier_in_ledger, warning_of_missing
+from tsveil.release.together import earlier_releases
 from tsveil.report.context import Context
 
 
@@ -96,7 +95,7 @@ def run(
         _make_release(chosen, data, seed, partial / "spool", plan.run.chunk, where, ready.past) as release,
     ):
         outcome = fill(
-            replace(release, warnings=(*release.warnings, *ready.warnings)),
+            release,
             partial,
             format=plan.output.format,
             allow=allow,
@@ -115,8 +114,8 @@ def run(
                 **({"private/secret.txt": f"{drawn}\n"} if drawn else {}),
             },
             earlier=record.earlier(folder),
-            after=ready.earlier,
-            continues=ready.after,
+            after=ready.after,
+            together_with=None if ready.after is None else earlier_releases(ready.after),
         )
     return replace(outcome, folder=folder)
 
@@ -176,9 +175,6 @@ class _Ready:
     #: the folder of the release that this one continues, and what is known of it
     after: Path | None = None
     past: Past | None = None
-    #: the releases with which this one is judged together, and what is to be said of those that are missing
-    earlier: EarlierReleases | None = None
-    warnings: tuple[str, ...] = ()
 
     def estimate(self) -> Estimate:
         """What it will take."""
@@ -240,11 +236,7 @@ def _ready(
     if past is not None:
         own = Source.of(data) if data.source is None else data.source
         check(chosen, own, units_of(chosen, own), past)
-    earlier, missing = None, 0
-    if after is not None:
-        earlier, missing = earlier_in_ledger(after, stable=plan.output.ids == "stable")
-    data = without_published(data, past)
-    return _Ready(plan, base, folder, chosen, data, where, after, past, earlier, warning_of_missing(missing))
+    return _Ready(plan, base, folder, chosen, without_published(data, past), where, after, past)
 
 
 def _with_continued(plan: Plan, base: Path, asked: Mapping[str, Any]) -> Plan:

@@ -132,16 +132,16 @@ def fill(
     digest: str = "",
     extra: Mapping[str, str] | None = None,
     earlier: str = "",
-    after: EarlierReleases | None = None,
-    continues: Path | None = None,
+    after: Path | None = None,
+    together_with: EarlierReleases | None = None,
 ) -> Outcome:
     """Write a release into an empty folder.
 
     A release whose verdict is FAILS or NOT DECIDED is refused, unless `allow` names the checks that stop it (`allow_unverified` stands for
     "promise"); `strict` treats warnings like failures. `limits` and `intruder` are what the verdict goes by (`tsveil.assess.limits`).
     `measures` are options of `tsveil.evaluate`; `title` and `context` are shown in both reports, `source` and `digest` (the name of the
-    input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder; `earlier` is the record of the release that is replaced.
-    `after` are earlier releases of the same persons, with which this one is judged together, and `continues` is the folder of the one whose groups it continues.
+    input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder; `earlier` is the record of the release that is replaced; `after` is the folder of the one that
+    this one continues, and `together_with` are the earlier releases of the same persons with which it is judged.
     """
     options, run = _options(release, measures or {}), how_it_was_run(release)
     limits, intruder = limits or Limits(), intruder or Intruder()
@@ -163,8 +163,8 @@ def fill(
     disclosed = _disclosure(release, pieces, of_row)
     with progress.step("Judging the release"):
         assessment = _assess(release, pieces, verdict, card, of_row, persons, allowed, limits, intruder)
-        if after is not None:
-            over = after.followed_by(_named(release, pieces, place / "private"))
+        if together_with is not None:
+            over = together_with.followed_by(_named(release, pieces, place / "private"))
             assessment = with_earlier_releases(assessment, over, limits, release.guarantee)
         refuse(assessment.stopped_by(allowed, strict=strict), allowed, assessment)
     with progress.step("Writing the reports"):
@@ -174,7 +174,7 @@ def fill(
         releases: list[Entry] = []
         if has_ledger(release.store):
             ledger = ledger_in(release.store, _identifiers(release, pieces))
-            releases = write_ledger(place, ledger, published_digest(place), _loss(card), continues)
+            releases = write_ledger(place, ledger, published_digest(place), _loss(card), after)
         shown = release.sample(of_row) if release.contents.files > 1 else release.in_published_order()
         both: dict[str, Any] = {
             "title": title,
@@ -184,7 +184,7 @@ def fill(
             "releases": releases,
         }
         texts = {
-            "published/README.md": readme(shown, verdict, pieces, _about_earlier_releases(release, continues)),
+            "published/README.md": readme(shown, verdict, pieces, _about_earlier_releases(release, after)),
             "published/report.html": report(shown, card, verdict, public=True, **both),
             "private/report.html": report(shown, card, verdict, public=False, source=source, digest=digest, **both),
             MARKER: _facts(release, pieces, checked, card, disclosed, run, assessment, limits, intruder),
@@ -713,9 +713,9 @@ def _columns(place: Task) -> dict[str, Any]:
 # -- what users of the data should know ---------------------------------------------------------------------------------
 
 
-def _about_earlier_releases(release: ProtectedRecords, continues: Path | None) -> str:
+def _about_earlier_releases(release: ProtectedRecords, after: Path | None) -> str:
     """What the users of the data should know where a release continues earlier ones; nothing private."""
-    if continues is None:
+    if after is None:
         return ""
     ids = ledger_facts(release.store).ids
     words = ["These data continue earlier releases of the same collection."]

@@ -11,7 +11,7 @@ takes its final name (`tsveil.release.publish`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -91,15 +91,11 @@ class Release(ProtectedRecords):
             extra = {"private/plan.toml": plan} if plan else {}
             options |= {"source": Path(origin.path).name, "digest": origin.digest}
             options["extra"] = {**extra, **options.get("extra", {})}
-        before, release = self._folder_before, self
-        if before is not None:
-            # It reads releases, and so imports this file.
-            from tsveil.release.together import earlier_in_ledger, warning_of_missing
+        if (before := self._folder_before) is not None:
+            from tsveil.release.together import earlier_releases
 
-            earlier, missing = earlier_in_ledger(before, stable=ledger_facts(self.store).ids == "stable")
-            options = {"after": earlier, "continues": before, **options}
-            release = replace(self, warnings=(*self.warnings, *warning_of_missing(missing)))
-        publish(release, folder, **options)
+            options = {"together_with": earlier_releases(before), **options}
+        publish(self, folder, after=before, **options)
         self.places.append(Path(folder).absolute())
         return Path(folder)
 
