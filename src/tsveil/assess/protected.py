@@ -19,6 +19,7 @@ from tsveil.data.gaps import gaps_in_words
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.pieces import make_store
 from tsveil.data.records import PublishedRecords, Records, in_published_order, some_in_published_order
+from tsveil.data.source import Source
 from tsveil.engine.base import Engine
 from tsveil.engine.here import Here
 from tsveil.guarantee.base import Promise, Verdict
@@ -59,6 +60,9 @@ class AppliedMethod(LeavesTraces, Protocol):
 
     def settings(self) -> dict[str, Any]:
         """Its parameters."""
+
+    def published_source(self, source: Source) -> Source:
+        """The roles of the published columns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

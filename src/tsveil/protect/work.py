@@ -133,12 +133,12 @@ def protect(store: Store, job: Job, seed: int, engine: Engine) -> ProtectionSumm
             f"{left_out} records were left out by chance: no person has more than max_records = {method.most_records()}"
         )
     warnings = dict.fromkeys([*of_parts, *method.remarks(survey, facts), *linking_warnings(survey)])
-    store.put_plain("contents", _contents(job, done, left_out))
+    store.put_plain("contents", _contents(job, method, done, left_out))
     store.remove("read-")
     return ProtectionSummary({home: own for home, own in facts.items() if own}, tuple(warnings))
 
 
-def _contents(job: Job, done: Sequence[Sequence[Result]], left_out: int) -> Contents:
+def _contents(job: Job, method: Method, done: Sequence[Sequence[Result]], left_out: int) -> Contents:
     """What lies in the store when all parts are protected."""
     units = tuple(
         pieces.Unit(unit.name, unit.columns, tuple(int(one["groups"]) for one in parts))
@@ -157,7 +157,8 @@ def _contents(job: Job, done: Sequence[Sequence[Result]], left_out: int) -> Cont
             "groups of another with too few persons\n"
             '  options: grouping = "joint", max_records (fewer records of each person), or share = "told"'
         )
-    return Contents(job.source, units, job.chunk_ends, job.file_rows, job.out_width, kept, suppressed + left_out)
+    source = method.published_source(job.source)
+    return Contents(source, units, job.chunk_ends, job.file_rows, job.out_width, kept, suppressed + left_out)
 
 
 # -- look and scale ---------------------------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ def bounds_beside_gaps(values: Array) -> dict[str, Array]:
 def label_counts(labels: Mapping[str, Categories], names: Sequence[str], columns: AnyArray) -> dict[str, Indices]:
     """How often each label occurs in each column of labels; `columns` holds codes, one row for each of the `names`."""
     return {
-        name: np.bincount(np.nan_to_num(np.asarray(columns[at])).astype(np.int64), minlength=labels[name].leaves)
+        name: np.bincount(np.nan_to_num(np.asarray(columns[at])).astype(np.int64), minlength=labels[name].empty_code + 1 if labels[name].empty else labels[name].leaves)
         for at, name in enumerate(names)
         if name in labels
     }

@@ -36,6 +36,7 @@ from tsveil.data.read import look_at
 from tsveil.data.records import made_of
 from tsveil.data.times import times_of_names
 from tsveil.guarantee.base import Promise
+from tsveil.protect.base import Method
 from tsveil.release.publish import MARKER, read_id_map
 from tsveil.release.release import Release, release_of
 
@@ -122,7 +123,7 @@ def reopen_release(folder: str | Path, original: Dataset) -> Release:
     facts = release_facts(folder)
     chosen = METHODS.make(facts["method"], facts["settings"])
     width = chosen.width(len(original.columns))
-    published, names = _read_published_values(folder, original, width)
+    published, names = _read_published_values(folder, _as_published(original, chosen), width)
     ids = _id_map(folder, facts)
     rows, at = _rows(folder, ids, original, facts.get("rows_from", 0)), _places(folder, ids, names)
     if at.max(initial=0) >= len(published):
@@ -211,7 +212,7 @@ def published_data(folder: Path, original: Dataset) -> tuple[Dataset, dict[str, 
         )
     ids = _id_map(folder, facts)
     own = original.ids[_rows(folder, ids, original, facts.get("rows_from", 0))].cast(pl.String)
-    data = read_like(_published_place(folder), original)
+    data = read_like(_published_place(folder), _as_published(original, chosen))
     return data, _truth(folder, ids.with_columns(original=own), data)
 
 
@@ -333,6 +334,12 @@ def published_files(folder: Path) -> list[Path]:
     if not found:
         raise InputError(f"{place} has no data.csv, data.parquet or the like, nor parts of them in data/")
     return found
+
+
+def _as_published(original: Dataset, method: Method) -> Dataset:
+    """The original data with the columns of the release: cells of labels may be empty there that were not."""
+    blocks = method.published_blocks(original.blocks)
+    return original if blocks == original.blocks else replace(original, blocks=blocks)
 
 
 def _published_place(folder: Path) -> Path:
