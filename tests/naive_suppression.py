@@ -1,0 +1,80 @@
+"""Local suppression by its definition: all ways to empty cells are tried, and classes are counted record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, product
+
+Row = tuple[int | None, ...]
+
+
+def fits(shown: Row, wanted: Row) -> bool:
+    """Whether a published combination is compatible with an original one: each cell empty or equal."""
+    return all(a is None or a == b for a, b in zip(shown, wanted, strict=True))
+
+
+def kept(original: Sequence[Row], shown: Sequence[Row], persons: Sequence[int], k: int, size: int, wildcard: bool) -> bool:
+    """Whether every combination of up to `size` keys is shared by at least k persons."""
+    for width in range(1, size + 1):
+        for own in combinations(range(len(original[0])), width):
+            some = [tuple(row[at] for at in own) for row in shown]
+            wanted = [tuple(row[at] for at in own) for row in original] if wildcard else some
+            for one in wanted:
+                who = {p for row, p in zip(some, persons, strict=True) if (fits(row, one) if wildcard else row == one)}
+                if len(who) < k:
+                    return False
+    return True
+
+
+def least_cells(original: Sequence[Row], persons: Sequence[int], k: int, size: int, wildcard: bool) -> int:
+    """The least number of cells over all suppressions, by the number of cells."""
+    places = [(row, at) for row, keys in enumerate(original) for at, key in enumerate(keys) if key is not None]
+    for count in range(len(places) + 1):
+        for chosen in combinations(places, count):
+            gone = set(chosen)
+            shown = [
+                tuple(None if (row, at) in gone else key for at, key in enumerate(keys)) for row, keys in enumerate(original)
+            ]
+            if kept(original, shown, persons, k, size, wildcard):
+                return count
+    raise AssertionError("not even empty records are shared by k persons")
+
+
+def least_cells_by_patterns(original: Sequence[Row], persons: Sequence[int], k: int, size: int, wildcard: bool) -> int:
+    """The same for up to nine records: records that are equal (of equal persons) may swap what they empty, so choices are tried once for each of their multisets."""
+    kinds: dict[tuple[Row, int | None], int] = {}
+    several = len(set(persons)) < len(persons)
+    for row, person in zip(original, persons, strict=True):
+        key = (row, person if several else None)
+        kinds[key] = kinds.get(key, 0) + 1
+    everyone = list(kinds.items())
+    best = sum(key is not None for row in original for key in row)
+
+    def published(row: Row) -> list[Row]:
+        choices = [(None,) if key is None else (key, None) for key in row]
+        return [tuple(one) for one in product(*choices)]
+
+    def search(at: int, shown: list[Row], owners: list[int], before: list[Row], cells: int) -> None:
+        nonlocal best
+        if cells >= best:
+            return
+        if at == len(everyone):
+            if kept(before, shown, owners, k, size, wildcard):
+                best = cells
+            return
+        (row, person), count = everyone[at]
+        options = published(row)
+        for chosen in multisets(options, count):
+            more = sum(sum(a is None and b is not None for a, b in zip(one, row, strict=True)) for one in chosen)
+            who = [person] * count if person is not None else [-1 - len(owners) - i for i in range(count)]
+            search(at + 1, shown + chosen, owners + who, before + [row] * count, cells + more)
+
+    search(0, [], [], [], 0)
+    return best
+
+
+def multisets(options: Sequence[Row], count: int) -> list[list[Row]]:
+    """All choices of so many of the options, in which their order plays no part."""
+    if count == 0:
+        return [[]]
+    return [[option, *rest] for at, option in enumerate(options) for rest in multisets(options[at:], count - 1)]
