@@ -13,7 +13,9 @@ def fits(shown: Row, wanted: Row) -> bool:
     return all(a is None or a == b for a, b in zip(shown, wanted, strict=True))
 
 
-def kept(original: Sequence[Row], shown: Sequence[Row], persons: Sequence[int], k: int, size: int, wildcard: bool) -> bool:
+def kept(
+    original: Sequence[Row], shown: Sequence[Row], persons: Sequence[int], k: int, size: int, wildcard: bool
+) -> bool:
     """Whether every combination of up to `size` keys is shared by at least k persons."""
     for width in range(1, size + 1):
         for own in combinations(range(len(original[0])), width):
@@ -33,7 +35,8 @@ def least_cells(original: Sequence[Row], persons: Sequence[int], k: int, size: i
         for chosen in combinations(places, count):
             gone = set(chosen)
             shown = [
-                tuple(None if (row, at) in gone else key for at, key in enumerate(keys)) for row, keys in enumerate(original)
+                tuple(None if (row, at) in gone else key for at, key in enumerate(keys))
+                for row, keys in enumerate(original)
             ]
             if kept(original, shown, persons, k, size, wildcard):
                 return count

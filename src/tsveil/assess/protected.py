@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from tsveil.attack.attribute import AttributeDisclosure, attribute
 from tsveil.attack.base import LeavesTraces
@@ -109,7 +110,13 @@ class ProtectedRecords(Records):
         published: Any = self.table if self.envelopes else self.data
         if self.contents.suppressed:
             published = replace(published.take(self.rows), missing=published.masked)
-        return self.guarantee.verify(published)
+        labels = self.original.labels
+        originals = pl.DataFrame([
+            labels[name].texts(self.original.values[self.rows, at]).alias(name)
+            for at, name in enumerate(self.original.columns)
+            if name in labels
+        ]) if self.guarantee.reads_originals else None  # fmt: skip
+        return self.guarantee.verify_with(published, originals)
 
     def evaluate(self, **options: Any) -> Scorecard:
         """Measure loss and risk; the options are those of `tsveil.evaluate`, for envelopes `features`, `seed` and `targets`."""

@@ -178,6 +178,7 @@ METHODS = Registry(
         "noise": "tsveil.protect.noise:Noise",
         "kp": "tsveil.protect.kp:KP",
         "k-envelopes": "tsveil.protect.envelopes:KAnonymousEnvelopes",
+        "local-suppression": "tsveil.protect.local_suppression:LocalSuppression",
     },
 )
 
@@ -187,6 +188,7 @@ PROMISES = Registry(
     {
         "k-anonymity": "tsveil.guarantee.k_anonymity:KAnonymity",
         "p-sensitive": "tsveil.guarantee.p_sensitive:PSensitive",
+        "key-anonymity": "tsveil.guarantee.key_anonymity:KeyAnonymity",
         "nlk": "tsveil.guarantee.nlk:NLKAnonymity",
         "kp": "tsveil.guarantee.kp:KPAnonymity",
         "envelopes": "tsveil.guarantee.envelopes:EnvelopeAnonymity",

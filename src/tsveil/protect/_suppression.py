@@ -28,7 +28,7 @@ from typing import Literal
 
 import numpy as np
 
-from tsveil.core.types import AnyArray, Array, Indices, Mask
+from tsveil.core.types import AnyArray, Indices, Mask
 
 #: the code of an empty cell
 EMPTY = -1
@@ -96,7 +96,7 @@ def emptied(problem: Problem, search: Search = "auto") -> Emptied:
     >>> codes = np.array([[0, 0], [0, 0], [0, 1], [1, 0], [1, 1]])
     >>> found = emptied(Problem(codes, np.arange(5), 2, 2, False))
     >>> found.count, found.needed
-    (4, 4)
+    (5, 5)
     """
     nothing = np.zeros(problem.codes.shape, dtype=np.bool_)
     if problem.kept(nothing):
@@ -107,7 +107,7 @@ def emptied(problem: Problem, search: Search = "auto") -> Emptied:
         return Emptied(found.cells, found.needed)
     best = _greedy(problem)
     if found is not None and found.cells is not None and found.cells.sum() < best.sum():
-        best = found.cells
+        best = _given_back(problem, found.cells)
     return Emptied(best, max(0 if found is None else found.needed, _fewest_cells(problem)))
 
 
@@ -173,7 +173,7 @@ class Rows:
         self.entries = 0
 
     def add(self, columns: AnyArray, values: AnyArray, low: float, high: float) -> None:
-        """low <= sum of values * variables <= high."""
+        """Low <= sum of values * variables <= high."""
         self.columns.append(columns)
         self.values.append(values)
         self.low.append(low)
@@ -232,7 +232,9 @@ class Model:
             rows.add(own, np.ones(len(own)), count, count)
         rows.upper = number[kind].astype(float).tolist()
         if not several and not problem.wildcard and problem.size == codes.shape[1]:
-            rows.integral = [0] * len(kind)  # given the classes, this is a transport of records, which is whole by itself
+            rows.integral = [0] * len(
+                kind
+            )  # given the classes, this is a transport of records, which is whole by itself
         shown = np.where(marks, EMPTY, keys[kind])
         alone = np.bincount(problem.persons)[who] == 1 if several else np.ones(len(kinds), dtype=np.bool_)
         for own in _sharing(problem, shown):
@@ -360,12 +362,19 @@ def _greedy(problem: Problem) -> Mask:
         pass
     cells = made != problem.codes
     if not problem.wildcard:
-        return _given_back_strict(problem, cells) if int(cells.any(axis=1).sum()) <= GIVEN_BACK else cells
+        return _given_back(problem, cells)
     # In the wildcard reading k empty records are compatible with everybody.
     first = np.sort(np.unique(problem.persons, return_index=True)[1])[: problem.k]
     empty = np.zeros_like(cells)
     empty[first] = problem.codes[first] != EMPTY
-    return min((_given_back_wildcard(problem, one) for one in (empty, cells)), key=lambda found: int(found.sum()))
+    return min((_given_back(problem, one) for one in (empty, cells)), key=lambda found: int(found.sum()))
+
+
+def _given_back(problem: Problem, cells: Mask) -> Mask:
+    """The cells without those that need not be empty; of very many records as they are."""
+    if int(cells.any(axis=1).sum()) > GIVEN_BACK:
+        return cells
+    return _given_back_wildcard(problem, cells) if problem.wildcard else _given_back_strict(problem, cells)
 
 
 def _repair(problem: Problem, made: Indices, own: tuple[int, ...]) -> bool:
@@ -468,6 +477,30 @@ def _fillings(cells: Mask) -> Iterator[Mask]:
 
 
 def _given_back_strict(problem: Problem, cells: Mask) -> Mask:
+    """Cells given back until nothing more can be: by whole classes in the columns in which their records agree, where all keys count together, and by single records."""
+    while True:
+        fewer = cells
+        if problem.size == cells.shape[1]:
+            fewer = _without_agreement(problem, fewer)
+        fewer = _given_back_by_record(problem, fewer)
+        if fewer.sum() == cells.sum():
+            return cells
+        cells = fewer
+
+
+def _without_agreement(problem: Problem, cells: Mask) -> Mask:
+    """Each class gets back the columns in which all its records have one label: nobody leaves it, or all do."""
+    cells = cells.copy()
+    for at in range(cells.shape[1]):
+        of_row = classes_of(np.where(cells, EMPTY, problem.codes))
+        low, high = np.full(len(of_row), np.iinfo(np.int64).max), np.full(len(of_row), EMPTY)
+        np.minimum.at(low, of_row, problem.codes[:, at])
+        np.maximum.at(high, of_row, problem.codes[:, at])
+        cells[(low == high)[of_row], at] = False
+    return cells
+
+
+def _given_back_by_record(problem: Problem, cells: Mask) -> Mask:
     """Cells that records get back because a class with more cells has k persons, and the class that they leave still has k without them, or nobody."""
     cells, subsets = cells.copy(), problem.subsets
     made = np.where(cells, EMPTY, problem.codes)
@@ -538,3 +571,29 @@ def _fits(row: Indices, combinations: Indices) -> Mask:
     """Which original combinations a published row is compatible with."""
     found: Mask = ((row == EMPTY) | (row == combinations)).all(axis=1)
     return found
+
+
+# -- what an intruder knows of it -------------------------------------------------------------------------------------
+
+
+def largest_share_of_a_label(problem: Problem, cells: Mask) -> float:
+    """The largest share of one label among the records of a class in a column that is empty there: what a guess at an emptied cell finds at most.
+
+    Examples
+    --------
+    >>> codes = np.array([[0, 0], [0, 1], [0, 1], [1, 1], [1, 1]])
+    >>> cells = np.zeros((5, 2), dtype=bool)
+    >>> cells[:3, 1] = True
+    >>> round(largest_share_of_a_label(Problem(codes, np.arange(5), 2, 2, False), cells), 3)
+    0.667
+    """
+    of_row = classes_of(np.where(cells, EMPTY, problem.codes))
+    size, most = np.bincount(of_row), 0.0
+    for at in range(cells.shape[1]):
+        rows = np.flatnonzero(cells[:, at])
+        if len(rows):
+            pairs, count = np.unique(
+                np.column_stack([of_row[rows], problem.codes[rows, at]]), axis=0, return_counts=True
+            )
+            most = max(most, float((count / size[pairs[:, 0]]).max()))
+    return most

@@ -207,7 +207,10 @@ def bounds_beside_gaps(values: Array) -> dict[str, Array]:
 def label_counts(labels: Mapping[str, Categories], names: Sequence[str], columns: AnyArray) -> dict[str, Indices]:
     """How often each label occurs in each column of labels; `columns` holds codes, one row for each of the `names`."""
     return {
-        name: np.bincount(np.nan_to_num(np.asarray(columns[at])).astype(np.int64), minlength=labels[name].empty_code + 1 if labels[name].empty else labels[name].leaves)
+        name: np.bincount(
+            np.nan_to_num(np.asarray(columns[at])).astype(np.int64),
+            minlength=labels[name].empty_code + 1 if labels[name].empty else labels[name].leaves,
+        )
         for at, name in enumerate(names)
         if name in labels
     }

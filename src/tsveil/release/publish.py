@@ -136,7 +136,8 @@ def fill(
         pieces = _write(release, place, format, formulas)
         _keep_ids(release, pieces, place / "private")
         persons = _owners(release, pieces, place / "private")
-        checked = _verify_files(release, pieces, persons)
+        originals = _keep_originals(release, pieces, place / "private")
+        checked = _verify_files(release, pieces, persons, originals)
         verdict = checked.verdict
         allowed = {*allow, *(["promise"] if allow_unverified else [])}
         _check_names(allowed)
@@ -429,12 +430,42 @@ def read_piece(place: Task) -> Chunk:
     return Chunk.of(with_names_of(table, read_like(path, content, own=True)))
 
 
-def _verify_files(release: ProtectedRecords, pieces: WrittenPieces, persons: Indices | None) -> Verification:
+def _verify_files(
+    release: ProtectedRecords, pieces: WrittenPieces, persons: Indices | None, originals: pl.DataFrame | None
+) -> Verification:
     """The promise is about the files, so the files are what is checked; it speaks of columns by their own names."""
     schema = schema_of(published_layout(release.store))
     return release.guarantee.verify_chunks(
-        Chunks(schema, list(pieces.places), release.engine, release.store, pieces.published, persons)
+        Chunks(schema, list(pieces.places), release.engine, release.store, pieces.published, persons, originals)
     )
+
+
+def _keep_originals(release: ProtectedRecords, pieces: WrittenPieces, private: Path) -> pl.DataFrame | None:
+    """Write the original labels of the published rows where the promise speaks of them, and read them again."""
+    if not release.guarantee.reads_originals:
+        return None
+    for at, before in enumerate(pieces.starts):
+        one = in_published_order(release.store, at)
+        labels = release.original.labels
+        columns = [
+            labels[name].texts(one.original.values[one.rows, place]).alias(name)
+            for place, name in enumerate(release.original.columns)
+            if name in labels
+        ]
+        rows = pl.Series("published_row", np.arange(before + 1, before + 1 + len(one.rows)))
+        _write_twin(pieces, private, "original_labels", at, pl.DataFrame([rows, *columns]))
+    return read_original_labels(private)
+
+
+def read_original_labels(private: Path) -> pl.DataFrame | None:
+    """The original labels of each published row in their order, if the private side of a release has them; null where a cell was empty."""
+    if (private / "original_labels.csv").is_file():
+        found = pl.read_csv(private / "original_labels.csv", infer_schema=False)
+    elif parts := sorted((private / "original_labels").glob("part-*.parquet")):
+        found = pl.concat([pl.read_parquet(path) for path in parts]).select(pl.all().cast(pl.String))
+    else:
+        return None
+    return found.sort(pl.col("published_row").cast(pl.Int64)).drop("published_row")
 
 
 def _owners(release: ProtectedRecords, pieces: WrittenPieces, private: Path) -> Indices | None:

@@ -37,7 +37,7 @@ from tsveil.data.records import made_of
 from tsveil.data.times import times_of_names
 from tsveil.guarantee.base import Promise
 from tsveil.protect.base import Method
-from tsveil.release.publish import MARKER, read_id_map
+from tsveil.release.publish import MARKER, read_id_map, read_original_labels
 from tsveil.release.release import Release, release_of
 
 #: a seed, as text because it may have 128 bits; 0.1 wrote short ones
@@ -183,6 +183,7 @@ def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[s
         limits=msgspec.convert(facts.get("limits", {}), Limits),
         knows_carried=intruder.knows_carried,
         means=facts.get("means", False),
+        originals=_original_labels(folder, len(ids)),
     )
     if now.records != len(ids):
         raise InputError(
@@ -250,6 +251,18 @@ def _truth(folder: Path, ids: pl.DataFrame, data: Dataset) -> dict[str, str]:
     names = [str(name) for name in data.ids.to_list()]
     rows = _published_rows(folder, ids, data.n)
     return {original: names[row] for original, row in zip(ids["original"], rows, strict=True)}
+
+
+def _original_labels(folder: Path, records: int) -> pl.DataFrame | None:
+    """The original labels of the published rows, if they were kept."""
+    place = folder / "private"
+    try:
+        found = read_original_labels(place)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{place}/original_labels cannot be read: {error}") from error
+    if found is not None and found.height != records:
+        raise InputError(f"{place}/original_labels has {found.height} rows, and the id map names {records}")
+    return found
 
 
 def _promise(folder: Path, facts: Mapping[str, Any]) -> Promise:
