@@ -167,7 +167,9 @@ class KeyAnonymity(Counted):
 
     def _columns(self, schema: Schema) -> tuple[str, ...]:
         """The key columns of a table."""
-        labels = tuple(name for block in schema.blocks if block.categories for name in block.columns)
+        labels = tuple(
+            name for block in schema.blocks if block.categories and block.times is None for name in block.columns
+        )
         keys = self.keys or labels
         if unknown := [name for name in keys if name not in (*schema.columns, *schema.carried)]:
             raise InputError(f"the table has no column {some(unknown)}\n  columns: {some(schema.columns, 20)}")

@@ -164,10 +164,10 @@ class LocalSuppression(ValueMethod):
         """What protects the blocks without keys."""
         return MDAV(k=self.k)
 
-    def _survey_beside(self, survey: Survey) -> tuple[Survey, list[int]]:
+    def _survey_beside(self, survey: Survey) -> tuple[Survey, Indices]:
         """What is known of the blocks without keys, as if they were all, and the places of their columns."""
         others = self._others(survey.blocks)
-        places = [place for block in others for place in survey.span(block.name)]
+        places = np.array([place for block in others for place in survey.span(block.name)], dtype=np.int64)
         return replace(survey, blocks=others, low=survey.low[places], high=survey.high[places]), places
 
     def published_blocks(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
