@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations, product
 
 Row = tuple[int | None, ...]
@@ -43,41 +44,42 @@ def least_cells(original: Sequence[Row], persons: Sequence[int], k: int, size: i
     raise AssertionError("not even empty records are shared by k persons")
 
 
-def least_cells_by_patterns(original: Sequence[Row], persons: Sequence[int], k: int, size: int, wildcard: bool) -> int:
-    """The same for up to nine records: records that are equal (of equal persons) may swap what they empty, so choices are tried once for each of their multisets."""
+def least_cells_by_patterns(
+    original: Sequence[Row], persons: Sequence[int], k: int, size: int, wildcard: bool, below: int | None = None
+) -> int:
+    """The same sooner: of equal records (of equal persons) it plays no part which one empties what. With `below`, that number if no suppression has fewer cells."""
     kinds: dict[tuple[Row, int | None], int] = {}
     several = len(set(persons)) < len(persons)
     for row, person in zip(original, persons, strict=True):
         key = (row, person if several else None)
         kinds[key] = kinds.get(key, 0) + 1
-    everyone = list(kinds.items())
-    best = sum(key is not None for row in original for key in row)
+    everyone = sorted(kinds.items(), key=lambda kind: -kind[1])
+    before = [row for (row, _), count in everyone for _ in range(count)]
+    owners = [person if several else -at for (_, person), count in everyone for at in range(count)]
+    owners = owners if several else list(range(len(before)))
+    best = sum(key is not None for row in original for key in row) if below is None else below
 
-    def published(row: Row) -> list[Row]:
-        choices = [(None,) if key is None else (key, None) for key in row]
-        return [tuple(one) for one in product(*choices)]
-
-    def search(at: int, shown: list[Row], owners: list[int], before: list[Row], cells: int) -> None:
+    def search(at: int, shown: list[Row], cells: int) -> None:
         nonlocal best
-        if cells >= best:
-            return
         if at == len(everyone):
             if kept(before, shown, owners, k, size, wildcard):
                 best = cells
             return
-        (row, person), count = everyone[at]
-        options = published(row)
-        for chosen in multisets(options, count):
-            more = sum(sum(a is None and b is not None for a, b in zip(one, row, strict=True)) for one in chosen)
-            who = [person] * count if person is not None else [-1 - len(owners) - i for i in range(count)]
-            search(at + 1, shown + chosen, owners + who, before + [row] * count, cells + more)
+        (row, _), count = everyone[at]
+        options = [tuple(one) for one in product(*[(None,) if key is None else (key, None) for key in row])]
+        prices = [sum(a is None and b is not None for a, b in zip(one, row, strict=True)) for one in options]
+        for chosen in multisets(range(len(options)), count):
+            more = cells + sum(prices[one] for one in chosen)
+            if more < best:
+                search(at + 1, shown + [options[one] for one in chosen], more)
 
-    search(0, [], [], [], 0)
+    search(0, [], 0)
     return best
 
 
-def multisets(options: Sequence[Row], count: int) -> list[list[Row]]:
+@cache
+def multisets(options: range, count: int) -> list[list[int]]:
     """All choices of so many of the options, in which their order plays no part."""
     if count == 0:
         return [[]]
-    return [[option, *rest] for at, option in enumerate(options) for rest in multisets(options[at:], count - 1)]
+    return [[option, *rest] for option in options for rest in multisets(range(option, options.stop), count - 1)]

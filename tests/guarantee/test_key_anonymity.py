@@ -24,7 +24,9 @@ KEYS = ("count", "row", "person")  # names that are used inside as well
 
 def table(rows: Sequence[Row], persons: Sequence[int] | None = None) -> tv.Dataset:
     """A published table of labels; None is an empty cell."""
-    columns = [pl.Series(name, cells, dtype=pl.String) for name, cells in zip(KEYS, zip(*rows, strict=True), strict=False)]
+    columns = [
+        pl.Series(name, cells, dtype=pl.String) for name, cells in zip(KEYS, zip(*rows, strict=True), strict=False)
+    ]
     frame = pl.DataFrame(columns)
     spec = {name: {"kind": "nominal", "empty": True} for name in frame.columns}
     who = {} if persons is None else {"person": "who"}
@@ -64,7 +66,9 @@ def test_the_wildcard_reading_compares_with_the_original_rows(case: Any, cuts: l
     promise = KeyAnonymity(**settings, empty="wildcard", counts="persons" if several else "records")
     size = settings["subsets"] or len(settings["keys"])
     truth = kept(original, shown, persons, settings["k"], size, wildcard=True)
-    known = pl.DataFrame([pl.Series(n, c, dtype=pl.String) for n, c in zip(settings["keys"], zip(*original, strict=True), strict=True)])
+    known = pl.DataFrame(
+        [pl.Series(n, c, dtype=pl.String) for n, c in zip(settings["keys"], zip(*original, strict=True), strict=True)]
+    )
     verdict = promise.verify_with(data, known)
     assert verdict.holds == truth
     assert truth or "compatible with the original combination of row" in verdict.witness
