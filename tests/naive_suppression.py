@@ -83,3 +83,26 @@ def multisets(options: range, count: int) -> list[list[int]]:
     if count == 0:
         return [[]]
     return [[option, *rest] for option in options for rest in multisets(range(option, options.stop), count - 1)]
+
+
+def least_cells_by_partitions(original: Sequence[Row], k: int) -> int:
+    """The least number of cells in the strict reading of all keys, over all ways to put the records into classes of k or more: each column in which a class differs is emptied."""
+
+    def price(group: Sequence[Row]) -> int:
+        return sum(key is not None for keys in zip(*group, strict=True) if len(set(keys)) > 1 for key in keys)
+
+    def search(left: Sequence[Row]) -> float:
+        if not left:
+            return 0
+        first, others = left[0], left[1:]
+        best = float("inf")
+        for size in range(k - 1, len(others) + 1):
+            if 0 < len(others) - size < k:
+                continue
+            for chosen in combinations(range(len(others)), size):
+                group = [first, *(others[at] for at in chosen)]
+                rest = [row for at, row in enumerate(others) if at not in chosen]
+                best = min(best, price(group) + search(rest))
+        return best
+
+    return int(search(list(original)))
