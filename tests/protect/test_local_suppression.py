@@ -314,7 +314,7 @@ def test_a_bound_is_said_where_fewer_cells_may_do() -> None:
     facts = next(iter(release.facts.values()))
     if facts["emptied cells"] > facts["emptied cells needed at least"]:
         assert (
-            f"greedy: {facts['emptied cells']} cells of keys are emptied, and at least {facts['emptied cells needed at least']} must be"
+            f"greedy: {facts['emptied cells']} cells of keys are emptied, and at least {facts['emptied cells needed at least']} are needed"
             in release.warnings[0]
         )
     best = LocalSuppression(k=5).protect(wages(600), seed=1)

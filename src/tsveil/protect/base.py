@@ -466,7 +466,8 @@ def check_k(method: str, k: int, n: int, what: str = "records") -> None:
 def linking_warnings(survey: Survey) -> list[str]:
     """A warning for each carried column whose values are so rare that they identify records by themselves."""
     return [
-        f"the carried column {name!r} has a value of its own in {count} of {survey.n} records: whoever knows it can link by it"
+        f"the carried column {name!r} has a value of its own in {count} of {survey.n} records: whoever knows it can link by it; "
+        "labels can be protected as keys instead (method local-suppression)"
         for name, count in survey.alone.items()
         if count > survey.n * RARE
     ]

@@ -315,11 +315,19 @@ class LocalSuppression(ValueMethod):
             sum(own["emptied cells"] for own in found),
             sum(own["emptied cells needed at least"] for own in found),
         )
+        where = (
+            ""
+            if all(own.get("parts", 1) == 1 for own in found)
+            else " within the parts that were protected by themselves"
+        )
         words = []
-        if cells > needed:
-            where = "" if all(own.get("parts", 1) == 1 for own in found) else " in parts as they were cut"
+        if cells == needed:
             words.append(
-                f'greedy: {cells} cells of keys are emptied, and at least {needed} must be{where}; search = "exact" goes on until the least number is proven'
+                f"{cells} of {sum(own['cells of keys'] for own in found)} cells of keys are emptied, the least number{where}"
+            )
+        else:
+            words.append(
+                f'greedy: {cells} cells of keys are emptied, and at least {needed} are needed{where}; search = "exact" goes on until the least number is proven'
             )
         if without := sum(own["records without any key"] for own in found):
             words.append(
