@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations, product
 
-Row = tuple[int | None, ...]
+Row = tuple[int | str | None, ...]
 
 
 def fits(shown: Row, wanted: Row) -> bool:
@@ -55,7 +55,7 @@ def least_cells_by_patterns(
         kinds[key] = kinds.get(key, 0) + 1
     everyone = sorted(kinds.items(), key=lambda kind: -kind[1])
     before = [row for (row, _), count in everyone for _ in range(count)]
-    owners = [person if several else -at for (_, person), count in everyone for at in range(count)]
+    owners = [person for (_, person), count in everyone for _ in range(count) if person is not None]
     owners = owners if several else list(range(len(before)))
     best = sum(key is not None for row in original for key in row) if below is None else below
 

@@ -29,10 +29,9 @@ def table(rows: Sequence[Row], persons: Sequence[int] | None = None) -> tv.Datas
     ]
     frame = pl.DataFrame(columns)
     spec = {name: {"kind": "nominal", "empty": True} for name in frame.columns}
-    who = {} if persons is None else {"person": "who"}
     frame = frame if persons is None else frame.with_columns(who=pl.Series([str(p) for p in persons]))
     frame = frame.with_columns(id=pl.Series(range(frame.height)))  # without it a row of empty cells is an empty row
-    return tv.Dataset.from_frame(frame, id="id", categories=spec, **who)
+    return tv.Dataset.from_frame(frame, id="id", categories=spec, person=() if persons is None else "who")
 
 
 @st.composite

@@ -62,6 +62,9 @@ class AppliedMethod(LeavesTraces, Protocol):
     def settings(self) -> dict[str, Any]:
         """Its parameters."""
 
+    def done_in_words(self, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """What was done, in sentences for the owner."""
+
     def published_source(self, source: Source) -> Source:
         """The roles of the published columns."""
 

@@ -99,8 +99,8 @@ class KeyAnonymity(Counted):
         }[self.counts]
         if self.empty == "wildcard":
             return f"Key anonymity: every original combination of {which} is compatible with {what} that are published; an empty cell may be anything."
-        beside = " and so is every whole record;" if self.whole else ""
-        return f"Key anonymity: every published combination of {which} is shared by {what};{beside} an empty cell equals only an empty cell."
+        beside = ", and so is every whole record" if self.whole else ""
+        return f"Key anonymity: every published combination of {which} is shared by {what}{beside}; an empty cell equals only an empty cell."
 
     @property
     def short(self) -> str:

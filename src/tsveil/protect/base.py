@@ -308,6 +308,10 @@ class Method(Declaration, ABC):
         """What the owner should know of the whole release; `facts` are the merged facts of all parts."""
         return []
 
+    def done_in_words(self, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """What was done, in sentences for the owner that warn of nothing."""
+        return []
+
     # -- doing it -----------------------------------------------------------------------------------------------------
 
     def protect(
@@ -466,8 +470,12 @@ def check_k(method: str, k: int, n: int, what: str = "records") -> None:
 def linking_warnings(survey: Survey) -> list[str]:
     """A warning for each carried column whose values are so rare that they identify records by themselves."""
     return [
-        f"the carried column {name!r} has a value of its own in {count} of {survey.n} records: whoever knows it can link by it; "
-        "labels can be protected as keys instead (method local-suppression)"
+        f"the carried column {name!r} has a value of its own in {count} of {survey.n} records: whoever knows it can link by it"
+        + (
+            "; if it holds labels, they can be protected as keys (method local-suppression)"
+            if 2 * survey.different[name] <= survey.n
+            else ""
+        )
         for name, count in survey.alone.items()
         if count > survey.n * RARE
     ]

@@ -51,7 +51,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -303,37 +303,55 @@ class LocalSuppression(ValueMethod):
             facts["largest share of one label behind the emptied cells of a class, in percent"] = share
         return facts
 
+    def done_in_words(self, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """How many cells were emptied, and whether fewer would do."""
+        found = _counts(facts)
+        if found is None:
+            return []
+        least = f"the least number{found.where}" if found.emptied == found.needed else "found step by step"
+        return [f"{found.emptied} of {found.cells} cells of keys were emptied, {least}"]
+
     def remarks(self, survey: Survey, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """Whether fewer cells would do, and who has no keys left."""
-        keys = self._keys(survey.blocks)
-        if not keys:
+        """Whether fewer cells may do, and who has no keys left."""
+        found = _counts(facts)
+        if found is None:
             return [
                 "no column holds labels, so there are no keys and nothing was emptied: records were grouped as by mdav"
             ]
-        found = [own for own in facts.values() if "emptied cells" in own]
-        cells, needed = (
-            sum(own["emptied cells"] for own in found),
-            sum(own["emptied cells needed at least"] for own in found),
-        )
-        where = (
-            ""
-            if all(own.get("parts", 1) == 1 for own in found)
-            else " within the parts that were protected by themselves"
-        )
         words = []
-        if cells == needed:
+        if found.emptied > found.needed:
             words.append(
-                f"{cells} of {sum(own['cells of keys'] for own in found)} cells of keys are emptied, the least number{where}"
+                f"greedy: {found.emptied} cells of keys are emptied, and at least {found.needed} are needed{found.where}; "
+                'search = "exact" goes on until the least number is proven'
             )
-        else:
-            words.append(
-                f'greedy: {cells} cells of keys are emptied, and at least {needed} are needed{where}; search = "exact" goes on until the least number is proven'
-            )
-        if without := sum(own["records without any key"] for own in found):
-            words.append(
-                f"{without} record{'s have' if without > 1 else ' has'} no key left: all of them are empty, so the keys are suppressed"
-            )
+        if found.without:
+            have = "records have" if found.without > 1 else "record has"
+            words.append(f"{found.without} {have} no key left: all of them are empty, so their keys are suppressed")
         return words
+
+
+class _Counts(NamedTuple):
+    """Cells of keys, in all parts together."""
+
+    emptied: int
+    needed: int
+    cells: int
+    without: int
+    #: for which choices the bound speaks
+    where: str
+
+
+def _counts(facts: Mapping[str, Mapping[str, Any]]) -> _Counts | None:
+    """What was emptied; None where there are no keys."""
+    found = [own for own in facts.values() if "emptied cells" in own]
+    if not found:
+        return None
+    emptied, needed, cells, without = (
+        sum(own[name] for own in found)
+        for name in ("emptied cells", "emptied cells needed at least", "cells of keys", "records without any key")
+    )
+    parts = " within parts that were protected by themselves" if any("parts" in own for own in found) else ""
+    return _Counts(emptied, needed, cells, without, parts)
 
 
 def _label_columns(blocks: Sequence[Block]) -> tuple[str, ...]:

@@ -241,7 +241,7 @@ def _assess(
         carried=pl.concat(carried) if carried else pl.DataFrame(),
         card=card,
         representatives=release.method.representatives,
-        means=release.method.means and bool(release.envelopes or measurable(release.original.blocks)),
+        means=_publishes_means(release),
         persons=persons,
         subtraction=_subtraction_with_gaps(release, pieces, of_row, persons),
         suppressed=release.contents.n - pieces.published,
@@ -250,6 +250,11 @@ def _assess(
         allowed=tuple(sorted(allowed)),
     )
     return judge(evidence, limits, intruder)
+
+
+def _publishes_means(release: ProtectedRecords) -> bool:
+    """Whether means of groups are published: of labels there are none."""
+    return release.method.means and bool(release.envelopes or measurable(release.original.blocks))
 
 
 def _subtraction_with_gaps(
@@ -656,7 +661,7 @@ def _facts(
         "limits": msgspec.to_builtins(limits),
         "intruder": msgspec.to_builtins(intruder),
         "columns": _columns(pieces.places[0]),
-        "means": release.method.means,
+        "means": _publishes_means(release),
         "sha256": digest_of([path for place in pieces.places if (path := Path(place["path"])).exists()]),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
