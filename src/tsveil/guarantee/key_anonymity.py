@@ -26,24 +26,19 @@ import numpy as np
 import polars as pl
 
 from tsveil.core.errors import InputError, some
-from tsveil.core.params import Check, at_least, one_of, optional, param
+from tsveil.core.params import at_least, names, one_of, optional, param
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
 from tsveil.guarantee.base import Counted, Status, Verdict
 from tsveil.guarantee.chunks import Schema, opened_chunk
 from tsveil.guarantee.counting import Counts, Table
 from tsveil.guarantee.k_anonymity import KAnonymity
-from tsveil.guarantee.p_sensitive import Names
 
 #: how an empty cell is read
 Reading = Literal["strict", "wildcard"]
 READINGS = one_of("strict", "wildcard")
 #: combinations that too few records share which are spelled out
 SHOWN = 3
-
-
-def _are_names(value: object) -> bool:
-    return isinstance(value, tuple) and all(isinstance(name, str) and name for name in value)
 
 
 @dataclass(frozen=True)
@@ -70,9 +65,7 @@ class KeyAnonymity(Counted):
     reference: ClassVar[str] = "Samarati 2001; Hundepool et al. 2012, section 3.2"
 
     k: int = param(5, at_least(1), "fewest records that share a combination of keys")
-    keys: tuple[str, ...] = param(
-        (), Check("names of columns", _are_names, Names), "the key columns; all columns of labels when left out"
-    )
+    keys: tuple[str, ...] = param((), names(), "the key columns; all columns of labels when left out")
     subsets: int | None = param(
         None, optional(at_least(1)), "every combination of up to this many keys; all keys together when left out"
     )

@@ -36,7 +36,6 @@ from tsveil.data.read import look_at
 from tsveil.data.records import made_of
 from tsveil.data.times import times_of_names
 from tsveil.guarantee.base import Promise
-from tsveil.protect.base import Method
 from tsveil.release.publish import MARKER, read_id_map, read_original_labels
 from tsveil.release.release import Release, release_of
 
@@ -349,7 +348,7 @@ def published_files(folder: Path) -> list[Path]:
     return found
 
 
-def _as_published(original: Dataset, method: Method) -> Dataset:
+def _as_published(original: Dataset, method: Any) -> Dataset:
     """The original data with the columns of the release: cells of labels may be empty there that were not."""
     blocks = method.published_blocks(original.blocks)
     return original if blocks == original.blocks else replace(original, blocks=blocks)
