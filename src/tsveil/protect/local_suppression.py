@@ -294,9 +294,7 @@ class LocalSuppression(ValueMethod):
             "emptied cells needed at least": found.needed,
             "cells of keys": int(problem.codes.size),
             "records without any key": int((made == EMPTY).all(axis=1).sum()),
-            "emptied in": {
-                name: int(count) for name, count in zip(keys, found.cells.sum(axis=0), strict=True) if count
-            },
+            **{f"emptied in {name}": int(count) for name, count in zip(keys, found.cells.sum(axis=0), strict=True)},
         }
         if found.count and not problem.wildcard:
             share = round(100 * largest_share_of_a_label(problem, found.cells), 1)
