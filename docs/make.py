@@ -220,6 +220,7 @@ def _fits(attack: type[Attack], method: type[Method]) -> bool:
     """Whether an attack is run on releases of a method: on single columns, where methods leave most behind."""
     if attack.trace is None:
         takes = {"series" if attack.of_series else "attributes"} if attack.of_series is not None else method.takes
+        takes = {"categories", "categorical series"} if attack.of_labels else takes
         return attack.usual and bool(takes & method.takes)
     columns = Shape(100, [Columns("a", ("a",)), Columns("b", ("b",))])
     return any(isinstance(trace, attack.trace) for trace in method().traces(columns) or ())

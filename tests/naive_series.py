@@ -130,7 +130,7 @@ def one_step_error(x: Series, alpha: float, beta: float | None = None) -> float:
 
 def polynomial(x: Series, degree: int) -> list[float]:
     T = len(x)
-    u = np.arange(T + 3) - (T - 1) / 2
+    u = (np.arange(T + 3) - (T - 1) / 2) / T
     powers = np.stack([u**d for d in range(degree + 1)], axis=1)
     coefficients = np.linalg.lstsq(powers[:T], np.array(x) - x[0], rcond=None)[0]
     return [float(x[0] + row @ coefficients) for row in powers[T:]]

@@ -41,6 +41,17 @@ def window_sample(n: int, w: int, rng: np.random.Generator) -> list[int]:
     return _settled(partner)
 
 
+def once_sample(n: int, w: int, rng: np.random.Generator) -> list[int]:
+    """A uniformly random one of the next w ranks; whose draw is taken keeps its place."""
+    partner: list[int | None] = [None] * n
+    for i in range(n - 1):
+        if partner[i] is None:
+            other = int(rng.integers(i + 1, min(i + w, n - 1) + 1))
+            if partner[other] is None:
+                _swap(partner, i, other)
+    return _settled(partner)
+
+
 def normal_sample(n: int, w: int, normals: Iterator[float]) -> list[int]:
     """Partner i + round(N(w/2, w/2)), from standard normal draws; the nearest free higher rank after 200 failures."""
     partner: list[int | None] = [None] * n
@@ -93,6 +104,29 @@ def window_chances(n: int, w: int) -> Chances:
         return {rank: Fraction(1, len(free)) for rank in free}
 
     return _all(n, chances)
+
+
+def once_chances(n: int, w: int) -> Chances:
+    """The probability of every possible result when a value whose draw is taken keeps its place."""
+    found: Chances = defaultdict(Fraction)
+
+    def go_on(i: int, partner: list[int | None], chance: Fraction) -> None:
+        if i == n:
+            found[tuple(_settled(partner))] += chance
+        elif partner[i] is not None:
+            go_on(i + 1, partner, chance)
+        else:
+            window = range(i + 1, min(i + w, n - 1) + 1)
+            for rank in window:
+                after = list(partner)
+                if partner[rank] is None:
+                    _swap(after, i, rank)
+                go_on(i + 1, after, chance / len(window))
+            if not window:
+                go_on(i + 1, partner, chance)
+
+    go_on(0, [None] * n, Fraction(1))
+    return dict(found)
 
 
 def bucket_chances(n: int, buckets: int) -> Chances:

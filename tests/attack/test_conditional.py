@@ -15,7 +15,8 @@ import naive_attacks as naive
 import tsveil as tv
 from tsveil.attack import conditional as attack
 from tsveil.attack.agreement import patterns, plain_model
-from tsveil.attack.conditional import ROUNDS, Conditional, Tree, conditional_model
+from tsveil.attack.agreement_trees import ROUNDS, Tree, conditional_model
+from tsveil.attack.conditional import Conditional
 from tsveil.attack.probabilistic import Probabilistic
 from tsveil.core.errors import ParameterError
 from tsveil.core.types import Array, Indices
@@ -127,7 +128,7 @@ def test_it_says_when_it_did_not_settle(monkeypatch: pytest.MonkeyPatch) -> None
     b = np.where(rng.random(a.shape) < 0.7, a, rng.integers(0, 5, a.shape))
     original, released = naive.dataset(a), naive.dataset(b)
     assert "skipped" not in tv.evaluate(original, released).options
-    module = import_module("tsveil.attack.conditional")  # by its name in the package there is the function
+    module = import_module("tsveil.attack.agreement_trees")
     monkeypatch.setattr(module, "ROUNDS", 2)
     card = tv.evaluate(original, released)
     assert "linkage by conditional probability was stopped after 2 steps of EM" in card.options["skipped"]

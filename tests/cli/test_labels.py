@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from tsveil.assess.assessment import Attempt, risk_check
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.attack.choose import links_by_attack
 from tsveil.cli import main
-from tsveil.core.errors import InputError
 
 
 def run(*words: Any) -> Result:
@@ -48,7 +48,11 @@ def test_one_command_from_a_file_with_keys_to_a_verdict(homes: Path) -> None:
     assert made.exit_code == 0, made.output
     assert "HOLDS: 5-anonymity" in made.output
     assert "WARNS" not in made.output
-    assert "Not measured: categories" in made.output
+    assert "Not measured" not in made.output
+    judged = json.loads((out / "private" / "assessment.json").read_text())
+    assert {"mixed-distance", "labels-probabilistic", "labels-conditional"} <= {
+        one["attack"] for one in judged["ladder"]
+    }
     published = pl.read_csv(out / "published" / "data.csv", schema_overrides={"postcode": pl.String})
     assert set(published["dwelling"]) <= {"flat", "house", "'=farm", "*"}
     assert set(published["postcode"]) <= {*(f"0{at}" for at in range(1, 7)), "region 0", "region 1", "*"}
@@ -81,16 +85,24 @@ def test_keys_alone(homes: Path) -> None:
     )
     assert made.exit_code == 0, made.output
     assert pl.read_parquet(out / "published" / "data.parquet").schema["postcode"] == pl.String
-    assert "No attack on labels was tried" in (out / "private" / "report.html").read_text()
+    report = (out / "private" / "report.html").read_text()
+    assert "labels differ from the original ones" in report
+    assert "Original and published labels" in report
+    assert "Loss of labels" in report
+    assert "linkage by distance, with labels" in report
+    public = (out / "published" / "report.html").read_text()
+    assert "Published labels" in public
+    assert "before and after" not in public
     assert run("verify", out).exit_code == 0
     data = tv.read(homes.parent / "keys.parquet", id="home", categories={"dwelling": "nominal", "postcode": "nominal"})
     card = tv.evaluate(data, tv.MDAV(k=5).protect(data))
-    assert (card.to_dict(), card.options) == ({}, {"not measured": "categories"})
-    with pytest.raises(InputError, match="attacks on labels are not tried"):
-        links_by_attack(data, data)
+    assert "not measured" not in card.options
+    assert card.loss == "LL1"
+    attacks = {"mixed-distance", "mixed-one-to-one", "labels-probabilistic", "labels-conditional"}
+    assert set(links_by_attack(data, data)) == attacks
     given = ["--id", "home", "--nominal", "dwelling", "--nominal", "postcode"]
     shown = run("evaluate", homes.parent / "keys.parquet", homes.parent / "keys.parquet", *given)
-    assert "Not measured: categories" in shown.output
+    assert "linkage by distance, with labels" in shown.output
 
 
 def test_a_plan_keeps_whole_numbers_whole(homes: Path) -> None:

@@ -7,19 +7,25 @@ import statistics
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import naive_attacks as naive
+import tsveil as tv
 from tsveil.attack.base import Shape
 from tsveil.attack.choose import fitting
 from tsveil.attack.distance import distance
+from tsveil.attack.pieces import Columns, Pieces
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.registry import METHODS
+from tsveil.data.store import Memory
+from tsveil.engine.here import Here
 from tsveil.measure.attribute_loss import AttributeLoss, Sums
+from tsveil.measure.base import Schema
 from tsveil.measure.evaluate import scorecard
-from tsveil.measure.passes import of_arrays
+from tsveil.measure.passes import of_arrays, run
 
 
 class Found(NamedTuple):
@@ -54,6 +60,51 @@ def test_losses_are_those_of_the_definition(seed: int, n: int, columns: int, coa
     cells = np.where(X == 0, np.nan, np.abs(X - X2) / np.where(X == 0, 1, np.abs(X)))
     expected = [100 * np.nanmean(row) if not np.isnan(row).all() else 0.0 for row in cells]
     assert loss.records["loss"].tolist() == pytest.approx(expected)
+
+
+@given(
+    st.integers(0, 10**6), st.integers(2, 20), st.integers(1, 4), st.booleans(), st.sampled_from([1.0, 1e180, 1e-180])
+)
+def test_il1_by_the_nearest_published_record(seed: int, n: int, columns: int, coarse: bool, size: float) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 4, (n, columns)).astype(float) if coarse else rng.normal(3, 1, (n, columns))
+    X2 = X[rng.permutation(n)] + (rng.integers(-1, 2, X.shape) if coarse else rng.normal(0, 0.3, X.shape))
+    terms = []
+    for x in X.tolist():
+        distances = [sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) for y in X2.tolist()]
+        nearest = X2[distances.index(min(distances))].tolist()
+        terms += [abs(a - b) / abs(a) for a, b in zip(x, nearest, strict=True) if a]
+    found = of_arrays(AttributeLoss(matched="nearest"), X * size, X2 * size, times=False)[0].figures
+    assert found["IL1"] == pytest.approx(100 * sum(terms) / max(len(terms), 1), rel=1e-9, abs=1e-9)
+    own = of_arrays(AttributeLoss(), X * size, X2 * size, times=False)[0].figures
+    assert {name: found[name] for name in ("IL2", "IL3", "IL4", "IL5")} == {
+        name: own[name] for name in ("IL2", "IL3", "IL4", "IL5")
+    }
+
+
+def test_the_nearest_is_looked_for_in_all_pieces() -> None:
+    rng = np.random.default_rng(4)
+    X = np.round(rng.normal(size=(60, 3)) * 4)
+    X2 = np.round(X[rng.permutation(60)] + rng.normal(size=X.shape))
+    names = tuple("abc")
+    found = []
+    for cuts in ([], [7, 31], [20, 40, 59]):
+        store = Memory()
+        for at, rows in enumerate(np.split(np.arange(60), cuts)):
+            store.put(f"original-{at}", np.ascontiguousarray(X[rows].T))
+            store.put(f"released-{at}", np.ascontiguousarray(X2[rows].T))
+        sizes = tuple(len(rows) for rows in np.split(np.arange(60), cuts))
+        schema = Schema(Pieces((Columns("x", names, None),), sizes, sizes))
+        found.append(run(store, schema, Here(), [AttributeLoss(matched="nearest")]).figures)
+    assert found[0] == found[1] == found[2]
+
+
+def test_the_nearest_of_records_with_gaps_is_refused() -> None:
+    frame = pl.DataFrame({"id": range(12), "a": [None, *range(11)], "b": [float(i**2) for i in range(12)]})
+    data = tv.Dataset.from_frame(frame, id="id", blocks={"x": ["a", "b"]}, missing="mask")
+    release = tv.MDAV(k=3).protect(data, seed=1)
+    with pytest.raises(ParameterError, match="whole records"):
+        tv.evaluate(data, release, matched="nearest")
 
 
 def test_zero_denominators_are_left_out() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from tsveil.engine.base import Engine
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.measure.base import Schema
+from tsveil.measure.class_sizes import figures_of as class_figures
 from tsveil.measure.envelope_loss import certainty_penalty, pattern_loss, value_loss
 from tsveil.measure.envelope_queries import draw_queries
 from tsveil.measure.evaluate import envelope_card, meanings_of, measure_pieces
@@ -296,6 +298,68 @@ def test_fewer_known_values_leave_more_candidates() -> None:
     assert np.array_equal(known["pattern"].candidates, everything["pattern"].candidates)
     with pytest.raises(InputError, match="no such time point: '99'"):
         envelope_linkages(x, release.table, release.own, known=["99"])
+
+
+@given(
+    arrays(float, st.tuples(st.integers(8, 40), st.integers(3, 5)), elements=st.integers(0, 4).map(float)),
+    st.lists(st.integers(0, 2), min_size=1, max_size=3),
+)
+def test_a_part_of_the_pattern_fits_the_words_with_these_letters(x: Array, letters: list[int]) -> None:
+    release = released(x, k=4, word_length=3)
+    table, own = release.table, release.own
+    assert table.words is not None
+    assert table.levels is not None
+    links = envelope_linkages(x, table, own, letters=letters)
+    for i, row in enumerate(x.tolist()):
+        rows: dict[str, list[int]] = {"values": [], "pattern": [], "both": []}
+        for at, (word, level) in enumerate(zip(table.words, table.levels.tolist(), strict=True)):
+            mine = sax(np.array([row]), 3, level)[0]
+            by_values = all(low <= v <= high for low, v, high in zip(table.lo[at], row, table.hi[at], strict=True))
+            by_pattern = all(word[place] == mine[place] for place in letters)
+            for name, fits in (("values", by_values), ("pattern", by_pattern), ("both", by_values and by_pattern)):
+                rows[name] += [at] if fits else []
+        for name, found in rows.items():
+            assert links[name].candidates[i] == len(found)
+            assert links[name].hit[i] == (own[i] in found)
+    whole = envelope_linkages(x, table, own)
+    assert (links["pattern"].candidates >= whole["pattern"].candidates).all()
+    assert np.array_equal(links["values"].candidates, whole["values"].candidates)
+
+
+def test_letters_that_are_none_are_told() -> None:
+    x = walks(60)
+    release = released(x, word_length=4)
+    everything = envelope_linkages(x, release.table, release.own)
+    again = envelope_linkages(x, release.table, release.own, letters=range(4))
+    assert all(np.array_equal(everything[name].candidates, again[name].candidates) for name in everything)
+    for letters in ([], [4], [-1]):
+        with pytest.raises(InputError, match="from 0 to 3"):
+            envelope_linkages(x, release.table, release.own, letters=letters)
+    with pytest.raises(InputError, match="this one has none"):
+        envelope_linkages(x, bare(x, x), letters=[0])
+
+
+# -- classes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ties", "constants", "duplicates", "walks"])
+@pytest.mark.parametrize("k", [4, 7])
+def test_class_sizes_are_those_of_equal_envelopes(name: str, k: int) -> None:
+    x = nasty(name)
+    release = KP(k=k, P=3, word_length=2).protect(tv.Dataset.from_arrays({"load": x}), seed=1)
+    card = release.evaluate()
+    sizes = Counter((tuple(lo), tuple(hi)) for lo, hi in zip(release.lo.tolist(), release.hi.tolist(), strict=True))
+    of_each = [sizes[tuple(lo), tuple(hi)] for lo, hi in zip(release.lo.tolist(), release.hi.tolist(), strict=True)]
+    suppressed = len(x) - release.n
+    assert card["discernibility"] == sum(of_each) + suppressed * len(x)
+    assert card["class_size"] == pytest.approx(release.n / len(sizes))
+    assert card["class_size_normalised"] == pytest.approx(release.n / len(sizes) / min(sizes.values()))
+    own = release.evaluate(measures={"class-sizes": {"k": k}})
+    assert own["class_size_normalised"] == pytest.approx(release.n / len(sizes) / k)
+
+
+def test_nothing_published_is_one_class_less() -> None:
+    assert class_figures([], 5) == {"discernibility": 25.0, "class_size": 0.0, "class_size_normalised": 0.0}
 
 
 def test_unprotected_words_single_records_out() -> None:

@@ -17,7 +17,9 @@ from tsveil.measure.forecast import (
     SES,
     Forecaster,
     Holt,
+    Lags,
     Model,
+    Polynomial,
     Quadratic,
     Trend,
     TwoLags,
@@ -39,6 +41,11 @@ TWINS: list[tuple[Model, Callable[[list[float]], list[float]]]] = [
     (Trend(on="lag"), lambda x: naive.lags(x, 1)),
     (TwoLags(), lambda x: naive.lags(x, 2)),
     (Quadratic(), lambda x: naive.polynomial(x, 2)),
+    (Polynomial(order=1), lambda x: naive.polynomial(x, 1)),
+    (Polynomial(order=2), lambda x: naive.polynomial(x, 2)),
+    (Polynomial(order=4), lambda x: naive.polynomial(x, 4)),
+    (Lags(lags=1), lambda x: naive.lags(x, 1)),
+    (Lags(lags=2), lambda x: naive.lags(x, 2)),
 ]
 ALL = [model for model, _ in TWINS] + [SES(alpha="optimised"), Holt(alpha="optimised", beta="optimised")]
 
@@ -119,6 +126,66 @@ def test_a_straight_line_goes_on(name: str) -> None:
     X = np.array([[2.0 + 0.3 * t for t in range(11)], [7.0 - 1e4 * t for t in range(11)]])
     expected = [[2.0 + 0.3 * t for t in (11, 12, 13)], [7.0 - 1e4 * t for t in (11, 12, 13)]]
     np.testing.assert_allclose(forecasts(MODELS[name], X), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("order", range(1, 9))
+@pytest.mark.parametrize("T", [9, 24, 1000])
+def test_polynomials_of_all_orders(order: int, T: int) -> None:
+    X = np.random.default_rng([order, T]).normal(size=(3, T)).cumsum(axis=1)
+    found = Polynomial(order=order)(X)
+    for x, ours in zip(X.tolist(), found, strict=True):
+        unit = (T - 1) / 2
+        u = (np.arange(T + 3) - unit) / unit
+        expected = np.polynomial.Chebyshev.fit(u[:T], x, order, domain=[-1, 1])(u[T:])
+        np.testing.assert_allclose(ours, expected, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("lags", [1, 2, 3, 5, 12])
+def test_lags_of_all_numbers(lags: int) -> None:
+    X = np.random.default_rng(lags).normal(size=(4, 60)).cumsum(axis=1)
+    X[1] = 5.0
+    X[2] = np.arange(60)
+    X[3] *= 1e200
+    for x, ours in zip(X.tolist(), Lags(lags=lags)(X), strict=True):
+        size = max(1.0, *map(abs, x))
+        np.testing.assert_allclose(
+            ours / size, np.array(naive.lags([v / size for v in x], lags)), rtol=1e-8, atol=1e-10
+        )
+
+
+def test_the_models_of_the_paper_are_special_cases() -> None:
+    X = np.random.default_rng(5).normal(size=(6, 30))
+    for one, other in (
+        (Trend(), Polynomial(order=1)),
+        (Quadratic(), Polynomial(order=2)),
+        (Trend(on="lag"), Lags(lags=1)),
+        (TwoLags(), Lags(lags=2)),
+    ):
+        assert np.array_equal(one(X), other(X))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("arima", "no forecasting model 'arima'"),
+        ("lags(3)", "stand in brackets"),
+        ("lags(lags=3", "stand in brackets"),
+        ("lags(lags=0)", "an integer from 1 to 50"),
+        ("polynomial(order=nine)", "an integer from 1 to 8"),
+        ("ses(beta=0.1)", "it has no parameter 'beta'"),
+    ],
+)
+def test_texts_that_name_no_model(text: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        chosen_models([text])
+
+
+def test_texts_name_models_with_parameters() -> None:
+    assert chosen_models(["ses( alpha = 0.5 )", "lags()", "holt(alpha=optimised,beta=0.2)"]) == {
+        "ses( alpha = 0.5 )": SES(alpha=0.5),
+        "lags()": Lags(),
+        "holt(alpha=optimised,beta=0.2)": Holt(alpha="optimised", beta=0.2),
+    }
 
 
 def test_a_first_value_far_off_is_forgotten() -> None:

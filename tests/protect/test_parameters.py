@@ -67,7 +67,7 @@ PARAMETERS: dict[str, dict[str, tuple[Any, str]]] = {
         **ROUNDING,
     },
     "mic1d": {"kappa": (100, "an integer of at least 2"), **ROUNDING},
-    "rank-swap": {"p": SHARE, **ROUNDING},
+    "rank-swap": {"p": SHARE, "taken": ("redraw", "one of 'redraw', 'skip'"), **ROUNDING},
     "rank-swap-distribution": {"p": SHARE, **ROUNDING},
     "rank-swap-buckets": {"buckets": (20, "an integer of at least 1"), **ROUNDING},
     "noise": {"sd": (0.1, "a number above 0 and at most 100"), "correlated": (False, "true or false"), **ROUNDING},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -21,10 +22,19 @@ from naive_swap import (
     bucket_chances,
     bucket_sample,
     normal_sample,
+    once_chances,
+    once_sample,
     window_chances,
     window_sample,
 )
-from tsveil._kernels.rank_swap import TRIES, bucket_partners, normal_partners, window_partners
+from tsveil._kernels.rank_swap import (
+    DRAWS_BELOW,
+    TRIES,
+    bucket_partners,
+    normal_partners,
+    window_partners,
+    window_partners_once,
+)
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.randomness import generator, secret_integers, secret_normals, secret_uniforms, sub_seed
 from tsveil.core.types import Array, Indices
@@ -44,6 +54,7 @@ SWAPPERS: list[Method] = [
     RankSwap(p=0.5),
     RankSwap(p=10),
     RankSwap(p=100),
+    RankSwap(p=10, taken="skip"),
     RankSwapDistribution(p=0.5),
     RankSwapDistribution(p=30),
     RankSwapDistribution(p=100),
@@ -332,6 +343,40 @@ def test_the_window_gives_every_result_its_exact_chance(n: int, w: int) -> None:
     assert {result: Fraction(count, total) for result, count in found.items()} == window_chances(n, w)
 
 
+@pytest.mark.parametrize(("n", "w"), [(2, 1), (3, 2), (4, 3), (5, 2), (5, 4), (4, 100)])
+def test_one_draw_gives_every_result_its_exact_chance(n: int, w: int) -> None:
+    # A rank that is swapped already does not draw, so draws at the end may stay unused: they change nothing.
+    below = 12 if w > 2 else 2
+    found: Counter[tuple[int, ...]] = Counter()
+    for used in product(range(below), repeat=n - 1):
+        found[tuple(window_partners_once(n, w, np.array([*used, 0], dtype=np.int64)).tolist())] += 1
+    total = found.total()
+    assert {result: Fraction(count, total) for result, count in found.items()} == once_chances(n, w)
+
+
+@given(n=st.integers(2, 120), w=st.integers(1, 130), seed=st.integers(0, 2**32))
+def test_one_draw_trades_in_pairs_within_the_window(n: int, w: int, seed: int) -> None:
+    partner = rank_swap.window_partners(n, w, np.random.default_rng(seed), "skip")
+    ranks = np.arange(n)
+    assert np.array_equal(partner[partner], ranks)
+    assert np.abs(partner - ranks).max() <= w
+
+
+def test_one_value_in_seven_keeps_its_place_when_taken_partners_are_skipped() -> None:
+    data = attributes(np.random.default_rng(1).normal(size=(2000, 2)))
+    kept = {taken: RankSwap(p=5, taken=taken).protect(data, seed=1) for taken in ("redraw", "skip")}
+    shares = {taken: float(np.mean(release.data.values == data.values)) for taken, release in kept.items()}
+    assert shares["redraw"] < 0.001
+    assert 0.12 < shares["skip"] < 0.16
+
+
+def test_an_unfair_draw_is_skipped_when_one_draw_is_made() -> None:
+    unfair = DRAWS_BELOW - 1
+    for draw in range(3):
+        fair = window_partners_once(4, 3, np.array([draw, 0, 0, 0]))
+        assert np.array_equal(window_partners_once(4, 3, np.array([unfair, draw, 0, 0])), fair)
+
+
 @pytest.mark.parametrize(
     ("n", "buckets", "steps"),
     [
@@ -425,6 +470,8 @@ Draw = Callable[[int, int, np.random.Generator], "list[int] | Indices"]
     [
         (rank_swap.window_partners, window_sample, 30, 6),
         (rank_swap.window_partners, window_sample, 25, 25),
+        (partial(rank_swap.window_partners, taken="skip"), once_sample, 30, 6),
+        (partial(rank_swap.window_partners, taken="skip"), once_sample, 25, 25),
         (drawn_buckets, bucket_sample, 30, 5),
         (drawn_buckets, bucket_sample, 24, 24),
     ],

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from tsveil.cli import main
-from tsveil.reproduce.page import html, listing, markdown, reasons
-from tsveil.reproduce.run import EXPERIMENTS, Result, reproduce
+from tsveil.reproduce.page import claims, html, listing, markdown, reasons
+from tsveil.reproduce.run import ALL, EXPERIMENTS, NO_REASON, Result, reproduce, summary
 from tsveil.reproduce.source import Source
 
 if TYPE_CHECKING:
@@ -32,10 +32,12 @@ def run(*arguments: str) -> tuple[int, str]:
 
 def test_markdown_has_the_counts_and_the_reasons(results: list[Result]) -> None:
     page = markdown(results, "tsveil reproduce")
-    assert "| 000-3 | Food prices normalised as time series | 36 | 36 |  |  |  |  |  |" in page
-    assert f"| all |  | {sum(len(result.cells) for result in results)} | " in page
+    assert "| 000-3 | Food prices normalised as time series | 36 |  | 36 |  |  |  |  |" in page
+    assert "| all | 85 | " in page
+    assert "- 40 cells more were not computed: their data are not there (--data)." in page
     assert "- needs census.csv, eia.csv (--data) (40 cells: 004-4.7)" in page
     assert "Spearman" in page
+    assert "more than 20 % away" in page
 
 
 def test_the_page_shows_every_cell_and_loads_nothing(results: list[Result], tmp_path: Path, browser: Browser) -> None:
@@ -53,9 +55,28 @@ def test_the_page_shows_every_cell_and_loads_nothing(results: list[Result], tmp_
 
 
 def test_reasons_are_counted_the_most_frequent_first(results: list[Result]) -> None:
-    why, count, tables = reasons(results, "not reproducible")[0]
+    why, count, tables = reasons(results, "differs")[0]
     assert (count, tables) == (4, ["001-eu"])
     assert "220 days" in why
+
+
+def test_a_figure_that_is_printed_twice_counts_once() -> None:
+    first, second = reproduce(["000-2"]), reproduce(["004-6.2"])
+    both = [*first, *second]
+    assert summary(first)[ALL].cells == summary(second)[ALL].cells == summary(both)[ALL].cells == 36
+    assert sum(len(result.cells) for result in both) == 72
+    assert claims(both)[0] == "36 printed figures, each counted once (36 more are printed a second time)."
+
+
+def test_the_summary_holds_right_lines_against_wrong_ones(results: list[Result]) -> None:
+    found = summary(results)
+    free, every = found[NO_REASON], found[ALL]
+    assert sum(counted.cells for name, counted in found.items() if name != ALL) == every.cells == 85
+    assert free.agreeing > 0.8
+    assert free.agreeing_wrongly < 0.3
+    shown = " ".join(claims(results))
+    assert f"{100 * free.agreeing:.1f} % of them agree" in shown
+    assert f"{100 * free.agreeing_wrongly:.1f} % would then agree" in shown
 
 
 def test_the_list_names_every_experiment_and_what_it_needs(tmp_path: Path) -> None:
@@ -79,11 +100,13 @@ def test_json(tmp_path: Path) -> None:
     code, shown = run("004-2.4", "001-eu", "--json", "--data", str(tmp_path))
     assert code == 0
     document = json.loads(shown)
-    assert document["totals"]["equal"] == 16
+    assert document["summary"]["all"]["verdicts"]["equal"] == 16
     first = document["experiments"][0]["cells"][0]
     assert first == {
-        "row": {"method": "MDAV", "record": "1"}, "column": "attr1", "published": "1.5", "ours": 1.5, "verdict": "equal", "why": "",
+        "row": {"method": "MDAV", "record": "1"}, "column": "attr1", "published": "1.5", "ours": 1.5, "verdict": "equal", "reason": None, "why": "",
+        "printed_before": False, "wrong_lines": first["wrong_lines"],
     }  # fmt: skip
+    assert sum(first["wrong_lines"].values()) == pytest.approx(1)
 
 
 def test_pages_are_written_and_not_overwritten(tmp_path: Path) -> None:

@@ -240,3 +240,58 @@ def own_with_weight(
             for at in range(len(wanted)):
                 hit[at, i] += weights[at, pattern & ((1 << wanted[at]) - 1)] == best[at, i]
     return hit
+
+
+@kernel
+def _agree_in_spans(known: Indices, i: int, low: Indices, high: Indices, row: int, columns: int) -> int:
+    """The pattern of the first columns in which the places of a record are inside the spans of a row."""
+    pattern = 0
+    for j in range(columns):
+        if low[j, row] <= known[i, j] < high[j, row]:
+            pattern |= 1 << j
+    return pattern
+
+
+@kernel
+def pattern_counts_in_spans(known: Indices, low: Indices, high: Indices, copies: Indices) -> AnyArray:
+    """As `pattern_counts_in_ranges`, where it is the released rows that have ranges (columns by rows), and the known records (by columns) that have places."""
+    n, columns = known.shape
+    counts = np.zeros((n, 1 << columns), np.int32)
+    for i in range(n):
+        for row in range(copies.shape[0]):
+            counts[i, _agree_in_spans(known, i, low, high, row, columns)] += copies[row]
+    return counts
+
+
+@kernel
+def own_with_weight_in_spans(
+    known: Indices,
+    low: Indices,
+    high: Indices,
+    first: Indices,
+    last: Indices,
+    wanted: Indices,
+    weights: Array,
+    best: Array,
+) -> Indices:
+    """As `own_with_weight`, where the released rows have ranges."""
+    n, columns = known.shape
+    hit = np.zeros((len(wanted), n), np.int64)
+    for i in range(n):
+        for row in range(first[i], last[i]):
+            pattern = _agree_in_spans(known, i, low, high, row, columns)
+            for at in range(len(wanted)):
+                hit[at, i] += weights[at, pattern & ((1 << wanted[at]) - 1)] == best[at, i]
+    return hit
+
+
+@kernel
+def first_with_pattern_in_spans(
+    known: Indices, low: Indices, high: Indices, pattern: int, columns: int, chosen: Indices, link: Indices
+) -> None:
+    """As `first_with_pattern_in_ranges`, where the released rows have ranges."""
+    for i in chosen:
+        for row in range(low.shape[1]):
+            if _agree_in_spans(known, i, low, high, row, columns) == pattern:
+                link[i] = row if link[i] < 0 else min(link[i], row)
+                break

@@ -73,6 +73,27 @@ def window_partners(n: int, width: int, draws: Indices) -> Indices:
 
 
 @kernel
+def window_partners_once(n: int, width: int, draws: Indices) -> Indices:
+    """The same, but a partner is drawn once among the next `width` ranks, free or not; a rank whose draw is taken keeps its place."""
+    partner = np.arange(n)
+    at = 0
+    for i in range(n - 1):
+        if partner[i] != i:
+            continue
+        count = min(width, n - 1 - i)
+        fair = DRAWS_BELOW // count * count  # as in window_partners
+        while draws[at] >= fair and at + 1 < len(draws):
+            at += 1
+        other = i + 1 + draws[at] % count
+        # At most n - 1 ranks draw, so a skip can run out of draws in theory; the last one is then used again.
+        at = min(at + 1, len(draws) - 1)
+        if partner[other] == other:
+            partner[i] = other
+            partner[other] = i
+    return partner
+
+
+@kernel
 def normal_partners(partner: Indices, start: int, mean: float, normals: Array) -> int:
     """Partner = rank + round(normal with mean and deviation `mean`), drawn again when it is taken, outside or the rank itself.
 

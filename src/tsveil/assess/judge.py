@@ -20,6 +20,7 @@ from tsveil.assess.assessment import (
     carried_check,
     coverage_check,
     disclosure_check,
+    has_sufficient_attempt,
     promise_check,
     risk_check,
     strongest,
@@ -30,6 +31,7 @@ from tsveil.assess.disclosure import disclosing, fewest_alike, is_constant
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.assess.subtraction import share_by_subtraction
 from tsveil.attack.links import Links
+from tsveil.core.registry import ATTACKS
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import person_numbers
 from tsveil.guarantee.base import Promise, Verdict
@@ -60,7 +62,7 @@ class Evidence:
     #: what subtraction finds where records have gaps; otherwise it follows from the classes
     subtraction: float | None = None
     suppressed: int = 0
-    #: blocks of labels, which attacks that compare values do not know
+    #: blocks of labels, which attacks on numbers do not know
     labels: Sequence[str] = ()
     #: published columns that nobody judged
     unjudged: Sequence[str] = ()
@@ -110,13 +112,19 @@ def judge(found: Evidence, limits: Limits | None = None, intruder: Intruder | No
             promise=found.promise.short,
             exposed=exposed,
             within=within,
-            untried=[] if risk.attack == REPLAY else found.labels,
+            untried=[] if risk.attack == REPLAY or _labels_were_tried(ladder, intruder) else found.labels,
         ),
     ]
     largest = 100 * float(scores.max(initial=0.0))
     return Assessment(
         checks, ladder, intruder, classes.persons, classes.records, largest, found.suppressed, found.allowed
     )
+
+
+def _labels_were_tried(ladder: Sequence[Attempt], intruder: Intruder) -> bool:
+    """Whether an attack on labels was tried that uses all that the intruder knows, or more."""
+    tried = [one for one in ladder if one.attack in ATTACKS and ATTACKS[one.attack].of_labels]
+    return has_sufficient_attempt(tried, intruder)
 
 
 def _subtraction(found: Evidence) -> float | None:

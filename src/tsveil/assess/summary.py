@@ -3,8 +3,9 @@
     risk = that of the verdict                    the strongest attack when all that the declared intruder may know is known
     loss = IL      for time series                statistics, values and forecasts
            PIL     for attributes                 what protection moved against what sampling moves, bounded by 100
+           LL1     for labels alone               how far published labels are from the original ones
 
-Envelopes have no values; their midlines (lo + hi) / 2 are measured by the same IL. A suppressed record is lost entirely: it counts with a loss of 100.
+Where numbers and labels stand side by side, the loss is that of the numbers, and the figures have that of the labels beside it. Envelopes have no values; their midlines (lo + hi) / 2 are measured by the same IL. A suppressed record is lost entirely: it counts with a loss of 100.
 IL can exceed 100; what does counts as 100, and the figures keep the true value.
 """
 
@@ -17,18 +18,18 @@ from typing import Any, Literal
 from tsveil.assess.assessment import Assessment
 from tsveil.assess.limits import IN_WORDS, Intruder
 from tsveil.assess.protected import ProtectedRecords
-from tsveil.core.errors import InputError
 from tsveil.data.dataset import Dataset
 from tsveil.measure.evaluate import evaluate
 from tsveil.measure.scorecard import Scorecard
 
-Kind = Literal["series", "attributes"]
+Kind = Literal["series", "attributes", "categories"]
 
 LOSS: dict[Kind, str] = {
     "series": "Loss is the information loss IL in percent: how far statistics, values and forecasts of the series moved. Envelopes "
     "are judged by their midlines, a suppressed record counts as lost entirely, and a loss above 100 counts as 100.",
     "attributes": "Loss is the probabilistic information loss PIL in percent: how far means, variances, covariances and correlations "
     "moved, measured by what sampling alone would do; it is at most 100.",
+    "categories": "Loss is the loss in labels LL1 in percent: how far the published labels are from the original ones, on average; it is at most 100.",
 }
 
 
@@ -44,11 +45,9 @@ class ReleaseFigures:
 
 
 def kind_of(data: Dataset) -> Kind:
-    """By what the data are measured: their series if they have any."""
+    """By what the loss of the data is measured: their series of numbers if they have any, their labels if they hold nothing else."""
     if len(data.labels) == len(data.columns):
-        raise InputError(
-            "all columns hold labels, and no measure says what is lost of them: releases cannot be compared"
-        )
+        return "categories"
     return "series" if data.series else "attributes"
 
 

@@ -229,6 +229,10 @@ def heaviest(table: AnyArray, count: int, weights: Array) -> tuple[Array, Indice
 # -- who agrees with whom ---------------------------------------------------------------------------------------------
 
 
+#: the first and last of some targets, and their largest weights -> how many of their own released records have it
+OwnWithWeight = Callable[[int, int, Array], Indices]
+
+
 class Comparison(NamedTuple):
     """Some targets and some released records: column j agrees where the place of the released value is in low[i, j] .. high[i, j] - 1."""
 
@@ -280,8 +284,6 @@ class Table(ABC):
 
     def right(self, low: int, high: int, weights: Mapping[int, Array], best: Array) -> Indices:
         """For each number of columns and some targets: how many released records of the target's person have the largest weight."""
-        from tsveil._kernels.agreement import own_with_weight
-
         persons, which = np.unique(self.mine[low:high], return_inverse=True)
         start, stop = (np.searchsorted(self.owner.ordered, persons, side) for side in ("left", "right"))
         ends = np.cumsum(stop - start)
@@ -290,20 +292,15 @@ class Table(ABC):
         of_pattern = np.zeros((len(weights), 1 << self.columns))
         for at, weight in enumerate(weights.values()):
             of_pattern[at, : len(weight)] = weight
-        pairs, first, last = self.compare(low, high, rows), begins[which], ends[which]
         counts = np.array(list(weights), dtype=np.int64)
-        parts = map_chunks(
-            lambda i, j: own_with_weight(
-                pairs.low[i:j], pairs.high[i:j], pairs.places, first[i:j], last[i:j], counts, of_pattern, best[:, i:j]
-            ),
-            high - low,
-            256,
-        )
-        return np.concatenate(parts, axis=1)
+        own = self.own_with_weight(low, high, rows, begins[which], ends[which], counts, of_pattern)
+        return np.concatenate(map_chunks(lambda i, j: own(i, j, best[:, i:j]), high - low, 256), axis=1)
 
     @abstractmethod
-    def compare(self, low: int, high: int, rows: Indices) -> Comparison:
-        """Some targets and some released records."""
+    def own_with_weight(
+        self, low: int, high: int, rows: Indices, first: Indices, last: Indices, counts: Indices, weights: Array
+    ) -> OwnWithWeight:
+        """What counts, for some of the targets low..high, those of the released records first..last of `rows` that have the largest weight."""
 
     def lower_links(self, low: int, high: int, at_best: Mask, columns: int, link: Indices) -> None:
         """Give some targets the first released record with one of some patterns over the first columns."""
@@ -324,7 +321,26 @@ class Table(ABC):
         """What lowers, for a pattern and some of the targets low..high, their places to that of the first of some released records that has it."""
 
 
-class Labels(Table):
+class Compared(Table):
+    """The tables in which targets have ranges, and released records places."""
+
+    @abstractmethod
+    def compare(self, low: int, high: int, rows: Indices) -> Comparison:
+        """Some targets and some released records."""
+
+    def own_with_weight(
+        self, low: int, high: int, rows: Indices, first: Indices, last: Indices, counts: Indices, weights: Array
+    ) -> OwnWithWeight:
+        """By the ranges of the targets."""
+        from tsveil._kernels.agreement import own_with_weight
+
+        pairs = self.compare(low, high, rows)
+        return lambda i, j, best: own_with_weight(
+            pairs.low[i:j], pairs.high[i:j], pairs.places, first[i:j], last[i:j], counts, weights, best
+        )
+
+
+class Labels(Compared):
     """Attributes agree where the released value is the nearest one: where labels are equal, which are in the store for every column."""
 
     def __init__(self, targets: Targets, columns: Sequence[int], sizes: Sequence[int], **kept: Any) -> None:
@@ -363,7 +379,7 @@ class Labels(Table):
         )
 
 
-class Ranges(Table):
+class Ranges(Compared):
     """Attributes agree where the released value stands inside a range of the sorted released column; ranges and places are in the store for every column."""
 
     def __init__(self, targets: Targets, columns: Sequence[int], ranges: str, **kept: Any) -> None:

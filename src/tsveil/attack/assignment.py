@@ -65,7 +65,7 @@ from tsveil.attack.files import on_one_scale
 from tsveil.attack.joint import Joint, both_files
 from tsveil.attack.lines import Bell, Line
 from tsveil.attack.noisy import PER_COLUMN, Noisy, densities, has_covariance
-from tsveil.attack.one_to_one import Costs, assign
+from tsveil.attack.one_to_one import EVERYBODY, FEWEST, PAIRS, Costs, assign
 from tsveil.attack.pieces import Targets
 from tsveil.attack.runs import Runs, table_of_sides
 from tsveil.core.params import number, one_of, optional, param, true_or_false
@@ -78,8 +78,6 @@ Distances = Callable[[Array, Array], Array]
 Way = Literal["distance", "likeliest", "runs"]
 #: how series may be normalised so that the scale of known values is one factor of all distances
 ANY_SCALE = ("global", "per-record", "none")
-#: records that are all assigned, pairs of a person and a record in one table, and the fewest persons that are worth assigning
-EVERYBODY, PAIRS, FEWEST = 2500, 2**25, 200
 
 
 @dataclass(frozen=True, kw_only=True)

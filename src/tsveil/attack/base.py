@@ -400,8 +400,13 @@ class NotMeasuredError(Exception):
 
 
 def _has_numbers(data: HasSeries) -> bool:
-    """Whether something is there that attacks know: labels alone are attacked by none."""
+    """Whether something is there that attacks on numbers know."""
     return any(block.categories is None for block in data.blocks)
+
+
+def _has_labels(data: HasSeries) -> bool:
+    """Whether something is there that attacks on labels know."""
+    return any(block.categories is not None for block in data.blocks)
 
 
 # -- the attack -------------------------------------------------------------------------------------------------------
@@ -420,6 +425,8 @@ class Attack(Declaration, ABC):
     rung: ClassVar[Rung] = Rung.PART
     #: whether it links time series, or attributes; None: either
     of_series: ClassVar[bool | None] = False
+    #: whether it links whole records, of which some columns hold labels; others link numbers, and never see a label
+    of_labels: ClassVar[bool] = False
     #: what it looks for; None: it fits any release
     trace: ClassVar[type[Trace] | None] = None
     #: whether it is tried on releases of which nothing is known, or else only if it fits or is asked for
@@ -467,7 +474,9 @@ class Attack(Declaration, ABC):
 
     @classmethod
     def takes(cls, data: HasSeries) -> bool:
-        """Whether it links what is released: time series or attributes."""
+        """Whether it links what is released: time series or attributes, or records with labels."""
+        if cls.of_labels:
+            return _has_labels(data)
         return _has_numbers(data) and (cls.of_series is None or cls.of_series == bool(data.series))
 
     @classmethod
@@ -495,6 +504,10 @@ class Attack(Declaration, ABC):
         return self.on_files(original, released, **self.settings(), **given)
 
     # -- the steps, each for files in pieces --------------------------------------------------------------------------
+
+    def knowledge(self, files: Pieces) -> Knowledge:
+        """What the intruder knows, round by round, of records with labels: these attacks choose it themselves."""
+        raise TypeError(f"the attack {self.name} is given what the intruder knows")
 
     def needs_products(self, blocks: Sequence[Sequence[int]]) -> bool:
         """Whether it needs the sums of products of released columns, of blocks with these known columns."""

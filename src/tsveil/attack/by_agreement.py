@@ -43,11 +43,47 @@ FARTHEST, TOO_FAR = 2.5, 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByAgreement(Attack):
-    """Base of the linkages to the released record whose agreements weigh most."""
+class WeighsAgreements(Attack):
+    """Base of the linkages to the released record whose agreements weigh most, whatever agrees."""
 
     most: ClassVar[int | None] = MOST
     twice: ClassVar[bool] = True
+
+    def count(self, targets: Targets, task: Task) -> Result:
+        """How many pairs of the targets and released records agree in each pattern of columns, and how many targets were released."""
+        total = self._table(targets, task, counted=False).total()
+        return {"total": total.tolist(), "targets": len(targets), "released": int((targets.own >= 0).sum())}
+
+    def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> str | None:
+        """The weights of all patterns, for each number of known columns."""
+        total = np.array([one["total"] for one in counted], dtype=np.int64).sum(axis=0)
+        targets, released = (sum(int(one[what]) for one in counted) for what in ("targets", "released"))
+        said = None
+        for count in situation.counts:
+            weights, said_of_it = self.weights(first_columns(total, count), targets, released)
+            situation.store.put(f"weights-{self.figure}-{count}", weights)
+            said = said_of_it or said
+        return said
+
+    @abstractmethod
+    def weights(self, counts: Indices, targets: int, released: int) -> tuple[Array, str | None]:
+        """The weight of each pattern, and what must be said of it, from the number of pairs with each pattern; `released` of the targets are in the release."""
+
+    def link(self, targets: Targets, task: Task) -> Found:
+        """The released records of the largest weight."""
+        weights = {count: targets.store.get(f"weights-{self.figure}-{count}", whole=True) for count in task["counts"]}
+        table = self._table(targets, task, counted=True)
+        _, tied, link, hit = heaviest_pairs(table, weights, lowest=task["ties"] == "first")
+        return Found(tied, link, hit)
+
+    @abstractmethod
+    def _table(self, targets: Targets, task: Task, *, counted: bool) -> Table:
+        """What agrees; `counted`: the targets are gone through for the second time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByAgreement(WeighsAgreements):
+    """Base of those that look at numbers."""
 
     window: int | None = param(
         None, optional(at_least(0)), "how many ranks apart values agree; only with the nearest published value"
@@ -111,33 +147,6 @@ class ByAgreement(Attack):
         # Attacks of one rule and as many targets have the same agreements, which are kept once.
         name = f"agreements-{self._rule}-{targets}"
         return [Trial(targets, {"sizes": situation.from_columns("labels"), "stored": stored, "agreements": name})]
-
-    def count(self, targets: Targets, task: Task) -> Result:
-        """How many pairs of the targets and released records agree in each pattern of columns, and how many targets were released."""
-        total = self._table(targets, task, counted=False).total()
-        return {"total": total.tolist(), "targets": len(targets), "released": int((targets.own >= 0).sum())}
-
-    def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> str | None:
-        """The weights of all patterns, for each number of known columns."""
-        total = np.array([one["total"] for one in counted], dtype=np.int64).sum(axis=0)
-        targets, released = (sum(int(one[what]) for one in counted) for what in ("targets", "released"))
-        said = None
-        for count in situation.counts:
-            weights, said_of_it = self.weights(first_columns(total, count), targets, released)
-            situation.store.put(f"weights-{self.figure}-{count}", weights)
-            said = said_of_it or said
-        return said
-
-    @abstractmethod
-    def weights(self, counts: Indices, targets: int, released: int) -> tuple[Array, str | None]:
-        """The weight of each pattern, and what must be said of it, from the number of pairs with each pattern; `released` of the targets are in the release."""
-
-    def link(self, targets: Targets, task: Task) -> Found:
-        """The released records of the largest weight."""
-        weights = {count: targets.store.get(f"weights-{self.figure}-{count}", whole=True) for count in task["counts"]}
-        table = self._table(targets, task, counted=True)
-        _, tied, link, hit = heaviest_pairs(table, weights, lowest=task["ties"] == "first")
-        return Found(tied, link, hit)
 
     def _table(self, targets: Targets, task: Task, *, counted: bool) -> Table:
         store = targets.store if task["stored"] else None

@@ -18,7 +18,7 @@ from tsveil.attack.base import Attack, DoesNotFitError, LeavesTraces, Shape
 from tsveil.attack.files import HasData, known_columns, released_data
 from tsveil.attack.links import Links
 from tsveil.attack.pieces import measurable
-from tsveil.core.errors import InputError, ParameterError
+from tsveil.core.errors import ParameterError
 from tsveil.core.registry import ATTACKS, DISTANCES
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
@@ -75,8 +75,6 @@ def links_by_attack(
     options: dict[str, Any] = {"one_to_one": True} if one_to_one else {}
     options |= {} if blocking is None else {"blocking": blocking}
     options |= {} if other is None else {"other": other}
-    if not measurable(original.blocks):
-        raise InputError("all columns hold labels, and attacks on labels are not tried")
     attacks: dict[str, type[Attack]] = {name: attack for name, attack in ATTACKS.items() if attack.takes(original)}
     if distance is not None:
         only = _by_distance(attacks, distance, only)
@@ -100,7 +98,13 @@ def links_by_attack(
     wanted = (
         [only]
         if only
-        else [name for name in able if name not in beyond and (attacks[name].usual or name in of_persons or shape.gaps)]
+        else [
+            name
+            for name in able
+            if name not in beyond
+            and (attacks[name].usual or name in of_persons or shape.gaps)
+            and (known is None or not attacks[name].of_labels)
+        ]
     )
     if not wanted:
         asked = ["a file of another period" if name == "other" else f"{name!r}" for name in options]
@@ -123,11 +127,13 @@ def links_by_attack(
 
 def left_out(original: Dataset, known: Sequence[str] | None = None) -> dict[str, int]:
     """The usual attacks that take fewer attributes than are known, and how many they take."""
-    count = len(known_columns(original, known)) if known is None else len(known)
+    numbers = len(known_columns(original, known)) if known is None else len(known)
+    both = sum(len(block) for block in original.blocks if block.times is None)
+    counts = {name: both if attack.of_labels else numbers for name, attack in ATTACKS.items()}
     return {
         name: attack.most
         for name, attack in ATTACKS.items()
-        if attack.usual and attack.takes(original) and count > (attack.most or count)
+        if attack.usual and attack.takes(original) and counts[name] > (attack.most or counts[name])
     }
 
 

@@ -87,7 +87,7 @@ def files(
     names = known_columns(original, known)
     problems = Problems("the attack cannot run")
     if not names:
-        problems.add("all columns hold labels, and attacks on labels are not tried")
+        problems.add("all columns hold labels, and this attack looks at numbers")
     theirs = {name: at for at, name in enumerate(protected.columns)}
     absent = [name for name in names if name not in theirs]
     if absent:
@@ -140,7 +140,7 @@ def known_columns(data: HasColumns, known: Sequence[str] | None) -> tuple[str, .
             problems.add(f"there is no column or block {name!r}")
             problems.hint(f"columns available: {some(data.columns, 20)}")
     if own := [name for name in names if name in labels]:
-        problems.add(f"column {some(own)} holds labels, and attacks on labels are not tried")
+        problems.add(f"column {some(own)} holds labels, and what is known can be chosen among numbers only")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         problems.add(f"known more than once: {some(twice)}")

@@ -7,7 +7,7 @@ The intruder knows a target's series and looks for the published records that ma
     both      the two together; who knows all values can compute the words, so this is the attack of whoever knows them
 
 He picks one of the records that fit: the breach probability of a target is 1 / (records that fit), and 0 for a target whose record was suppressed. These are the
-three attacks of [1]_, with the whole pattern known. A fourth one looks at the envelopes more closely:
+three attacks of [1]_, with the whole pattern known, or a part of it (`letters`): then a record fits whose word has these letters. A fourth one looks at the envelopes more closely:
 
     bounds    of the records that fit by values and pattern those of the finest level; of these, those of an envelope that a known value touches, if there are any; of these, the
               narrowest envelopes
@@ -141,7 +141,12 @@ class Piece:
 
 
 def envelope_linkages(
-    x: Array, table: IntervalTable, own: Indices | None = None, *, known: Sequence[str] | None = None
+    x: Array,
+    table: IntervalTable,
+    own: Indices | None = None,
+    *,
+    known: Sequence[str] | None = None,
+    letters: Sequence[int] | None = None,
 ) -> dict[str, Links]:
     """The attacks "values", "pattern", "both" and "bounds" on a published table; only the first and the last if it has no patterns.
 
@@ -152,7 +157,7 @@ def envelope_linkages(
     if not table.n:
         raise InputError("the published table has no records; there is nothing to link to")
     piece = Piece.of(x, table, own)
-    fitting = Fitting(piece, _points(table, known))
+    fitting = Fitting(piece, _points(table, known), _letters(table, letters))
     return links_of(fitting.of(piece.x, piece.own), fitting.touched(piece.x, piece.own), piece.own, table.n)
 
 
@@ -234,19 +239,33 @@ def _points(table: IntervalTable, known: Sequence[str] | None) -> Indices | None
     return np.array(sorted({table.labels.index(str(label)) for label in known}), dtype=np.int64)
 
 
+def _letters(table: IntervalTable, letters: Sequence[int] | None) -> Indices | None:
+    if letters is None:
+        return None
+    length = len(table.words[0]) if table.words else 0
+    if not len(letters) or not all(0 <= at < length for at in letters):
+        raise InputError(
+            f"letters= must name places of the pattern, from 0 to {length - 1}. Got {list(letters)}."
+            if length
+            else "letters= is for tables with patterns, and this one has none"
+        )
+    return np.array(sorted(set(letters)), dtype=np.int64)
+
+
 # -- one piece --------------------------------------------------------------------------------------------------------
 
 
 class Fitting:
     """The published records of a piece, with equal envelopes put together, ready to be compared with targets."""
 
-    def __init__(self, piece: Piece, points: Indices | None = None) -> None:
+    def __init__(self, piece: Piece, points: Indices | None = None, letters: Indices | None = None) -> None:
         self.piece, self.points = piece, slice(None) if points is None else points
+        self.places = slice(None) if letters is None else letters
         self.known: AnyArray = np.zeros(0, dtype=np.bytes_)
         self.levels, self.kind, self.number = np.zeros(1, np.int64), *np.zeros((2, piece.n), np.int64)
         if piece.letters is not None and piece.levels is not None:
             self.levels, kind = np.unique(piece.levels, return_inverse=True)
-            self.known, number = np.unique(_keys(piece.letters, kind), return_inverse=True)
+            self.known, number = np.unique(_keys(piece.letters[:, self.places], kind), return_inverse=True)
             self.kind, self.number = kind.astype(np.int64), number.astype(np.int64)
         self.count, self.first = np.bincount(self.number), np.unique(self.number, return_index=True)[1]
         self.lo, self.hi = (np.ascontiguousarray(side[:, self.points]) for side in (piece.lo, piece.hi))
@@ -309,7 +328,7 @@ class Fitting:
         """The numbers of the targets' own patterns at each published level; -1: not published."""
         if self.piece.letters is None:
             return np.zeros((len(x), 1), np.int64)
-        means = patterns(x, self.piece.letters.shape[1])
+        means = patterns(x, self.piece.letters.shape[1])[:, self.places]
         mine = np.empty((len(x), len(self.levels)), dtype=np.int64)
         for at, level in enumerate(self.levels.tolist()):
             keys = _keys(symbols(means, level), np.full(len(x), at))

@@ -26,6 +26,8 @@ from tsveil.core.types import Array, Indices
 
 #: the largest file for a one-to-one assignment: its table of distances takes 8 bytes per pair
 ASSIGNED = 5000
+#: records that are all assigned in a score card, pairs of a person and a record in one table, and the fewest persons that are worth assigning
+EVERYBODY, PAIRS, FEWEST = 2500, 2**25, 200
 
 
 def one_to_one(

@@ -17,13 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
 from tsveil.attack.targets import chosen_rows
 from tsveil.core.types import Array, Indices
+from tsveil.data.categories import Categories
 from tsveil.data.dataset import Block
 from tsveil.data.store import Store, open_store
 from tsveil.data.times import seconds_of
@@ -33,9 +34,10 @@ Side = Literal["original", "released"]
 
 
 def measurable(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """The blocks that measures and attacks look at: the time series of numbers if there are any, otherwise the attributes.
+    """The blocks that measures and attacks of numbers look at: the time series if there are any, otherwise the attributes.
 
-    No measure and no attack knows labels, whose codes are no quantities: their blocks are left out here, and nowhere else, and are named as not measured.
+    Codes of labels are no quantities: blocks of labels are left out here, and nowhere else. They have measures and attacks of their own, which
+    look at whole records (`attack.labels`).
 
     Examples
     --------
@@ -50,10 +52,7 @@ def measurable(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 class Columns(msgspec.Struct, frozen=True):
-    """A block of columns of numbers, in plain values."""
-
-    #: none of them has labels (`measurable`)
-    categories: ClassVar[None] = None
+    """A block of columns, in plain values."""
 
     name: str
     columns: tuple[str, ...]
@@ -61,12 +60,23 @@ class Columns(msgspec.Struct, frozen=True):
     times: tuple[float, ...] | None = None
     #: the times of a series in seconds from a Monday's midnight, where its labels are time stamps
     seconds: tuple[float, ...] | None = None
+    #: the labels of each column, or those that all points of a series have; None: numbers
+    categories: tuple[Categories, ...] | None = None
 
     @classmethod
     def of(cls, block: Block) -> Columns:
-        """Those of a block of a data set."""
+        """Those of a block of numbers."""
         if block.categories is not None:
             raise TypeError(f"block {block.name!r} holds labels, which no measure and no attack may take for numbers")
+        return cls.of_any(block)
+
+    @classmethod
+    def of_any(cls, block: Block) -> Columns:
+        """Those of a block of numbers or labels."""
+        if block.categories is not None:
+            times = None if block.times is None else tuple(block.times.tolist())
+            own = block.categories if times is None else block.categories[:1]
+            return cls(block.name, block.columns, times, categories=own)
         if block.times is None:
             return cls(block.name, block.columns)
         seconds = seconds_of(block.labels, block.form)
@@ -75,8 +85,8 @@ class Columns(msgspec.Struct, frozen=True):
 
     @property
     def is_series(self) -> bool:
-        """Whether the columns are ordered in time."""
-        return self.times is not None
+        """Whether it is a time series of numbers."""
+        return self.times is not None and self.categories is None
 
     def __len__(self) -> int:
         return len(self.columns)

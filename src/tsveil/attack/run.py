@@ -84,6 +84,20 @@ class AttackResults:
     skipped: list[str] = field(default_factory=list)
     not_measured: list[str] = field(default_factory=list)
 
+    def add(self, other: AttackResults) -> None:
+        """What was found by other attacks on the same records; who was the target of all of them has a risk."""
+        whole = not self.by_known or bool(self.places)
+        self.by_known |= other.by_known
+        self.targets |= other.targets
+        self.ladder += other.ladder
+        self.places = {**self.places, **other.places} if whole and (other.places or not other.by_known) else {}
+        for rung, places in other.by_rung.items():
+            self.by_rung.setdefault(rung, []).extend(places)
+        self.disclosed |= other.disclosed
+        self.distinct = other.distinct
+        self.skipped += other.skipped
+        self.not_measured += other.not_measured
+
     @property
     def risks(self) -> dict[str, float]:
         """Figure -> its mean over what is known."""

@@ -256,6 +256,19 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def names(text: str) -> list[str]:
+    """Names with commas between them."""
+    return text.split(",")
+
+
+def numbers(text: str) -> list[int]:
+    """Whole numbers of at least 1 with commas between them."""
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() and int(part) for part in parts):
+        raise click.BadParameter(f"{text!r} is no list of numbers such as 1,2,4")
+    return [int(part) for part in parts]
+
+
 def by_default(name: str) -> bool:
     """Whether an option of the present command was left to its default."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT

@@ -12,8 +12,24 @@ from tsveil.cli import arguments, terminal
 from tsveil.core.errors import InputError
 from tsveil.core.registry import DISTANCES
 
+#: the options of `evaluate` that say how to measure
+EVALUATION = ("ties", "dr1", "variant", "normalise", "models", "scaling", "score", "known", "counts", "by", "matched")
 
-@click.command()
+
+class OfScores(click.Command):
+    """A command whose option --score takes the scores there are; they are read when they are needed."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The choices are those of the definitions."""
+        from tsveil.measure.score import LINKAGES
+
+        for option in self.params:
+            if "--score" in option.opts:
+                option.type = click.Choice(list(LINKAGES))
+        return super().get_params(ctx)
+
+
+@click.command(cls=OfScores)
 @click.argument("original", metavar="ORIGINAL|RELEASE", type=arguments.FILE)
 @click.argument("protected", type=arguments.FILE, required=False)
 @arguments.truth_option
@@ -22,13 +38,53 @@ from tsveil.core.registry import DISTANCES
     "--dr1", type=click.Choice(["max", "mean"]), help="Series: the better linkage counts (max), or their mean."
 )
 @click.option("--variant", type=click.Choice(["default", "paper"]), help="Series: losses as defined, or as printed.")
+@click.option(
+    "--normalise",
+    type=click.Choice(["global", "per-record", "component", "ranging", "none"]),
+    help="Series: how they are normalised before linking.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="MODEL",
+    help="Series: a forecast that IL3 compares, such as ses, 'lags(lags=7)' or 'polynomial(order=4)'; may be given several times.",
+)
+@click.option(
+    "--scaling",
+    type=click.Choice(["original", "own"]),
+    help="By which file's mean and deviation values are scaled before linking.",
+)
+@click.option(
+    "--score",
+    help="Attributes: the linkages that count, the largest (max) or the mean of some.",
+)
+@click.option(
+    "--known",
+    type=arguments.names,
+    metavar="NAME,NAME",
+    help="Attributes or blocks that the intruder knows; all by default.",
+)
+@click.option(
+    "--counts",
+    type=arguments.numbers,
+    metavar="N,N",
+    help="How many of these the intruder knows, 1, 2, ... all by default.",
+)
+@click.option(
+    "--matched",
+    type=click.Choice(["own", "nearest"]),
+    help="Attributes: IL1 compares with the own published record, or with the nearest.",
+)
+@click.option(
+    "--by", type=click.Choice(["attributes", "blocks"]), help="Attributes: whether columns or blocks are counted."
+)
 @arguments.other_period_option
 @arguments.reading_options
 @arguments.json_option
 def evaluate(
-    original: Path, protected: Path | None, truth: str | None, ties: Any, dr1: Any, variant: Any, other_period: Path | None,
-    as_json: bool, **options: Any,
-) -> None:  # fmt: skip
+    original: Path, protected: Path | None, truth: str | None, other_period: Path | None, as_json: bool, **options: Any
+) -> None:
     """Attack and measure a release, or a file made by any tool.
 
     PROTECTED is attacked as by an intruder who knows ORIGINAL; then risk and loss are measured. The folder of a release, with its private side, is enough alone: its plan says what it was
@@ -38,11 +94,12 @@ def evaluate(
     from tsveil.measure.evaluate import evaluate as measure
     from tsveil.plan.stored import evaluate_release
 
+    asked = {name: options.pop(name) for name in EVALUATION}
+    asked["models"] = list(asked["models"]) or None
     given = arguments.reading(options)
     folder = _release_in(original, protected)
     if folder is not None and truth is not None:
         raise InputError("--truth is for a published file alone; a release has its id map in private/")
-    asked = {"ties": ties, "dr1": dr1, "variant": variant}
     with terminal.show_progress(not as_json):
         data = _data_of(original, folder, given)
         if other_period is not None:
@@ -54,8 +111,9 @@ def evaluate(
             card = evaluate_release(folder, data, typed)
         else:
             assert protected is not None
-            models: dict[str, Any] = {"models": "fitting"} if data.series else {}
-            card = measure(data, read_like(protected, data), truth=truth, **asked, **models)
+            if data.series and asked["models"] is None:
+                asked["models"] = "fitting"
+            card = measure(data, read_like(protected, data), truth=truth, **asked)
     if as_json:
         terminal.document(card.to_dict())
     else:
@@ -103,7 +161,10 @@ class OfDistances(click.Command):
 @click.argument("original", metavar="ORIGINAL|RELEASE", type=arguments.FILE)
 @click.argument("released", type=arguments.FILE, required=False)
 @click.option(
-    "--known", metavar="NAME,NAME", help="Attributes, blocks or series that the intruder knows; all by default."
+    "--known",
+    type=arguments.names,
+    metavar="NAME,NAME",
+    help="Attributes, blocks or series that the intruder knows; all by default.",
 )
 @click.option(
     "--method",
@@ -128,7 +189,7 @@ class OfDistances(click.Command):
 @arguments.reading_options
 @arguments.json_option
 def attack(
-    original: Path, released: Path | None, known: str | None, name: str, truth: str | None, distance: Any, one_to_one: bool,
+    original: Path, released: Path | None, known: list[str] | None, name: str, truth: str | None, distance: Any, one_to_one: bool,
     blocking: int | None, other_period: Path | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Re-identify records of a release, or of a file made by any tool.
@@ -159,10 +220,9 @@ def attack(
             assert released is not None
             common = name not in ATTACKS or ATTACKS[name].common_columns
             protected = read_like(released, data) if common else read(released)
-    names = known.split(",") if known else None
     with terminal.show_progress(not as_json):
         attacks = links_by_attack(
-            data, protected, known=names, truth=links, only=None if name == "auto" else name,
+            data, protected, known=known, truth=links, only=None if name == "auto" else name,
             distance=distance, one_to_one=one_to_one, blocking=blocking, other=other,
         )  # fmt: skip
     winner = max(attacks, key=lambda key: attacks[key].rate)
@@ -184,7 +244,7 @@ def attack(
         return
     notes = []
     if name == "auto" and distance is None and other is None and not (one_to_one or blocking):
-        for key, most in left_out(data, names).items():
+        for key, most in left_out(data, known).items():
             notes.append(f"{key:<14} left out: it takes at most {most} known attributes (--known)")
     terminal.show_attacks(attacks, winner, exposed, notes)
 

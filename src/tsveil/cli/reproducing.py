@@ -26,7 +26,7 @@ def reproduce(
     from tsveil.data.write import write_text
     from tsveil.reproduce.page import html, listing, markdown
     from tsveil.reproduce.run import reproduce as run_again
-    from tsveil.reproduce.run import total
+    from tsveil.reproduce.run import summary_values
     from tsveil.reproduce.source import Source
 
     if only_list:
@@ -39,7 +39,7 @@ def reproduce(
         command = " ".join(["tsveil reproduce", *names, *(["--data DIR"] if data else [])])
         write_text(out, (html if out.suffix == ".html" else markdown)(results, command))
     if as_json:
-        terminal.document({"totals": total(results), "experiments": [result.to_dict() for result in results]})
+        terminal.document({"summary": summary_values(results), "experiments": [result.to_dict() for result in results]})
         return
     terminal.verdict_tables(results, cells=bool(names))
     if out is not None:

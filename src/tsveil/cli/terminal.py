@@ -395,23 +395,23 @@ def show_card(card: Scorecard) -> None:
 
 
 #: verdict -> how a terminal shows it
-VERDICT_STYLES = {"equal": "green", "near": "green", "trend only": "blue", "differs": "red"}
+VERDICT_STYLES = {"equal": "green", "near": "green", "trend": "blue", "differs": "red"}
 
 
 def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
-    """How many cells of each table got which verdict, and before that the cells themselves."""
-    from tsveil.reproduce.page import our_figure, summary_rows
-    from tsveil.reproduce.verdicts import VERDICTS
+    """How many cells of each table got which verdict, before that the cells themselves if asked for, and after it what that is worth."""
+    from tsveil.reproduce.page import SUMMARY, TABLE_SUMMARY, claims, evidence, our_figure, summary_rows
 
     console = _console()
     for result in results if cells else ():
         table = result.experiment.table
         console.print(f"[bold]{table.name}[/] {table.title}\n[dim]{result.experiment.how}[/]", highlight=False)
-        grid = _table(*table.keys, "", ">published", ">ours", "verdict", "why")
+        grid = _table(*table.keys, "", ">published", ">ours", "verdict", "reason", "why")
         for cell in result.cells:
             style = VERDICT_STYLES.get(cell.verdict, "yellow")
             verdict = f"[{style}]{cell.verdict}[/]"
-            grid.add_row(*cell.row, cell.column, cell.printed, our_figure(cell), verdict, f"[dim]{cell.why}[/]")
+            why = f"[dim]{cell.why}[/]"
+            grid.add_row(*cell.row, cell.column, cell.printed, our_figure(cell), verdict, cell.reason or "", why)
         console.print(grid)
         console.print()
     wide = console.width >= WIDE
@@ -419,11 +419,30 @@ def verdict_tables(results: Sequence[Result], *, cells: bool) -> None:
     counts.add_column("table", style="bold", no_wrap=True)
     if wide:
         counts.add_column("", overflow="ellipsis", no_wrap=True, max_width=console.width - 75)
-    for name in ("cells", *VERDICTS):
-        counts.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
+    for name in TABLE_SUMMARY[2:]:
+        counts.add_column(_stacked(name), justify="right", no_wrap=True)
     for name, title, *numbers in summary_rows(results):
         counts.add_row(name, *([title] if wide else []), *numbers)
     console.print(counts)
+    console.print()
+    for claim in claims(results):
+        console.print(claim, highlight=False)
+    console.print()
+    worth = _table()
+    worth.add_column(_stacked(SUMMARY[0]), style="bold", no_wrap=True)
+    for name in SUMMARY[1:]:
+        worth.add_column(_stacked(name), justify="right", no_wrap=True)
+    for row in evidence(results):
+        worth.add_row(*row)
+    console.print(worth)
+    console.print(
+        "agree: equal, near or trend; wrongly, with wrong lines: if given our figures of another line", style="dim"
+    )
+
+
+def _stacked(name: str) -> str:
+    """The name of a narrow column, its last word below the others."""
+    return "\n".join(name.rsplit(" ", 1))
 
 
 # -- progress ---------------------------------------------------------------------------------------------------------

@@ -39,6 +39,11 @@ def at_least(low: int) -> Check:
     return Check(f"an integer of at least {low}", lambda v: _is_int(v) and v >= low, int)
 
 
+def whole(low: int, high: int) -> Check:
+    """An integer in a range."""
+    return Check(f"an integer from {low} to {high}", lambda v: _is_int(v) and low <= v <= high, int)
+
+
 def number(low: float, high: float, *, open_low: bool = False) -> Check:
     """A number between two bounds."""
     words = f"a number above {low:g} and at most {high:g}" if open_low else f"a number from {low:g} to {high:g}"

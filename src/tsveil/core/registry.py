@@ -213,7 +213,10 @@ MEASURES = Registry(
         "interval-disclosure": "tsveil.measure.interval_disclosure:IntervalDisclosure",
         "series-loss": "tsveil.measure.series_loss:SeriesLoss",
         "attribute-loss": "tsveil.measure.attribute_loss:AttributeLoss",
+        "label-loss": "tsveil.measure.label_loss:LabelLoss",
+        "state-loss": "tsveil.measure.state_loss:StateLoss",
         "envelope-loss": "tsveil.measure.envelope_loss:EnvelopeLoss",
+        "class-sizes": "tsveil.measure.class_sizes:ClassSizes",
         "envelope-queries": "tsveil.measure.envelope_queries:EnvelopeQueries",
     },
 )
@@ -246,6 +249,10 @@ ATTACKS = Registry(
         "common-points": "tsveil.attack.masked:NearestWithGaps",
         "gap-pattern": "tsveil.attack.masked:PatternOfGaps",
         "fuzzy": "tsveil.attack.fuzzy:Fuzzy",
+        "mixed-distance": "tsveil.attack.mixed:NearestMixed",
+        "mixed-one-to-one": "tsveil.attack.mixed_assignment:MixedAssignment",
+        "labels-probabilistic": "tsveil.attack.label_agreement:LabelProbabilistic",
+        "labels-conditional": "tsveil.attack.label_agreement:LabelConditional",
     },
 )
 

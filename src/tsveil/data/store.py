@@ -79,6 +79,10 @@ class Store(ABC):
     def remove(self, stem: str) -> None:
         """Forget everything whose name begins like this."""
 
+    @abstractmethod
+    def part(self, name: str) -> Store:
+        """A store inside this one, in which all names are free; the same for the same name."""
+
 
 class Memory(Store):
     """A store that ends with the process.
@@ -138,6 +142,11 @@ class Memory(Store):
         """Forget everything whose name begins like this."""
         for name in [name for name in self.kept if name.startswith(stem)]:
             del self.kept[name]
+
+    def part(self, name: str) -> Memory:
+        """A store inside this one."""
+        found: Memory = self.kept.setdefault(f"{name}/", Memory())
+        return found
 
 
 class Folder(Store):
@@ -212,6 +221,13 @@ class Folder(Store):
         """Delete everything whose name begins like this."""
         for path in self.path.glob(f"{stem}*"):
             path.unlink(missing_ok=True)
+
+    def part(self, name: str) -> Folder:
+        """A folder inside this one."""
+        path = self.path / f"{name}.part"
+        with disk_errors():
+            path.mkdir(exist_ok=True)
+        return Folder(path)
 
 
 @lru_cache(maxsize=8)

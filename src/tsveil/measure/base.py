@@ -24,6 +24,8 @@ import numpy as np
 
 from tsveil.attack.gaps import compared
 from tsveil.attack.kp import Piece
+from tsveil.attack.nearest import Rows
+from tsveil.attack.nearest_columns import nearest_distinct
 from tsveil.attack.pieces import Columns, Pieces
 from tsveil.core.declaration import Declaration
 from tsveil.core.registry import MEASURES
@@ -31,7 +33,7 @@ from tsveil.core.types import Array, Indices
 from tsveil.data.store import Store
 from tsveil.engine.base import Result
 
-#: what a release publishes: series if there are any, attributes if there are none, categories if there are no numbers, or envelopes of series
+#: what is measured of a release: its series if there are any, attributes if there are none, or envelopes of series; and where some columns hold labels, whole records
 Kind = Literal["series", "attributes", "envelopes", "categories"]
 KINDS: tuple[Kind, ...] = ("series", "attributes", "envelopes", "categories")
 
@@ -68,7 +70,9 @@ class Schema(msgspec.Struct, frozen=True):
         """What the release publishes."""
         if self.envelopes:
             return "envelopes"
-        return "series" if self.files.series else "attributes" if self.files.blocks else "categories"
+        if not self.files.blocks or any(block.categories is not None for block in self.files.blocks):
+            return "categories"
+        return "series" if self.files.series else "attributes"
 
     @property
     def gaps(self) -> bool:
@@ -100,16 +104,17 @@ class Chunk:
     #: the places of the published records among all of the piece, and the number of all
     places: Indices
     size: int
+    store: Store
 
     @classmethod
     def load(cls, store: Store, schema: Schema, at: int) -> Chunk:
         """The chunk of this number."""
         if schema.envelopes:
             piece = Piece.load(store, at, words=schema.words)
-            return cls(schema, piece, None, np.flatnonzero(piece.own >= 0), len(piece.x))
+            return cls(schema, piece, None, np.flatnonzero(piece.own >= 0), len(piece.x), store)
         pair = compared(store, schema.files, at) if schema.gaps else schema.files.pair(store, at)
         original, published, both = pair
-        return cls(schema, None, (original, published), both, schema.files.original[at])
+        return cls(schema, None, (original, published), both, schema.files.original[at], store)
 
     @cached_property
     def _tables(self) -> tuple[Array, Array]:
@@ -127,6 +132,21 @@ class Chunk:
     def published(self) -> Array:
         """The published values; of envelopes their midlines."""
         return self._tables[1]
+
+    def nearest(self, power: int) -> Array:
+        """For each record the values of the published one, of all pieces, at the least Euclidean distance; of equal ones the first in the file.
+
+        Squares are taken of values times 2 to this power, so that they stay in the range of float64.
+        """
+        files, known = self.schema.files, np.ldexp(self.original, power)
+        best, found = np.full(len(known), np.inf), np.array(self.published)
+        for at in range(len(files.released)):
+            table = files.table(self.store, "released", at)
+            rows = Rows.of(np.ldexp(table, power), np.full(len(known), -1))
+            near = nearest_distinct(known, rows, np.ones(known.shape[1]), "euclidean", [known.shape[1]])
+            nearer = near.best[:, 0] < best
+            best[nearer], found[nearer] = near.best[nearer, 0], table[near.link[nearer, 0]]
+        return found
 
     @property
     def piece(self) -> Piece:

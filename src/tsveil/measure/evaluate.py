@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -15,6 +15,8 @@ from tsveil.attack.files import files as attribute_files
 from tsveil.attack.gaps import in_words as gaps_in_words
 from tsveil.attack.gaps import pieces_with_gaps
 from tsveil.attack.kp import Piece
+from tsveil.attack.labels import PART as LABELS
+from tsveil.attack.labels import has_labels, pieces_with_labels
 from tsveil.attack.pieces import Columns, Pieces, measurable
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.registry import MEASURES
@@ -50,6 +52,7 @@ def evaluate(
     counts: Sequence[int] | None = None,
     by: By | None = None,
     score: Score | None = None,
+    matched: Literal["own", "nearest"] | None = None,
     targets: int | Literal["all"] | None = None,
     other_period: Dataset | None = None,
     measures: Mapping[str, Mapping[str, Any]] | None = None,
@@ -69,7 +72,7 @@ def evaluate(
     for those of the five that the series are long enough for), and whether differences are averaged with their sign, as
     printed (`variant="paper"`); a release is also attacked by what is made for its method, and by who knows the same persons at other times (`other_period`, a data set with the same
     identifiers; without it the first part of the series stands in for one where they have two whole weeks or days, see `tsveil.attack.periods`). Attributes: which are known to the intruder and how many of them (`known`,
-    `counts`, `by`), and how risks are combined (`score`); a release is attacked by all attacks that fit its method.
+    `counts`, `by`), how risks are combined (`score`), and whether IL1 compares with the own or the nearest published record (`matched`); a release is attacked by all attacks that fit its method.
 
     All measures that fit are run, those of other packages, too; `measures` has settings for them, name -> parameter -> value.
     Data with series and attributes are measured by their series; the card's options say so.
@@ -84,7 +87,14 @@ def evaluate(
     """
     protected = released_data(released)
     given: dict[str, Any] = {"dr1": dr1, "normalise": normalise, "models": models, "variant": variant}
-    given |= {"known": known, "counts": counts, "by": by, "score": score, "other_period": other_period}
+    given |= {
+        "known": known,
+        "counts": counts,
+        "by": by,
+        "score": score,
+        "matched": matched,
+        "other_period": other_period,
+    }
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"ties": ties, "scaling": scaling, "targets": targets, "measures": measures}
     return scorecard(original, protected, truth=truth, method=getattr(released, "method", None), **given)
@@ -105,12 +115,27 @@ def scorecard(
     """
     store = Memory()
     schema = Schema(_files(store, original, protected, truth))
-    measured = measurable(original.blocks)
-    left_out = [block.name for block in original.blocks if block not in measured]
+    labels = label_schema(store, original, protected, truth)
+    left_out = blocks_left_out(original, measured=labels is not None)
     if (other := options.get("other_period")) is not None:
         options["other_period"] = OtherPeriod.of(original.ids.to_list(), other)
-    card = measure_pieces(store, schema, Here(), method=method, left_out=left_out, **options)
+    card = measure_pieces(store, schema, Here(), method=method, left_out=left_out, labels=labels, **options)
     return with_ids(card, original.ids)
+
+
+def label_schema(store: Store, original: Dataset, protected: Dataset, truth: Truth = None) -> Schema | None:
+    """The files with the labels, in a part of the store; None where there are none, or gaps beside them, which no attack on labels knows."""
+    if not has_labels(original.blocks) or original.masked:
+        return None
+    return Schema(pieces_with_labels(store.part(LABELS), original, protected, truth))
+
+
+def blocks_left_out(original: Dataset, *, measured: bool) -> list[str]:
+    """The blocks that nothing measures: attributes beside series, and labels if these are not measured."""
+    numbers = measurable(original.blocks)
+    return [
+        block.name for block in original.blocks if block not in numbers and (block.categories is None or not measured)
+    ]
 
 
 def envelope_card(
@@ -146,14 +171,69 @@ def measure_pieces(
     method: LeavesTraces | None = None,
     left_out: Sequence[str] = (),
     homogeneous: Mapping[str, tuple[int, int]] | None = None,
+    labels: Schema | None = None,
     **options: Any,
 ) -> Scorecard:
     """The score card of files in pieces, on any engine; records stand in the order of the pieces, without their identifiers.
 
     The options are those of `evaluate`; `left_out` are the names of blocks that are not measured, `homogeneous` says which carried values
-    classes of envelopes have in common.
+    classes of envelopes have in common. `labels` are the files with the labels, in a part of the store, where records hold any.
     """
+    more: dict[str, Any] = {"engine": engine, "method": method, "left_out": left_out, "homogeneous": homogeneous}
+    if labels is None:
+        return _card(store, schema, options, **more)
+    part = store.part(LABELS)
+    if not schema.files.blocks:
+        return _card(part, labels, options, **more)
+    own = set(_fitting(labels)) - set(_fitting(schema))
+    given = dict(options.pop("measures", None) or {})
+    of_labels = {name: options[name] for name in ("targets", "ties") if name in options}
+    card = _card(store, schema, options | {"measures": {n: v for n, v in given.items() if n not in own}}, **more)
+    other = _card(
+        part, labels, of_labels | {"measures": {n: v for n, v in given.items() if n in own}}, only=own, **more
+    )
+    return joined(card, other)
+
+
+def joined(card: Scorecard, other: Scorecard) -> Scorecard:
+    """The card of the numbers, and that of the labels of the same records, as one: the risk of a record is the larger one."""
+    mine, theirs = card.per_record, other.per_record
+    both = [name for name in theirs.columns if name in mine.columns]
+    columns = {column.name: column for column in (*mine, *theirs)}
+    columns |= {name: pl.Series(name, np.fmax(mine[name].to_numpy(), theirs[name].to_numpy())) for name in both}
+    # Whoever was no target of one of them has no risk that could be told.
+    risks = {"risk"} & (set(mine.columns) ^ set(theirs.columns))
+    options = {**other.options, **card.options}
+    for name, between in (("targets", "; with labels "), ("skipped", "; "), ("not measured", ", ")):
+        said = list(dict.fromkeys(words for one in (card, other) if (words := one.options.get(name))))
+        options |= {name: between.join(said)} if said else {}
+    return replace(
+        card,
+        figures={**card.figures, **other.figures},
+        per_series={**card.per_series, **other.per_series},
+        per_record=pl.DataFrame([column for name, column in columns.items() if name not in risks]),
+        options=options,
+        meanings={**card.meanings, **other.meanings},
+        by_known={**card.by_known, **other.by_known},
+        linkages=(*card.linkages, *other.linkages),
+        ladder=(*card.ladder, *other.ladder),
+    )
+
+
+def _card(
+    store: Store,
+    schema: Schema,
+    options: Mapping[str, Any],
+    *,
+    engine: Engine,
+    method: LeavesTraces | None,
+    left_out: Sequence[str],
+    homogeneous: Mapping[str, tuple[int, int]] | None,
+    only: Collection[str] | None = None,
+) -> Scorecard:
+    """The card of files of one kind, by all measures that fit or some of them."""
     measures, risk = choose_measures(schema, options)
+    measures = [measure for measure in measures if only is None or measure.name in only]
     found = run(store, schema, engine, measures)
     risks = risk.attack(Release(store, schema, engine, method, left_out), found.figures)
     frames = [
@@ -187,7 +267,7 @@ def choose_measures(schema: Schema, options: Mapping[str, Any]) -> tuple[list[Me
     """The measures that fit a release and how it is attacked, with the options of `evaluate` that each of them knows."""
     given = {name: value for name, value in options.items() if value is not None}
     more: dict[str, dict[str, Any]] = {name: dict(own) for name, own in given.pop("measures", {}).items()}
-    fitting = {name: kind for name, kind in MEASURES.items() if kind.fits(schema)}
+    fitting = _fitting(schema)
     if unknown := [name for name in more if name not in fitting]:
         raise ParameterError(f"there is no measure {unknown[0]!r} for {RISKS[schema.kind].words}")
     known = set()
@@ -202,6 +282,11 @@ def choose_measures(schema: Schema, options: Mapping[str, Any]) -> tuple[list[Me
             raise ParameterError(f"The {option!r} parameter of evaluate is not for {attacks.words}. Got {value!r}.")
     measures = [kind.from_settings(more.get(name, {})) for name, kind in fitting.items()]
     return measures, attacks(**{option: value for option, value in given.items() if option not in known})
+
+
+def _fitting(schema: Schema) -> dict[str, type[Measure]]:
+    """The measures that fit a release."""
+    return {name: kind for name, kind in MEASURES.items() if kind.fits(schema)}
 
 
 def _meanings_in_order(measures: Iterable[type[Measure]], of_risk: Mapping[str, Meaning]) -> dict[str, Meaning]:

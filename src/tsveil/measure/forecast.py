@@ -1,4 +1,4 @@
-"""Forecasts of the next three values of a series, by five simple models.
+"""Forecasts of the next three values of a series, by five simple models, and by two with a parameter that says how far they look.
 
 A model takes a table of series (records by points) and gives the next three values of each (records by 3). Below,
 x_1..x_T is a series, u_t = t - (T+1)/2 the centred time and h = 1, 2, 3 the step ahead.
@@ -10,12 +10,15 @@ x_1..x_T is a series, u_t = t - (T+1)/2 the centred time and h = 1, 2, 3 the ste
     Trend       least squares line through (u_t, x_t), or x_t on x_{t-1} with intercept (`on="lag"`)
     TwoLags     least squares of x_t on x_{t-1} and x_{t-2} with intercept, applied to its own forecasts
     Quadratic   least squares parabola through (u_t, x_t)
+    Polynomial  least squares polynomial of any order from 1 to 8 through (u_t, x_t)
+    Lags        least squares of x_t on the values before, 1 to 50 of them, with intercept, applied to its own forecasts
 
-SES, Holt, the line and the parabola are linear in the series: each forecast is a weighted sum of the values with
+SES, Holt and the polynomials are linear in the series: each forecast is a weighted sum of the values with
 weights that depend on T alone and add up to one, so they are computed once. Regressions on lags are solved record by
 record by an orthogonal method, with minimum norm where the lags are collinear (a straight line, say).
 
-Any other callable from (records, points) to (records, 3) can be used as a model, too.
+A model is chosen by its name, with parameters in brackets: "ses(alpha=0.5)", "trend(on=lag)", "polynomial(order=4)", "lags(lags=7)". Any other
+callable from (records, points) to (records, 3) can be used as a model, too.
 
 References
 ----------
@@ -45,13 +48,13 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from tsveil.core.errors import InputError, ParameterError
-from tsveil.core.params import Check, Parameters, number, one_of, param
+from tsveil.core.params import Check, Parameters, number, one_of, param, whole
 from tsveil.core.types import Array, ArrayLike
 from tsveil.transform.statistics import per_record, series_table
 
 #: a forecasting model: (records, points) to (records, 3)
 Forecaster = Callable[[Array], ArrayLike]
-#: by name, or "fitting": those of the five that the series are long enough for
+#: texts that name them, or "fitting": those of the five that the series are long enough for
 Models = Mapping[str, Callable[[Array], Array]] | Sequence[str] | Literal["fitting"] | None
 Rate = float | Literal["optimised"]
 
@@ -233,25 +236,97 @@ class Quadratic(Model):
         return _weighted_forecaster(_polynomial_weights(T, 2))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Polynomial(Model):
+    """A polynomial in time.
+
+    Examples
+    --------
+    >>> Polynomial(order=3)([[0.0, 1.0, 8.0, 27.0, 64.0]]).round(6)
+    array([[125., 216., 343.]])
+    """
+
+    order: int = param(3, whole(1, 8), "the degree")
+
+    @property
+    def shortest(self) -> int:
+        """As many points as coefficients."""
+        return self.order + 1
+
+    def _forecaster(self, T: int) -> Callable[[Array], Array]:
+        return _weighted_forecaster(_polynomial_weights(T, self.order))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lags(Model):
+    """The regression on the values before.
+
+    Examples
+    --------
+    >>> Lags(lags=3)([[1.0, 2.0, 4.0, 7.0, 13.0, 24.0, 44.0, 81.0]]).round(6)
+    array([[149., 274., 504.]])
+    """
+
+    lags: int = param(3, whole(1, 50), "the number of values before")
+
+    @property
+    def shortest(self) -> int:
+        """As many equations as coefficients."""
+        return 2 * self.lags + 1
+
+    def _forecaster(self, T: int) -> Callable[[Array], Array]:
+        return _autoregressive_forecaster(self.lags)
+
+
 def _autoregressive_forecaster(lags: int) -> Callable[[Array], Array]:
     from tsveil._kernels.forecast import autoregression
 
-    return lambda rows: autoregression(rows, lags)
+    return lambda rows: autoregression(rows, lags) if lags <= 2 else _autoregression(rows, lags)
 
 
-def _polynomial_weights(T: int, degree: Literal[1, 2]) -> Array:
+def _autoregression(X: Array, lags: int) -> Array:
+    """The same with any number of lags, by singular values."""
+    from tsveil._kernels.forecast import RANK
+
+    last = X[:, -1:]
+    size = np.maximum(np.abs(X - last).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    z = (X - last) / size
+    out = np.empty((len(X), 3))
+    for row, series in enumerate(z):
+        columns = np.lib.stride_tricks.sliding_window_view(series[:-1], lags)
+        target = series[lags:]
+        middle, mean = columns.mean(axis=0), target.mean()
+        weights = np.linalg.lstsq(columns - middle, target - mean, rcond=RANK)[0]
+        known = series[-lags:]
+        for step in range(3):
+            out[row, step] = mean + (known - middle) @ weights
+            known = np.append(known[1:], out[row, step])
+    found: Array = last + size * out
+    return found
+
+
+def _polynomial_weights(T: int, degree: int) -> Array:
     """The weights of the values in the continued least squares polynomial, (T, 3).
 
-    The polynomials 1, u and u^2 - (T^2-1)/12 are orthogonal on the centred times u, so least squares needs no
-    equations: with P the polynomials at the times and Q at the steps ahead, the weights are sum_d P_d Q_d / |P_d|^2.
+    The polynomials 1, u and u^2 - (T^2-1)/12 are orthogonal on the centred times u, and so are those of higher degree by
+    P_{d+1} = u P_d - |P_d|^2 / |P_{d-1}|^2 P_{d-1}; then least squares needs no equations: with P the polynomials at the times and Q at the steps ahead,
+    the weights are sum_d P_d Q_d / |P_d|^2.
     """
     u = np.arange(T) - (T - 1) / 2
     ahead = (T - 1) / 2 + STEPS
     weights = np.full((T, 3), 1.0 / T)
     weights += np.outer(u, ahead) / (T * (T**2 - 1) / 12)
-    if degree == 2:
+    if degree >= 2:
         mean_square = (T**2 - 1) / 12
         weights += np.outer(u**2 - mean_square, ahead**2 - mean_square) / (T * (T**2 - 1) * (T**2 - 4) / 180)
+    # Powers of numbers up to one stay small.
+    unit = (T - 1) / 2
+    times: Array = np.concatenate([u, ahead]) / unit
+    before, now = times, times**2 - (T**2 - 1) / 12 / unit**2
+    for _ in range(3, degree + 1):
+        ratio = (now[:T] @ now[:T]) / (before[:T] @ before[:T])
+        before, now = now, times * now - ratio * before
+        weights += np.outer(now[:T], now[T:]) / (now[:T] @ now[:T])
     return weights
 
 
@@ -263,6 +338,43 @@ MODELS: dict[str, Forecaster] = {
     "two-lags": TwoLags(),
     "quadratic": Quadratic(),
 }
+
+
+#: the models that can be chosen by name, with their parameters
+KINDS: dict[str, type[Model]] = {
+    "ses": SES,
+    "holt": Holt,
+    "trend": Trend,
+    "two-lags": TwoLags,
+    "quadratic": Quadratic,
+    "polynomial": Polynomial,
+    "lags": Lags,
+}
+
+
+def model_of(text: str) -> Forecaster:
+    """The model that a text names, with its parameters.
+
+    Examples
+    --------
+    >>> model_of("lags(lags=7)"), model_of("holt(alpha=0.5, beta=optimised)"), model_of("trend")
+    (Lags(lags=7), Holt(alpha=0.5, beta='optimised'), Trend(on='time'))
+    >>> model_of("arima")
+    Traceback (most recent call last):
+    tsveil.core.errors.ParameterError: there is no forecasting model 'arima'
+      models available: ses, holt, trend, two-lags, quadratic, polynomial, lags
+    """
+    name, bracket, rest = text.strip().partition("(")
+    if name not in KINDS:
+        raise ParameterError(f"there is no forecasting model {name!r}\n  models available: {', '.join(KINDS)}")
+    if not bracket:
+        return KINDS[name]()
+    settings = dict(part.partition("=")[::2] for part in rest.removesuffix(")").split(",") if part.strip())
+    if not rest.endswith(")") or any(not key.strip() or not value.strip() for key, value in settings.items()):
+        raise ParameterError(
+            f"the parameters of a forecasting model stand in brackets, as in lags(lags=3). Got {text!r}"
+        )
+    return KINDS[name].from_settings({key.strip(): value.strip() for key, value in settings.items()})
 
 
 def fitting_models(T: int) -> dict[str, Forecaster]:
@@ -277,7 +389,7 @@ def fitting_models(T: int) -> dict[str, Forecaster]:
 
 
 def chosen_models(models: Mapping[str, Forecaster] | Iterable[str | Forecaster] | None = None) -> dict[str, Forecaster]:
-    """Models by name: the five by default; else a mapping, or names of the five and models of one's own.
+    """Models by name: the five by default; else a mapping, or texts that name models, and models of one's own.
 
     Examples
     --------
@@ -294,10 +406,7 @@ def chosen_models(models: Mapping[str, Forecaster] | Iterable[str | Forecaster] 
         chosen = {}
         for model in models:
             if isinstance(model, str):
-                if model not in MODELS:
-                    available = ", ".join(MODELS)
-                    raise ParameterError(f"there is no forecasting model {model!r}\n  models available: {available}")
-                chosen[model] = MODELS[model]
+                chosen[model] = model_of(model)
             else:
                 name = _name(model)
                 while name in chosen:  # two lambdas, say

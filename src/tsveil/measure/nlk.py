@@ -11,6 +11,8 @@ clusters, and few combinations occur twice. `identification` measures the share 
 random ones, averaged over many draws, and n chosen by an intruder who always takes the point that leaves the fewest series. The
 greedy choice is a lower bound of the worst case; the true worst case is a set cover problem. Of many series a sample is looked for among all.
 
+`alone_by_windows` does the same for an intruder who knows the values of some consecutive times, over all windows of a length.
+
 A release in pieces is gone through three times. Every published value of a time point is marked with 64 random bits, and a combination of
 values with the sum of its marks, so that equal sums are equal combinations (but for a chance of 2^-64).
 
@@ -55,6 +57,8 @@ DRAWS = 1000
 #: for larger tables there are fewer draws, so that draws times series stay below this, and no fewer than FEWEST
 DRAWN_SERIES = 20_000_000
 FEWEST = 50
+#: consecutive known points
+WINDOWS = (1, 2, 3, 6, 12, 24)
 #: series that are looked for, when there are more
 SAMPLE = 2000
 #: sums of marks that are compared at a time
@@ -366,6 +370,33 @@ def suspect(task: Task) -> Result:
     store.put(f"suspects-{task['at']}", np.concatenate(found))
     store.put(f"suspects-{task['at']}.ends", np.array(ends))
     return {}
+
+
+def alone_by_windows(Y: ArrayLike, lengths: Sequence[int] = WINDOWS) -> dict[int, float]:
+    """Length of a window -> the share of series, in percent, that nobody else shares the published values in it with, averaged over all windows.
+
+    Lengths above that of the series are left out. Of many series some of the windows count, evenly spread.
+
+    Examples
+    --------
+    >>> alone_by_windows([[1.0, 5.0], [1.0, 6.0], [2.0, 5.0], [2.0, 5.0]], (1, 2, 3))
+    {1: 12.5, 2: 50.0}
+    """
+    y = np.asarray(Y, dtype=np.float64) + 0.0  # no minus zero
+    n, T = y.shape
+    marks = mix(mix(np.arange(T, dtype=np.uint64))[:, None] ^ np.ascontiguousarray(y.T).view(np.uint64))
+    sums = np.concatenate([np.zeros((1, n), dtype=np.uint64), np.cumsum(marks, axis=0)])
+    found = {}
+    for length in lengths:
+        if length > T:
+            continue
+        windows = T - length + 1
+        starts = np.unique(np.linspace(0, windows - 1, min(windows, max(FEWEST, DRAWN_SERIES // n))).astype(np.int64))
+        alone = sum(
+            int((_occurrences_up_to_two((sums[at + length] - sums[at])[None]) == 1).sum()) for at in starts.tolist()
+        )
+        found[length] = 100 * alone / (n * len(starts))
+    return found
 
 
 def nlk_figures(X: ArrayLike, Y: ArrayLike, n: int, *, seed: int = 0) -> dict[str, float]:

@@ -22,21 +22,24 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from tsveil.attack.base import Attack, Finding, Knowledge, LeavesTraces, OnRequest, OtherPeriod, Rung, Settings, Shape
+from tsveil.attack.candidates import marks, number_marks
 from tsveil.attack.choose import fitting, not_tried
 from tsveil.attack.files import Ties, checked_counts, known_columns
 from tsveil.attack.interval import PERCENTS
 from tsveil.attack.kp import Fitting, Piece, links_of, merged_fits, merged_touches, targets_of
+from tsveil.attack.labels import labelled
 from tsveil.attack.links import Links
 from tsveil.attack.periods import periods_in_words
-from tsveil.attack.pieces import Pieces
+from tsveil.attack.pieces import Pieces, Side
 from tsveil.attack.run import AttackResults, chances_of, risks_of, run_attacks
 from tsveil.attack.targets import checked_targets, in_words
 from tsveil.core.errors import InputError
 from tsveil.core.params import Check, Parameters, one_of, param
 from tsveil.core.registry import ATTACKS
-from tsveil.core.types import AnyArray, Array
+from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.store import Store, open_store
 from tsveil.engine.base import Engine, Result, Task
+from tsveil.guarantee.counting import shares_of
 from tsveil.measure.base import Kind, Meaning, Schema
 from tsveil.measure.score import LINKAGES, MEANINGS, Score, combine_rates, risk_and_score
 from tsveil.transform.exact import parts, total
@@ -140,7 +143,7 @@ def _of_attacks(*, series: bool) -> dict[str, Meaning]:
     """What the figures of all attacks on series, or on attributes, mean; those that run only on request, or with many persons known, have none in a card."""
     kinds: list[type[Attack]] = [kind for kind in ATTACKS.values() if not issubclass(kind, OnRequest)]
     in_cards = [kind for kind in kinds if kind.rung in (Rung.PART, Rung.PERSON)]
-    return {kind.figure: _meaning(kind) for kind in in_cards if kind.of_series in (series, None)}
+    return {kind.figure: _meaning(kind) for kind in in_cards if kind.of_series in (series, None) and not kind.of_labels}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -431,23 +434,102 @@ def _targets_in(store: Store, at: int) -> AnyArray:
     return np.flatnonzero(np.isin(store.get(f"piece-{at}.records"), store.get("targets")))
 
 
-#: what is published -> how it is attacked
 # -- categories -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class CategoryRisk(ValueRisk):
-    """Nothing: no attack knows labels, and the card says that they were not measured."""
+    """Linkages of whole records, of which some columns hold labels; who is alone with a combination of labels; and which ranks of ordinals are disclosed."""
 
     words: ClassVar[str] = "categories"
-    main: ClassVar[tuple[str, ...]] = ()
-    meanings: ClassVar[Mapping[str, Meaning]] = {}
+    main: ClassVar[tuple[str, ...]] = ("LL1", "LDLD")
+    meanings: ClassVar[Mapping[str, Meaning]] = {
+        **{
+            kind.figure: _meaning(kind)
+            for kind in ATTACKS.values()
+            if kind.of_labels and kind.rung in (Rung.PART, Rung.PERSON)
+        },
+        "KU1": Meaning(
+            "unique by labels, original",
+            "%",
+            "Share of the persons who are alone with their combination of labels in the original file.",
+        ),
+        "KU2": Meaning(
+            "unique by labels, release",
+            "%",
+            "Share of the published persons who are alone with their combination of labels in the published file.",
+        ),
+        "OID": Meaning(
+            "ordinals disclosed",
+            "%",
+            "Share of ordinal labels whose rank lies within 1 to 10 % of the published one's, so that publishing discloses them.",
+        ),
+    }
 
     def attack(self, release: Release, figures: Mapping[str, float]) -> Risks:
-        """No attack is tried."""
-        return Risks({}, {}, {}, {"not measured": ", ".join(release.left_out)}, lambda at: {})
+        """All attacks on labels that fit; those by agreement look at columns that are no series."""
+        store, files = release.store, release.schema.files
+        shape = Shape(files.m, files.blocks, files.people < files.n, files.values > 0)
+        how = Settings(self.ties, self.scaling, targets=checked_targets(self.targets))
+        ordinals = [
+            at
+            for one in labelled(files.blocks)
+            if one.categories is not None and one.categories.kind == "ordinal"
+            for at in one.columns
+        ]
+        found, without = AttackResults(), list[str]()
+        attacks = [one for one in fitting(shape, release.method) if one.of_labels]
+        for number, one in enumerate(attacks):
+            known = one.knowledge(files)
+            if not known.counts:
+                without.append(one.plain)
+                continue
+            own = run_attacks(store, files, release.engine, [one], known, how, intervals=() if number else ordinals)
+            found.add(own)
+        if without:
+            found.skipped.append(f"{' and '.join(without)} (all labels are in series)")
+        both = files.n if files.aligned else int((store.get("own") >= 0).sum())
+        disclosed = (
+            {"OID": 100 * sum(found.disclosed.values()) / (both * len(ordinals) * len(PERCENTS))} if ordinals else {}
+        )
+        unique = dict(zip(("KU1", "KU2"), unique_by_labels(store, files), strict=True))
+        return Risks(
+            {**found.risks, **unique, **disclosed},
+            dict(self.meanings),
+            {"ties": self.ties},
+            _notes(release, found),
+            lambda at: _chances(release, found, at),
+            found.by_known,
+            ladder=found.ladder,
+        )
 
 
+def unique_by_labels(store: Store, files: Pieces) -> tuple[float, float]:
+    """The share of the persons, in percent, with a record whose combination of labels no other person has: in the original, and in the release.
+
+    The labels are those of all columns that are no series, or of the series if there are no others.
+    """
+    own = labelled(files.blocks)
+    keys = [at for one in own if not one.in_time for at in one.columns] or [at for one in own for at in one.columns]
+    persons = np.asarray(store.get("persons"))[files.numbers(store)] if files.persons else np.arange(files.n)
+    owners = files.owners(store)
+    owners = np.where(
+        owners >= 0, owners, persons.max() + 1 + np.arange(files.m)
+    )  # nobody else's, if it is not known whose
+    shares = []
+    sides: tuple[tuple[Side, tuple[int, ...], Indices], ...] = (
+        ("original", files.original, persons),
+        ("released", files.released, owners),
+    )
+    for side, sizes, whose in sides:
+        every = np.concatenate([marks(files.table(store, side, at, keys)) for at in range(len(sizes))])
+        classes = shares_of(number_marks(every)[0], whose)
+        alone = classes.share[classes.of_row] == 1
+        shares.append(100 * len(np.unique(whose[alone])) / len(np.unique(whose)))
+    return shares[0], shares[1]
+
+
+#: what is published -> how it is attacked
 RISKS: dict[Kind, type[Risk]] = {
     "series": SeriesRisk,
     "attributes": AttributeRisk,

@@ -97,6 +97,7 @@ class Evaluation(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True,
     counts: list[int] | None = None
     by: Literal["attributes", "blocks"] | None = None
     score: Score | None = None
+    matched: Literal["own", "nearest"] | None = None
     #: how many records are attacked
     targets: int | Literal["all"] | None = None
 

@@ -8,8 +8,9 @@ and ranks are visited in ascending order. The value at rank i, unless it was swa
 
     rank l,  i < l <= i + w,   chosen uniformly among those not yet swapped
 
-so every value is swapped once; a value without a free partner keeps its place, and these are counted. Then the sorting is
-undone. Columns are treated one by one, independently. Each published column is a permutation of the original one: its mean,
+so every value is swapped once; a value without a free partner keeps its place, and these are counted. With `taken="skip"` the rank l is
+chosen among all of the window, and if it was swapped already the value at rank i keeps its place: a literal reading of the thesis [4]_. Then
+about one value in seven stays where it was, whatever p is. At last the sorting is undone. Columns are treated one by one, independently. Each published column is a permutation of the original one: its mean,
 variance and every other statistic of one column stay as they are, whole numbers stay whole, while the relations between
 columns weaken as p grows.
 
@@ -30,6 +31,7 @@ References
    Confidentiality, Disclosure and Data Access, Elsevier (2001) 111-133.
 .. [3] J. Nin, J. Herranz, V. Torra, Rethinking rank swapping to decrease disclosure risk, Data and Knowledge Engineering 64
    (2008) 346-364.
+.. [4] J. Nin, Contributions to record linkage for disclosure risk assessment, PhD thesis, UAB (2008), section 2.4.1.
 
 Examples
 --------
@@ -48,14 +50,14 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tsveil.attack.base import DrawnAtRandom, RanksWithin, Shape, Traces, TradesOfValues
-from tsveil.core.params import number, param
+from tsveil.core.params import number, one_of, param
 from tsveil.core.randomness import secret_integers
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
@@ -64,6 +66,8 @@ from tsveil.protect.base import Described, Part, Rates, column_units
 from tsveil.protect.partition import Unit
 from tsveil.protect.survey import Survey
 from tsveil.protect.swapping import CHASE, RankSwapping, window, window_warnings
+
+Taken = Literal["redraw", "skip"]
 
 #: values of a column that trade places as one part, and windows that a part has at least: few values meet its border
 RANGE, WINDOWS = 2**20, 8
@@ -80,6 +84,11 @@ class RankSwap(RankSwapping):
     rates: ClassVar[Rates] = Rates(link=2.7e-10)
 
     p: float = param(10.0, number(0, 100, open_low=True), "the window, as a percentage of the records: 5 means 5 %")
+    taken: Taken = param(
+        "redraw",
+        one_of("redraw", "skip"),
+        "a partner that was swapped already: draw among the free ones, or leave the value in its place",
+    )
 
     @classmethod
     def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
@@ -105,14 +114,13 @@ class RankSwap(RankSwapping):
 
     def partners(self, n: int, part: Part) -> Indices:
         """One within the window of the whole file."""
-        return window_partners(n, window(part.survey.n, self.p), part.rng)
+        return window_partners(n, window(part.survey.n, self.p), part.rng, self.taken)
 
     def trades(self, n: int, rng: np.random.Generator) -> Indices:
         """One within the window."""
         from tsveil._kernels.rank_swap import DRAWS_BELOW
-        from tsveil._kernels.rank_swap import window_partners as found
 
-        return found(n, window(n, self.p), rng.integers(0, DRAWS_BELOW, n))
+        return _rule(self.taken)(n, window(n, self.p), rng.integers(0, DRAWS_BELOW, n))
 
     def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """The window."""
@@ -132,7 +140,7 @@ class RankSwap(RankSwapping):
         )
 
 
-def window_partners(n: int, width: int, rng: np.random.Generator) -> Indices:
+def window_partners(n: int, width: int, rng: np.random.Generator, taken: Taken = "redraw") -> Indices:
     """The rank with which each rank trades places, at most `width` ranks away; a rank that is its own partner keeps its place.
 
     Examples
@@ -140,6 +148,10 @@ def window_partners(n: int, width: int, rng: np.random.Generator) -> Indices:
     >>> window_partners(4, 1, np.random.default_rng(1))
     array([1, 0, 3, 2])
     """
-    from tsveil._kernels.rank_swap import window_partners as found
+    return _rule(taken)(n, width, secret_integers(rng, n))
 
-    return found(n, width, secret_integers(rng, n))
+
+def _rule(taken: Taken) -> Callable[[int, int, Indices], Indices]:
+    from tsveil._kernels import rank_swap
+
+    return rank_swap.window_partners if taken == "redraw" else rank_swap.window_partners_once

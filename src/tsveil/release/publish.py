@@ -36,6 +36,8 @@ from tsveil.attack.base import OtherPeriod
 from tsveil.attack.candidates import joined_marks, number_marks
 from tsveil.attack.gaps import with_gaps
 from tsveil.attack.kp import Piece as EnvelopePiece
+from tsveil.attack.labels import PART as LABELS
+from tsveil.attack.labels import has_labels
 from tsveil.attack.pieces import Columns, Pieces, measurable
 from tsveil.attack.targets import checked_targets
 from tsveil.core import progress
@@ -57,7 +59,7 @@ from tsveil.engine.base import Result, Task
 from tsveil.guarantee.base import Verdict, Verification
 from tsveil.guarantee.chunks import Chunk, Chunks, schema_of
 from tsveil.measure.base import Schema
-from tsveil.measure.evaluate import measure_pieces
+from tsveil.measure.evaluate import blocks_left_out, measure_pieces
 from tsveil.measure.scorecard import Scorecard
 from tsveil.release import record
 from tsveil.report.context import Context
@@ -385,6 +387,10 @@ def write_piece(task: Task) -> Result:
         changed = made.layout != table.layout or made.columns != table.columns or not made.others.equals(table.others)
         if task["path"]:
             write_table(made, path.parent, path.stem, path.suffix[1:], alone=kept.files == 1)
+        if has_labels(shown.original.blocks) and not kept.source.masked:
+            whole = store.part(LABELS)
+            whole.put(f"original-{at}", np.ascontiguousarray(shown.original.values.T))
+            whole.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows].T))
         columns = [place for block in measurable(shown.original.blocks) for place in _places(shown, block.name)]
         store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, columns].T))
         store.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows][:, columns].T))
@@ -517,8 +523,8 @@ def _card(
 ) -> Scorecard:
     """Loss and risk of all records, in the order of the published files."""
     kept, store = release.contents, release.store
-    measured = measurable(release.original.blocks)
-    blocks = tuple(Columns.of(block) for block in measured)
+    blocks = tuple(Columns.of(block) for block in measurable(release.original.blocks))
+    labels = None
     if kept.envelopes:
         words = "envelope and pattern" in pieces.scopes
         schema = Schema.of_envelopes(store, blocks[0], kept.files, words=words)
@@ -531,15 +537,29 @@ def _card(
         both = Pieces(blocks, sizes, tuple(pieces.sizes), aligned=not kept.suppressed, numbered=True)
         both = both.of_persons(store) if kept.source.person else both
         schema = Schema(with_gaps(store, both) if kept.source.masked else both)
-    others = [block.name for block in release.original.blocks if block not in measured]
+        labels = _with_labels(release, both)
     if options.get("other_period") is not None:
         twins = pl.concat([store.get_frame(f"twin-{at}").select("record", "original") for at in range(kept.files)])
         names = twins.sort("record")["original"].to_list()
         options = {**options, "other_period": OtherPeriod.of(names, options["other_period"])}
     return measure_pieces(
         store, schema, release.engine, method=release.method,
-        left_out=others, homogeneous=checked.homogeneous, **options,
+        left_out=blocks_left_out(release.original, measured=labels is not None),
+        homogeneous=checked.homogeneous, labels=labels, **options,
     )  # fmt: skip
+
+
+def _with_labels(release: ProtectedRecords, files: Pieces) -> Schema | None:
+    """The same files with all columns, in a part of the store, where some hold labels; None where there are none, or gaps beside them."""
+    if not has_labels(release.original.blocks) or release.contents.source.masked:
+        return None
+    part = release.store.part(LABELS)
+    for name in ("own", "records", "persons"):
+        if release.store.has(name):
+            part.put(name, release.store.get(name, whole=True))
+    blocks = tuple(map(Columns.of_any, release.original.blocks))
+    whole = msgspec.structs.replace(files, blocks=blocks, persons=0)
+    return Schema(whole.of_persons(part) if release.contents.source.person else whole)
 
 
 def _disclosure(release: ProtectedRecords, pieces: WrittenPieces, of_row: Indices) -> AttributeDisclosure:

@@ -15,6 +15,7 @@ from tsveil.attack.nearest import distinct_rows
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Block
 from tsveil.report.figures import Figure, curve_chart, drawn_together
+from tsveil.report.labels import pictures as of_labels
 from tsveil.report.pages import section
 from tsveil.report.subject import Subject
 from tsveil.transform.sax import as_symbols, patterns, read_back
@@ -56,10 +57,10 @@ def pictures(release: ProtectedRecords, *, public: bool) -> list[Figure]:
     if release.envelopes:
         groups = of_envelopes(release, public=public)
         return [replace(one, title=f"{title}: {one.title}") for title, drawn in groups for one in drawn]
-    series = of_values(release, public=public)
+    series, labels = of_values(release, public=public), of_labels(release, public=public)
     if len(release.data.series) == 1:
-        return series[0][1]
-    return [replace(one, title=f"{block.name}: {one.title}") for block, drawn in series for one in drawn]
+        return [*series[0][1], *labels]
+    return [*(replace(one, title=f"{block.name}: {one.title}") for block, drawn in series for one in drawn), *labels]
 
 
 # -- values -----------------------------------------------------------------------------------------------------------

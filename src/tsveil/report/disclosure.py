@@ -39,6 +39,8 @@ from tsveil.report.utility import SERIES_LISTED, card_part
 
 #: records at highest risk that are listed
 RISKIEST = 10
+#: what is kept of each record beside its risk -> its title
+KEPT = {"values_disclosed": "Values disclosed", "loss": "Loss", "loss_of_labels": "Loss of labels"}
 
 
 def attacker(subject: Subject) -> Markup:
@@ -198,8 +200,8 @@ Ranked = tuple[str, list[tuple[str, str]], list[list[str]]]
 def _riskiest_values(subject: Subject) -> Ranked:
     """A sentence and a table; among records of equal risk those with the most disclosed values come first."""
     card = subject.card
-    if not len(card):
-        return "No attack on labels was tried, so the risk of each record is not known.", [], []
+    if not card.ladder:
+        return "No attack was tried, so the risk of each record is not known.", [], []
     if "risk" not in card.per_record.columns:
         return "Only a sample of the records was attacked, so the risk of each record is not known.", [], []
     rungs = {f"risk_{rung}": rung for rung in RUNGS if f"risk_{rung}" in card.per_record.columns}
@@ -214,22 +216,25 @@ def _riskiest_values(subject: Subject) -> Ranked:
     as_high = int((risk >= highest * (1 - 1e-9)).sum())
     words = (
         f"The highest chance of being re-identified is {percent(highest)}, by whoever knows most; {as_high:,} of {subject.release.records:,} records have it. "
-        "Those with the most disclosed values are listed first. Each linkage is shown on average over how much is known of a person."
+        + "Those with the most disclosed values are listed first. " * ("values_disclosed" in records.columns)
+        + "Each linkage is shown on average over how much is known of a person."
     )
+    kept = {name: title for name, title in KEPT.items() if name in records.columns}
     ways = {f"linked_by_{name}": card.meanings[name].title.removeprefix("linkage ") for name in card.by_known}
-    first = records.sort(["highest", "risk", "values_disclosed"], descending=True, maintain_order=True).head(RISKIEST)
+    order = ["highest", "risk", *(["values_disclosed"] if "values_disclosed" in kept else [])]
+    first = records.sort(order, descending=True, maintain_order=True).head(RISKIEST)
     columns = [
         *(("Record", ""), ("Risk", "number")),
         *((f"Who knows: {rung}", "number") for rung in rungs.values()),
         *((way[0].upper() + way[1:], "number") for way in ways.values()),
-        *(("Values disclosed", "number"), ("Loss", "number")),
+        *((title, "number") for title in kept.values()),
     ]
     rows = [
         [
             row["original"],
             percent(row["highest"]),
             *("not known" if math.isnan(row[name]) else percent(row[name]) for name in rungs),
-            *(percent(row[name]) for name in (*ways, "values_disclosed", "loss")),
+            *(percent(row[name]) for name in (*ways, *kept)),
         ]
         for row in first.iter_rows(named=True)
     ]
@@ -254,9 +259,14 @@ def open_questions(subject: Subject) -> Markup:
     if data.series and any(block.kind == "attributes" for block in data.blocks):
         more.append("The attributes: the measures of this report look at the time series only.")
     if labels := [block.name for block in data.blocks if block.categories is not None]:
-        more.append(
-            f"The labels ({some(labels)}): the attacks and measures of this report look at numbers only. What is shared with how many others counts labels, too."
-        )
+        if data.masked:
+            more.append(
+                f"The labels ({some(labels)}): beside gaps no attack and no measure knows them. What is shared with how many others counts labels, too."
+            )
+        elif states := [block.name for block in data.blocks if block.kind == "categorical series"]:
+            more.append(
+                f"Intruders who know the states of a person ({some(states)}) at other times than those published, or shifted in time: no attack knows these."
+            )
     if data.confidential:
         more.append("Whether the carried columns by themselves, or joined with other files, identify records.")
     more.append(

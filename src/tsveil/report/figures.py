@@ -203,9 +203,11 @@ def bars(values: Array) -> tuple[Array, Indices]:
 # -- shares and trends ------------------------------------------------------------------------------------------------
 
 
-def shares(parts: Mapping[str, float], *, title: str, caption: str, axis: str) -> Figure:
+def shares(
+    parts: Mapping[str, float], *, title: str, caption: str, axis: str, of: str = "share of the values, %"
+) -> Figure:
     """A bar for each class, in percent, in the order given."""
-    height = {"title": "share of the values, %", "tickCount": 4}
+    height = {"title": of, "tickCount": 4}
     chart = {
         "data": {"name": "bars"},
         "mark": {"type": "bar", "color": INK["loss"], "aria": False},
@@ -215,6 +217,51 @@ def shares(parts: Mapping[str, float], *, title: str, caption: str, axis: str) -
         },
     }
     return Figure(title, caption, _svg(chart, {"bars": [{"name": n, "share": v} for n, v in parts.items()]}))
+
+
+def label_bars(rows: Sequence[tuple[str, str, float]], *, title: str, caption: str) -> Figure:
+    """Bars for each label, of each file one: label, "original" or "published", and its share in percent, in the order given."""
+    names, files = list(dict.fromkeys(name for name, _, _ in rows)), list(dict.fromkeys(file for _, file, _ in rows))
+    place = {"field": "label", "type": NAME, "sort": names, "axis": {"title": None, "labelLimit": 140}}
+    colours = {"domain": files, "range": [INK[file] for file in files]}
+    chart = {
+        "data": {"name": "bars"},
+        "height": max(HEIGHT, 12 * len(rows)),
+        "mark": {"type": "bar", "aria": False},
+        "encoding": {
+            "y": place,
+            "yOffset": {"field": "file", "sort": files},
+            "x": {"field": "share", "type": NUMBER, "axis": {"title": "%", "tickCount": 5}},
+            "color": {"field": "file", "type": NAME, "scale": colours, "legend": None},
+        },
+    }
+    return Figure(
+        title, caption, _svg(chart, {"bars": [dict(zip(("label", "file", "share"), row, strict=True)) for row in rows]})
+    )
+
+
+def heat_map(shares: Array, names: Sequence[str], *, title: str, caption: str) -> Figure:
+    """A table of percentages from states (on the left) to states (below), the larger the darker."""
+    rows = [
+        {"from": one, "to": other, "share": float(shares[i, j]), "text": f"{shares[i, j]:.0f}"}
+        for i, one in enumerate(names)
+        for j, other in enumerate(names)
+    ]
+    axis = {"labelLimit": 90, "labelAngle": 0, "grid": False}
+    place = {
+        "x": {"field": "to", "type": NAME, "sort": list(names), "axis": {**axis, "title": "next state"}},
+        "y": {"field": "from", "type": NAME, "sort": list(names), "axis": {**axis, "title": "state"}},
+    }
+    depth = {"field": "share", "type": NUMBER, "scale": {"domain": [0, 100], "range": [0.03, 0.6]}, "legend": None}
+    layers = [
+        {"mark": {"type": "rect", "color": INK["published"], "aria": False}, "encoding": {**place, "opacity": depth}},
+        {
+            "mark": {"type": "text", "fontSize": 11, "color": INK["axis"], "aria": False},
+            "encoding": {**place, "text": {"field": "text", "type": NAME}},
+        },
+    ]
+    chart = {"data": {"name": "cells"}, "height": max(HEIGHT, 28 * len(names)), "layer": layers}
+    return Figure(title, caption, _svg(chart, {"cells": rows}))
 
 
 def over_time(block: Block, values: Array, *, title: str, caption: str) -> Figure:
@@ -298,7 +345,7 @@ def _svg(chart: Mapping[str, Any], datasets: Mapping[str, list[dict[str, Any]]])
     axis |= {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"}
     config: dict[str, Any] = {"font": "sans-serif", "view": {"stroke": None}, "axis": axis}
     size = {"width": WIDTH, "height": HEIGHT, "background": "transparent", "padding": 4}
-    return "" if _UNDRAWN.get() else draw_svg(json.dumps({**chart, **size, "datasets": datasets, "config": config}))
+    return "" if _UNDRAWN.get() else draw_svg(json.dumps({**size, **chart, "datasets": datasets, "config": config}))
 
 
 @contextmanager

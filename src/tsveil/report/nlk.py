@@ -21,12 +21,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from tsveil.assess.protected import ProtectedRecords
 from tsveil.core.errors import InputError
+from tsveil.core.types import Array
 from tsveil.data.dataset import Block, Dataset
+from tsveil.data.times import seconds_of
+from tsveil.measure.habits import habits_left
 from tsveil.measure.nlk import (
+    alone_by_windows,
     clusters_per_point,
     divergence_histogram,
     euclidean_loss,
@@ -74,6 +79,8 @@ def model_section(release: ProtectedRecords) -> Section | None:
         "clusters at a time, mean",
         f"singled out by {promise.known} random values",
         f"singled out by {promise.known} chosen values, at least",
+        "steps that are still shown (by another's series)",
+        "daily peak at the same time (in another's series)",
     )
     pictures = tuple(picture for block in blocks for picture in _pictures(release, block))
     return Section(f"What {promise.short} means here", promise.meaning, columns, rows, pictures)
@@ -89,7 +96,16 @@ def _figures_of(release: ProtectedRecords, block: Block, n: int) -> tuple[str, .
         f"{clusters_per_point(y).mean():.1f}",
         f"{found.random:.1f} %",
         f"{found.chosen:.1f} %",
+        *_habits_of(x, y, block),
     )
+
+
+def _habits_of(x: Array, y: Array, block: Block) -> tuple[str, str]:
+    """What is left of appliances and habits, beside what the series of another record shows of them."""
+    found = habits_left(x, y, seconds_of(block.labels, block.form))
+    pairs = (found.steps, found.steps_of_another), (found.peak, found.peak_of_another)
+    steps, peak = ("–" if np.isnan(own) else f"{own:.1f} % ({other:.1f} %)" for own, other in pairs)
+    return steps, peak
 
 
 def _or_dash(figure: Callable[[], float]) -> str:
@@ -108,6 +124,13 @@ def _pictures(release: ProtectedRecords, block: Block) -> list[figures.Figure]:
             title=f"How far values moved, {block.name}",
             caption="Share of the values whose published value differs by that many percent.",
             axis="divergence of a value, %",
+        ),
+        figures.shares(
+            {str(length): share for length, share in alone_by_windows(y).items()},
+            title=f"Series left alone, {block.name}",
+            caption="Share of the series that nobody else shares the published values of consecutive times with, averaged over all windows.",
+            axis="known consecutive values",
+            of="share of the series, %",
         ),
         figures.over_time(
             block,

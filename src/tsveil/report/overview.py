@@ -110,20 +110,25 @@ def _of_values(subject: Subject) -> list[str]:
     holding += [f"series of labels: {', '.join(states)}"] if states else []
     protected = f"{release.records:,} records were protected, each with {' and '.join(holding)}."
     gaps = [release.about_gaps] if release.about_gaps else []
+    labels_differ = (
+        [f"{percent(100 - card['LU'])} of the published labels differ from the original ones."] if "LU" in card else []
+    )
     if series:
         return [
             protected,
             *gaps,
             *_risk_sentences(subject),
             f"Published values differ from the original ones by {percent(card['IL2'])} on average, forecasts made from them by {percent(card['IL3'])}.",
+            *labels_differ,
         ]
     if "IL1" not in card:
-        return [protected, *_risk_sentences(subject)]
+        return [protected, *_risk_sentences(subject), *labels_differ]
     return [
         protected,
         *gaps,
         *_risk_sentences(subject),
         f"Published values differ from the original ones by {percent(card['IL1'])} on average, their means by {percent(card['IL2'])}.",
+        *labels_differ,
     ]
 
 
@@ -161,7 +166,12 @@ def key_figures(subject: Subject) -> Markup | None:
         tiles.append((*tile, kept, "bad" if verdict.blocks_release else ""))
     tiles += [
         ("Information loss", percent(card["IL"]), "0 % is no loss", "loss"),
-        ("Disclosure risk", percent(card["DR"]), "0 % is no leak", "risk"),
+        (
+            "Disclosure risk",
+            percent(card["DR"]),
+            "of the numbers; 0 % is no leak" if release.data.labels else "0 % is no leak",
+            "risk",
+        ),
         ("Score", f"{card['score']:.1f}", "lower is better; raw data: 50", ""),
     ]
     tiles += (

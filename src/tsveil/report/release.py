@@ -28,7 +28,7 @@ from tsveil.assess.assessment import Assessment
 from tsveil.assess.protected import ProtectedRecords
 from tsveil.core.errors import some
 from tsveil.guarantee.base import Verdict
-from tsveil.report import background, curves, disclosure, overview, promise, utility
+from tsveil.report import background, curves, disclosure, labels, overview, promise, utility
 from tsveil.report.context import Context
 from tsveil.report.counts import Counts
 from tsveil.report.pages import page
@@ -43,6 +43,7 @@ SECTIONS: tuple[Callable[[Subject], Markup | None], ...] = (
     overview.warnings,
     curves.values,
     curves.envelopes,
+    labels.labels,
     background.recipients,
     background.columns,
     background.technique,

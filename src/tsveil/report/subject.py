@@ -76,8 +76,12 @@ class Subject:
             words = f"an envelope confines the values of a person to {percent(self.card['ncp'])} of the range of all values, on average"
         elif not len(self.card):
             words = "what can be inferred from published labels was not measured"
+        elif "ID" not in self.card:
+            words = f"{percent(self.card['LU'])} of the labels are published as they were"
         else:
             words = f"{percent(self.card['ID'])} of the true values lie so near to the published ones that publishing discloses them"
+            if "LU" in self.card:
+                words += f", and {percent(self.card['LU'])} of the labels are published as they were"
         if not self.disclosed_columns:
             return words
         worst = self.disclosed_columns[0]

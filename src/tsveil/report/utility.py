@@ -15,9 +15,12 @@ from tsveil.report.subject import Subject
 #: part of the score card -> its title, a sentence, and the figure that sums it up
 PARTS: dict[str, tuple[str, str, str]] = {
     "loss": ("Information loss", "What users of the data lose.", "IL"),
+    "labels": ("Loss of labels", "What users lose of columns and series of labels.", ""),
     "inference": ("Disclosed values", "What the published values say about the true ones.", ""),
     "both": ("Risk and loss together", "Every gain on one side has its price on the other.", "score"),
 }
+#: figures of what the published file says of single values and persons
+INFERENCE = ("ID", "LU", "OID", "KU1", "KU2")
 #: series that have a row of their own in tables
 SERIES_LISTED = 20
 
@@ -45,7 +48,11 @@ def card_part(card: Any, key: str) -> dict[str, Any]:
 
 
 def _part_of(figure: str) -> str:
-    return "loss" if figure.startswith(("IL", "PIL")) else "inference" if figure == "ID" else "both"
+    if figure.startswith(("IL", "PIL")):
+        return "loss"
+    if figure.startswith(("LL", "SL", "SH")):
+        return "labels"
+    return "inference" if figure in INFERENCE else "both"
 
 
 def losses(subject: Subject) -> Markup | None:
@@ -55,14 +62,25 @@ def losses(subject: Subject) -> Markup | None:
     if subject.release.envelopes:
         return section("envelope_losses", rows=_of_envelopes(subject))
     card = subject.card
+    series, of_labels = _numbers_and_labels(card)
+    drawn = [_loss_figure(subject, column, title) for column, title in LOSSES.items()]
     return section(
         "losses",
         series_count=len(subject.release.data.series),
         part=card_part(card, "loss"),
-        per_series=_per_series(card),
-        more_series=max(len(card.per_series) - SERIES_LISTED, 0),
-        loss_figure=_loss_figure(subject),
+        of_labels=card_part(card, "labels"),
+        per_series=_each(card, series, "Series"),
+        more_series=max(len(series) - SERIES_LISTED, 0),
+        per_label=_each(card, of_labels, "Column"),
+        more_labels=max(len(of_labels) - SERIES_LISTED, 0),
+        loss_figures=[one for one in drawn if one is not None],
     )
+
+
+def _numbers_and_labels(card: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The figures of each series of numbers, and of each column or series of labels."""
+    labels = {name: own for name, own in card.per_series.items() if "LL1" in own}
+    return {name: own for name, own in card.per_series.items() if name not in labels}, labels
 
 
 def _of_envelopes(subject: Subject) -> list[tuple[str, str, str]]:
@@ -74,29 +92,35 @@ def _of_envelopes(subject: Subject) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _per_series(card: Any) -> dict[str, Any] | None:
-    """The figures of each series, where there are several."""
-    if len(card.per_series) < 2:
+def _each(card: Any, every: dict[str, Any], what: str) -> dict[str, Any] | None:
+    """The figures of each series, or of each column, where there are several."""
+    if len(every) < 2:
         return None
-    shown = dict(list(card.per_series.items())[:SERIES_LISTED])
+    shown = dict(list(every.items())[:SERIES_LISTED])
     names = [name for name in card.meanings if any(name in row for row in shown.values())]
     heads = [Markup('{} <span class="symbol">{}</span>').format(card.meanings[name].title, name) for name in names]
     return {
-        "columns": [("Series", ""), *((head, "number") for head in heads)],
+        "columns": [(what, ""), *((head, "number") for head in heads)],
         "rows": [
             [series, *(percent(own[name]) if name in own else "–" for name in names)] for series, own in shown.items()
         ],
     }
 
 
-def _loss_figure(subject: Subject) -> figures.Figure | None:
-    loss = subject.card.per_record["loss"].to_numpy()
+#: what is kept of each record -> the title of its picture
+LOSSES = {"loss": "Loss of each record", "loss_of_labels": "Loss of each record in its labels"}
+
+
+def _loss_figure(subject: Subject, column: str, title: str) -> figures.Figure | None:
+    if column not in subject.card.per_record.columns:
+        return None
+    loss = subject.card.per_record[column].to_numpy()
     middle, most = np.nanquantile(loss, [0.5, 0.9])
     return figures.histogram(
         loss,
         ink="loss",
-        title="Loss of each record",
+        title=title,
         caption=f"Half of the records lose less than {middle:.0f} %, nine in ten less than {most:.0f} %.",
-        axis="information loss of a record, %",
+        axis="information loss of a record, %" if column == "loss" else "mean distance of its labels, %",
         public=subject.public,
     )

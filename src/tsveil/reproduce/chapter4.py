@@ -5,7 +5,7 @@ Rank swapping is random: its figures are means over seeds, here as there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -30,7 +30,7 @@ from tsveil.protect.univariate import OptimalUnivariate
 from tsveil.release.release import Release
 from tsveil.reproduce.chapter3 import blockwise, blockwise_figures
 from tsveil.reproduce.experiment import Experiment, Rows, row_keys
-from tsveil.reproduce.microdata import loss, mean_rate, reference, rounds
+from tsveil.reproduce.microdata import PROBABILISTIC, loss, mean_rate, reference, rounds
 from tsveil.reproduce.printed import Row, example_table
 from tsveil.reproduce.source import Source, attributes
 
@@ -77,7 +77,7 @@ def _window(data: Dataset, buckets: int) -> int:
 
 #: table -> the method with the parameter of the row, and how the attack by ranks is told about it
 SWAPPING: dict[str, tuple[Callable[[float], Method], Callable[[Dataset, float], dict[str, float]]]] = {
-    "004-4.3": (lambda p: RankSwap(p=p), lambda data, p: {"p": p}),
+    "004-4.3": (lambda p: RankSwap(p=p, taken="skip"), lambda data, p: {"p": p}),
     "004-4.4": (lambda p: RankSwapDistribution(p=p), lambda data, p: {"p": 2 * p}),
     "004-4.5": (lambda p: RankSwapBuckets(buckets=int(p)), lambda data, p: {"window": _window(data, int(p))}),
 }
@@ -91,7 +91,12 @@ def swapped_release(source: Source, table: str, name: str, p: float, seed: int) 
 
 def swapping(table: str, source: Source) -> Rows:
     """Tables 4.3 to 4.5."""
-    return {row: _swapping(table, source, row) for row in row_keys(table)}
+    return {row: swapping_figures(table, source, row) for row in row_keys(table)}
+
+
+def swapping_figures(table: str, source: Source, row: Row) -> dict[str, float]:
+    """A row of tables 4.3 to 4.5."""
+    return source.once(("swapping", table, row), lambda: _swapping(table, source, row))
 
 
 def _swapping(table: str, source: Source, row: Row) -> dict[str, float]:
@@ -113,7 +118,30 @@ def _swapping(table: str, source: Source, row: Row) -> dict[str, float]:
     means = {figure: float(np.mean([one[figure] for one in each])) for figure in each[0]}
     # What the scores of the tables were computed by, not what is printed.
     risk = means["RSLD"] / 3 + means["DLD"] / 6 + means["PLD"] / 6 + means["ID"] / 3
-    return {**means, "Score": score_of(means["IL"], risk)}
+    return {**means, "DR": risk, "Score": score_of(means["IL"], risk)}
+
+
+def comparison(source: Source) -> Rows:
+    """What the text says about figures 4.6 and 4.7: the three kinds with like parameters, row by row of tables 4.3 to 4.5."""
+    rows: dict[Row, dict[str, float]] = {}
+    for name in ("Census", "EIA"):
+        kinds = [
+            [swapping_figures(table, source, row) for row in row_keys(table) if row[0] == name] for table in SWAPPING
+        ]
+        # The table of buckets has one row less.
+        alike = list(zip(*kinds, strict=False))
+
+        def share(
+            figure: str, best: Callable[..., float], alike: Sequence[tuple[dict[str, float], ...]] = alike
+        ) -> float:
+            return 100 * float(np.mean([best(kind[figure] for kind in kinds) == kinds[0][figure] for kinds in alike]))
+
+        rows[name, "risk-largest-for-standard"] = {"percent": share("DR", max)}
+        rows[name, "score-largest-for-standard"] = {"percent": share("Score", max)}
+        rows[name, "loss-smallest-for-standard"] = {"percent": share("IL", min)}
+        losses = [kind["IL"] for kind in alike[3]]
+        rows[name, "fourth-parameterization,loss/loss"] = {"percent": 100 * max(losses) / min(losses)}
+    return rows
 
 
 def curves(source: Source) -> Rows:
@@ -218,21 +246,66 @@ def scores_with_projections(table: str, name: str, source: Source) -> Rows:
     return rows
 
 
+def projections(source: Source) -> Rows:
+    """What the text says about figures 4.10 to 4.12: both projections and the common attacks, blocks of four, two to all of them known."""
+    rows: dict[Row, dict[str, float]] = {}
+    for figure, method in (("4.10", "PCP"), ("4.11", "Zscores"), ("4.12", "MDAV")):
+        for name in ("Census", "EIA"):
+            linked: dict[str, list[float]] = {}
+            for k in (5, 15, 25):
+                data, release = blockwise(source, name, method, 4, k)
+                ends = np.cumsum([len(block) for block in data.blocks]).tolist()[1:]
+                found = {
+                    "PCP": rounds(by_projections, data, release, ends, projection="pcp", ties="first"),
+                    "Zscores": rounds(by_projections, data, release, ends, projection="zscores", ties="first"),
+                    "DB-RL": rounds(distance, data, release, ends, scaling="own", ties="first"),
+                    "P-RL": rounds(probabilistic, data, release, [e for e in ends if e <= PROBABILISTIC], ties="first"),
+                }
+                for attack, each in found.items():
+                    rates = [links.rate for links in each]
+                    linked.setdefault(attack, []).extend(rates + [0.0] * (len(ends) - len(rates)))
+            best = np.max([*linked.values()], axis=0)
+            for one, other in (("PCP", "Zscores"), ("Zscores", "PCP")):
+                rows[figure, name, f"{one}-links-most"] = {"percent": 100 * float(np.mean(linked[one] == best))}
+                part = 100 * float(np.mean(linked[one]) / np.mean(linked[other]))
+                rows[figure, name, f"{one},of-those-by-{other}"] = {"percent": part}
+    return rows
+
+
 _BOTH = ("census.csv", "eia.csv")
-_SWAPPED = f"mean of {len(SEEDS)} seeds, every value swapped once; 1 to half of the attributes known; the score as it was computed"
+_SWAPPED = f"mean of {len(SEEDS)} seeds; 1 to half of the attributes known; the score as it was computed"
 _MADE = "MDAV (standard) on raw values, projections cut k from both ends; own scaling, two to all blocks known"
 
 EXPERIMENTS = (
     Experiment("004-4.2", "distances are sums of absolute differences, as in example 4.1", example_links),
-    Experiment("004-4.3", _SWAPPED, partial(swapping, "004-4.3"), _BOTH),
-    Experiment("004-4.4", f"{_SWAPPED}; candidates within 2p ranks", partial(swapping, "004-4.4"), _BOTH),
-    Experiment("004-4.5", f"{_SWAPPED}; candidates within two buckets", partial(swapping, "004-4.5"), _BOTH),
+    Experiment(
+        "004-4.3", f"{_SWAPPED}; a value whose partner is taken keeps its place", partial(swapping, "004-4.3"), _BOTH
+    ),
+    Experiment(
+        "004-4.4",
+        f"{_SWAPPED}; every value swapped once; candidates within 2p ranks",
+        partial(swapping, "004-4.4"),
+        _BOTH,
+    ),
+    Experiment(
+        "004-4.5",
+        f"{_SWAPPED}; every value swapped once; candidates within two buckets",
+        partial(swapping, "004-4.5"),
+        _BOTH,
+    ),
     Experiment("004-4.figures", "what the text says about figures 4.3 to 4.5; one seed", curves, _BOTH),
+    Experiment(
+        "004-4.comparison",
+        "what the text says about figures 4.6 and 4.7, from the figures of tables 4.3 to 4.5",
+        comparison,
+        _BOTH,
+    ),
     Experiment("004-4.6", f"mean of {len(SEEDS)} seeds, annotated union, half of the attributes known", unions, _BOTH),
     Experiment("004-4.7", "MDAV as printed; SSE as printed", univariate, _BOTH),
     Experiment(
         "004-4.links", "figures 4.8 and 4.9: optimal, k = 50; own scaling, the first of equals", alignment_links, _BOTH
     ),
+    Experiment("004-4.projected", f"what the text says about figures 4.10 to 4.12; {_MADE}", projections, _BOTH),
     Experiment("004-4.8", _MADE, partial(traditional, "004-4.8", "Census"), ("census.csv",)),
     Experiment("004-4.9", _MADE, partial(traditional, "004-4.9", "EIA"), ("eia.csv",)),
     Experiment("004-4.10", _MADE, partial(scores_with_projections, "004-4.10", "Census"), ("census.csv",)),

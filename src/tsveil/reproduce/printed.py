@@ -8,9 +8,10 @@ printed, because its digits say how exactly it was printed:
     >50  <=11   a statement: it is above, or at most
     ~10         a statement: about this
 
-`notes` name cells by patterns and say why they are special: `misprint` (the printed figure itself is wrong or lost: it is
-not judged), `data` (what it was computed from is not to be had), `open` (the paper does not define it well enough: a
-difference is expected) or `remark` (no excuse, something to know).
+`notes` name cells by patterns and give the reason why a difference is to be expected, before any figure of ours is compared: `arithmetic`
+(the printed figure is impossible, and `value` is the expression that shows it), `misprint` (it is wrong, lost, or a copy of another), `data`
+(what it was computed from is not public) or `definition` (the paper does not define it to the digit). A `remark` is no excuse, but
+something to know. `repeats` names an earlier table that prints the same figures: they are counted there, once.
 
 Examples
 --------
@@ -21,8 +22,10 @@ Examples
 
 from __future__ import annotations
 
+import ast
+import operator
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -79,18 +82,65 @@ class Figure:
         return (self.number, inf) if self.text.startswith(">") else (-inf, self.number)
 
 
+Kind = Literal["arithmetic", "misprint", "data", "definition"]
+#: the kinds of reasons for a difference, and what they mean to a reader
+KINDS: dict[Kind, str] = {
+    "arithmetic": "the printed figure is impossible: the arithmetic that shows it stands beside the figure and is run",
+    "misprint": "the printed figure is wrong, lost, or a copy of another one",
+    "data": "the data of the paper are not public; where others stand for them, only a trend can show",
+    "definition": "the paper does not define the figure to the digit",
+}
+
+
 @dataclass(frozen=True)
 class Note:
     """Why some cells are special; rows and columns are patterns with * for anything."""
 
-    kind: Literal["misprint", "data", "open", "remark"]
+    kind: Kind | Literal["remark"]
     rows: str
     columns: str
     reason: str
+    #: of the kind arithmetic: the expression whose value the cell should have
+    value: str = ""
 
     def covers(self, row: Row, column: str) -> bool:
         """Whether the note is about this cell."""
         return fnmatchcase(" ".join(row), self.rows) and any(fnmatchcase(column, p) for p in self.columns.split())
+
+
+def calculate(expression: str) -> float:
+    """The value of an expression of numbers, + - * / ** and brackets.
+
+    Examples
+    --------
+    >>> calculate("(0.8 + 0.7) * 2 ** -1")
+    0.75
+    >>> calculate("len('a')")
+    Traceback (most recent call last):
+    ValueError: not arithmetic: len('a')
+    """
+
+    def value(node: ast.expr) -> float:
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                return float(number)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -value(operand)
+            case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
+                return float(_OPERATIONS[type(operation)](value(left), value(right)))
+            case _:
+                raise ValueError(f"not arithmetic: {expression}")
+
+    return value(ast.parse(expression, mode="eval").body)
+
+
+_OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
 
 
 @dataclass(frozen=True)
@@ -112,6 +162,8 @@ class Table:
     across: bool
     #: other data that stand for those of the paper, which nobody has; empty: the paper's own
     substitute: str
+    #: the table that prints the same figures before; empty: none
+    repeats: str
     notes: tuple[Note, ...]
 
     def cell(self, row: Row, column: str) -> Figure:
@@ -121,9 +173,20 @@ class Table:
     def __iter__(self) -> Iterator[tuple[Row, str]]:
         return ((row, column) for row in self.rows for column in self.columns)
 
-    def note(self, row: Row, column: str) -> Note | None:
-        """The first note about a cell."""
-        return next((note for note in self.notes if note.covers(row, column)), None)
+    def reason(self, row: Row, column: str) -> Note | None:
+        """The first note about a cell that says why a difference is to be expected."""
+        return next((note for note in self.notes if note.kind != "remark" and note.covers(row, column)), None)
+
+    def remark(self, row: Row, column: str) -> str:
+        """What is to be known about a cell besides; empty: nothing."""
+        return next((note.reason for note in self.notes if note.kind == "remark" and note.covers(row, column)), "")
+
+    def printed_before(self, row: Row, column: str) -> bool:
+        """Whether the table that this one repeats has the cell with the same digits."""
+        if not self.repeats:
+            return False
+        before = printed_tables()[self.repeats].cells.get((row, column))
+        return before is not None and before.text == self.cells[row, column].text
 
 
 @cache
@@ -183,5 +246,6 @@ def _paper(paper: str) -> Iterator[Table]:
             line=int(table.get("line", keys - 1)),
             across=bool(table.get("across", False)),
             substitute=table.get("substitute", ""),
+            repeats=table.get("repeats", ""),
             notes=tuple(Note(**note) for note in table.get("notes", ())),
         )

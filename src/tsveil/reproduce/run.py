@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,9 @@ from tsveil.core import progress
 from tsveil.core.errors import InputError
 from tsveil.reproduce import chapter2, chapter3, chapter4, chapter5, pattern, series
 from tsveil.reproduce.experiment import Experiment
-from tsveil.reproduce.printed import printed_tables
+from tsveil.reproduce.printed import KINDS, Kind, printed_tables
 from tsveil.reproduce.source import Source
-from tsveil.reproduce.verdicts import VERDICTS, Cell, judge_table, unavailable
+from tsveil.reproduce.verdicts import VERDICTS, Cell, Tally, judge_table, tally, unavailable
 
 
 def _all() -> dict[str, Experiment]:
@@ -33,6 +33,8 @@ class Result:
 
     experiment: Experiment
     cells: Sequence[Cell]
+    #: the files that it needs and that are not there; then nothing was compared
+    lacks: Sequence[str] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -56,7 +58,10 @@ class Result:
                     "published": cell.printed,
                     "ours": cell.ours,
                     "verdict": cell.verdict,
+                    "reason": cell.reason,
                     "why": cell.why,
+                    "printed_before": cell.printed_before,
+                    "wrong_lines": None if cell.wrong is None else dict(cell.wrong),
                 }
                 for cell in self.cells
             ],
@@ -92,8 +97,7 @@ def choose_experiments(names: Iterable[str]) -> list[Experiment]:
 def reproduce(names: Iterable[str] | None = None, *, data: str | Path | None = None) -> list[Result]:
     """Run experiments of the source papers: all of them, or those with these names.
 
-    `data` is a folder with the files that `tsveil reproduce --list` names; what is not there gets the verdict "data not
-    available".
+    `data` is a folder with the files that `tsveil reproduce --list` names; what needs a file that is not there is not compared.
 
     Examples
     --------
@@ -115,10 +119,45 @@ def reproduce(names: Iterable[str] | None = None, *, data: str | Path | None = N
 def _result(experiment: Experiment, source: Source) -> Result:
     lacking = source.lacks(experiment.needs)
     if lacking:
-        return Result(experiment, unavailable(experiment.table, f"needs {', '.join(lacking)} (--data)"))
+        return Result(experiment, unavailable(experiment.table, f"needs {', '.join(lacking)} (--data)"), lacking)
     return Result(experiment, judge_table(experiment.table, experiment.figures(source)))
 
 
-def total(results: Sequence[Result]) -> Mapping[str, int]:
-    """Verdict -> number of cells over all results."""
-    return {verdict: sum(result.counts[verdict] for result in results) for verdict in VERDICTS}
+def once(results: Sequence[Result]) -> list[tuple[Result, list[Cell]]]:
+    """The cells of each result without those that an earlier one of these results has already: each printed figure once."""
+    names = {result.experiment.name for result in results}
+
+    def cells(result: Result) -> list[Cell]:
+        repeats = result.experiment.table.repeats in names
+        return [cell for cell in result.cells if not (repeats and cell.printed_before)]
+
+    return [(result, cells(result)) for result in results]
+
+
+#: the row of a summary with the cells for which no reason was known before the comparison, and that with all cells
+NO_REASON, ALL = "none", "all"
+
+
+def summary(results: Sequence[Result]) -> dict[str, Tally]:
+    """The distinct cells by the kind of reason that was known before the comparison; the last entry has all of them.
+
+    Tables that lack a file of the data folder are left out.
+    """
+    cells = [cell for result, found in once(results) if not result.lacks for cell in found]
+    kinds: dict[str, Kind | None] = {NO_REASON: None, **{kind: kind for kind in KINDS}}
+    found = {name: tally(cell for cell in cells if cell.reason == kind) for name, kind in kinds.items()}
+    return {**found, ALL: tally(cells)}
+
+
+def summary_values(results: Sequence[Result]) -> dict[str, Any]:
+    """The summary as plain values."""
+    return {
+        name: {
+            "cells": counted.cells,
+            "verdicts": dict(counted.verdicts),
+            "tested_with_wrong_lines": counted.tested,
+            "of_these": dict(counted.right),
+            "expected_with_wrong_lines": dict(counted.wrong),
+        }
+        for name, counted in summary(results).items()
+    }

@@ -93,11 +93,11 @@ def root_of_labels(labels: Labels, uses: Sequence[Indices], spread: Spread = "pa
     >>> root_of_labels(two, [np.array([2, 2])]) ** 2
     0.5000000000000001
     """
-    return float(np.sqrt(sum(_mean_square(labels, counts, spread) for counts in uses)))
+    return float(np.sqrt(sum(mean_square(labels, counts, spread) for counts in uses)))
 
 
-def _mean_square(labels: Labels, counts: Indices, spread: Spread) -> float:
-    """Of one point."""
+def mean_square(labels: Labels, counts: Indices, spread: Spread = "pairs") -> float:
+    """m_c for one point of a feature of labels, from how often each label occurs."""
     seen, n = np.flatnonzero(counts), int(counts.sum())
     if labels.ordinal:
         steps = max(labels.leaves - 1, 1)
