@@ -298,6 +298,22 @@ def test_cells_that_are_empty_in_the_original(tmp_path: Path) -> None:
         tv.Dataset.from_frame(frame, id="id", categories={"sex": "nominal", "region": "nominal"})
 
 
+def test_an_empty_cell_stands_above_all_labels_for_measures_and_attacks(tmp_path: Path) -> None:
+    data = wages()
+    release = LocalSuppression(k=5).protect(data, seed=1)
+    share = 100 * next(iter(release.facts.values()))["emptied cells"] / (3 * data.n)
+    cards = [tv.evaluate(data, release)]
+    folder = release.write(tmp_path / "release")
+    cards.append(tv.evaluate(data, reopen_release(folder, data)))
+    for card in cards:
+        assert card["LL1"] == pytest.approx(share)
+        assert card["LU"] == pytest.approx(100 - share)
+        assert card["KU2"] == 0
+    assert "(empty)" in (folder / "published/report.html").read_text()
+    ladder = {one.attack: one.rate for one in judge_release(folder).ladder}
+    assert 0 < ladder["mixed-distance"] <= ladder["replay"] <= 20
+
+
 def test_suppressed_records_are_reported() -> None:
     frame = pl.DataFrame({"id": range(8), "a": [*"xxxxpqrs"], "b": [*"yyyytuvw"]})
     data = tv.Dataset.from_frame(frame, id="id", categories={"a": "nominal", "b": "nominal"})

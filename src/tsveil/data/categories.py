@@ -80,6 +80,11 @@ class Categories(msgspec.Struct, frozen=True):
         return len(self.labels) + (self.kind == "nominal")
 
     @property
+    def above_all(self) -> int:
+        """The code of what stands above all labels: '*', or the root of a hierarchy; an order has nothing above it."""
+        return self.parents.index(-1) if self.kind == "hierarchy" else len(self.labels)
+
+    @property
     def height(self) -> int:
         """The number of steps from the deepest leaf to the root; 1 without a hierarchy."""
         return int(self.paths.shape[1]) - 1

@@ -37,7 +37,7 @@ from tsveil.attack.candidates import joined_marks, number_marks
 from tsveil.attack.gaps import with_gaps
 from tsveil.attack.kp import Piece as EnvelopePiece
 from tsveil.attack.labels import PART as LABELS
-from tsveil.attack.labels import has_labels
+from tsveil.attack.labels import blocks_with_nodes, columns_with_empty_cells, has_labels, values_with_nodes
 from tsveil.attack.pieces import Columns, Pieces, measurable
 from tsveil.attack.targets import checked_targets
 from tsveil.core import progress
@@ -389,11 +389,13 @@ def write_piece(task: Task) -> Result:
             write_table(made, path.parent, path.stem, path.suffix[1:], alone=kept.files == 1)
         if has_labels(shown.original.blocks) and not kept.source.masked:
             whole = store.part(LABELS)
+            columns, labels = shown.original.columns, kept.source.labels
             whole.put(f"original-{at}", np.ascontiguousarray(shown.original.values.T))
-            whole.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows].T))
-        columns = [place for block in measurable(shown.original.blocks) for place in _places(shown, block.name)]
-        store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, columns].T))
-        store.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows][:, columns].T))
+            published = values_with_nodes(shown.made[shown.rows], columns, labels)
+            whole.put(f"released-{at}", np.ascontiguousarray(published.T))
+        places = [place for block in measurable(shown.original.blocks) for place in _places(shown, block.name)]
+        store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, places].T))
+        store.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows][:, places].T))
         names = {"released": table.ids if table.n == shown.original.n else _spread(table.ids, shown.own)}
     store.put_frame(f"confidential-{at}", shown.confidential)
     marked = scopes(shown)
@@ -550,14 +552,15 @@ def _card(
 
 
 def _with_labels(release: ProtectedRecords, files: Pieces) -> Schema | None:
-    """The same files with all columns, in a part of the store, where some hold labels; None where there are none, or gaps beside them."""
-    if not has_labels(release.original.blocks) or release.contents.source.masked:
+    """The same files with all columns, in a part of the store, where some hold labels; None where there are none, or gaps beside them, or empty cells among the originals."""
+    original, source = release.original, release.contents.source
+    if not has_labels(original.blocks) or source.masked or columns_with_empty_cells(original.labels):
         return None
     part = release.store.part(LABELS)
     for name in ("own", "records", "persons"):
         if release.store.has(name):
             part.put(name, release.store.get(name, whole=True))
-    blocks = tuple(map(Columns.of_any, release.original.blocks))
+    blocks = tuple(map(Columns.of_any, blocks_with_nodes(original.blocks, columns_with_empty_cells(source.labels))))
     whole = msgspec.structs.replace(files, blocks=blocks, persons=0)
     return Schema(whole.of_persons(part) if release.contents.source.person else whole)
 
