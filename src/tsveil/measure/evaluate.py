@@ -16,7 +16,7 @@ from tsveil.attack.gaps import in_words as gaps_in_words
 from tsveil.attack.gaps import pieces_with_gaps
 from tsveil.attack.kp import Piece
 from tsveil.attack.labels import PART as LABELS
-from tsveil.attack.labels import columns_with_empty_cells, has_labels, pieces_with_labels
+from tsveil.attack.labels import has_labels, pieces_with_labels
 from tsveil.attack.pieces import Columns, Pieces, measurable
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.registry import MEASURES
@@ -124,8 +124,8 @@ def scorecard(
 
 
 def label_schema(store: Store, original: Dataset, protected: Dataset, truth: Truth = None) -> Schema | None:
-    """The files with the labels, in a part of the store; None where there are none, or gaps beside them or empty cells among the originals, which no attack on labels knows."""
-    if not has_labels(original.blocks) or original.masked or columns_with_empty_cells(original.labels):
+    """The files with the labels, in a part of the store; None where there are none, or gaps beside them, which no attack on labels knows."""
+    if not has_labels(original.blocks) or original.masked:
         return None
     return Schema(pieces_with_labels(store.part(LABELS), original, protected, truth))
 

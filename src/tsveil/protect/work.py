@@ -158,7 +158,8 @@ def _contents(job: Job, method: Method, done: Sequence[Sequence[Result]], left_o
             '  options: grouping = "joint", max_records (fewer records of each person), or share = "told"'
         )
     source = method.published_source(job.source)
-    return Contents(source, units, job.chunk_ends, job.file_rows, job.out_width, kept, suppressed + left_out)
+    empty = tuple(name for name, categories in job.source.labels.items() if categories.empty)
+    return Contents(source, units, job.chunk_ends, job.file_rows, job.out_width, kept, suppressed + left_out, empty)
 
 
 # -- look and scale ---------------------------------------------------------------------------------------------------

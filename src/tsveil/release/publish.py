@@ -389,9 +389,10 @@ def write_piece(task: Task) -> Result:
             write_table(made, path.parent, path.stem, path.suffix[1:], alone=kept.files == 1)
         if has_labels(shown.original.blocks) and not kept.source.masked:
             whole = store.part(LABELS)
-            columns, labels = shown.original.columns, kept.source.labels
-            whole.put(f"original-{at}", np.ascontiguousarray(shown.original.values.T))
-            published = values_with_nodes(shown.made[shown.rows], columns, labels)
+            own = shown.original.columns, kept.source.labels, kept.empty_before
+            original = values_with_nodes(shown.original.values, *own, published=False)
+            published = values_with_nodes(shown.made[shown.rows], *own, published=True)
+            whole.put(f"original-{at}", np.ascontiguousarray(original.T))
             whole.put(f"released-{at}", np.ascontiguousarray(published.T))
         places = [place for block in measurable(shown.original.blocks) for place in _places(shown, block.name)]
         store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, places].T))
@@ -552,16 +553,16 @@ def _card(
 
 
 def _with_labels(release: ProtectedRecords, files: Pieces) -> Schema | None:
-    """The same files with all columns, in a part of the store, where some hold labels; None where there are none, or gaps beside them, or empty cells among the originals."""
-    original, source = release.original, release.contents.source
-    if not has_labels(original.blocks) or source.masked or columns_with_empty_cells(original.labels):
+    """The same files with all columns, in a part of the store, where some hold labels; None where there are none, or gaps beside them."""
+    kept, blocks = release.contents, release.original.blocks
+    if not has_labels(blocks) or kept.source.masked:
         return None
     part = release.store.part(LABELS)
     for name in ("own", "records", "persons"):
         if release.store.has(name):
             part.put(name, release.store.get(name, whole=True))
-    blocks = tuple(map(Columns.of_any, blocks_with_nodes(original.blocks, columns_with_empty_cells(source.labels))))
-    whole = msgspec.structs.replace(files, blocks=blocks, persons=0)
+    seen = blocks_with_nodes(blocks, columns_with_empty_cells(kept.source.labels), kept.empty_before)
+    whole = msgspec.structs.replace(files, blocks=tuple(map(Columns.of_any, seen)), persons=0)
     return Schema(whole.of_persons(part) if release.contents.source.person else whole)
 
 
