@@ -171,12 +171,12 @@ def pieces_with_labels(store: Store, original: Dataset, released: Dataset, truth
     """The files of two data sets with all their columns, as one piece each; the codes of released labels become those of the original ones."""
     problems = Problems("the labels of the two files cannot be compared")
     before = columns_with_empty_cells(original.labels)
-    if empty := {*before, *columns_with_empty_cells(released.labels)}:
+    if emptied := {*before, *columns_with_empty_cells(released.labels)}:
         original, released = (
             replace(
                 data,
                 values=values_with_nodes(data.values, data.columns, data.labels, before, published=data is released),
-                blocks=blocks_with_nodes(data.blocks, empty, before),
+                blocks=blocks_with_nodes(data.blocks, emptied, before),
             )
             for data in (original, released)
         )
