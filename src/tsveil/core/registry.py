@@ -251,6 +251,7 @@ ATTACKS = Registry(
         "fuzzy": "tsveil.attack.fuzzy:Fuzzy",
         "mixed-distance": "tsveil.attack.mixed:NearestMixed",
         "mixed-one-to-one": "tsveil.attack.mixed_assignment:MixedAssignment",
+        "fullest-keys": "tsveil.attack.fullest_keys:FullestKeys",
         "labels-probabilistic": "tsveil.attack.label_agreement:LabelProbabilistic",
         "labels-conditional": "tsveil.attack.label_agreement:LabelConditional",
     },

@@ -56,7 +56,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from tsveil.attack.base import Shape, Traces
+from tsveil.attack.base import EmptyCells, Shape, Traces
 from tsveil.core.errors import InputError, ParameterError, some
 from tsveil.core.params import at_least, one_of, optional, param, text
 from tsveil.core.technique import Technique
@@ -143,8 +143,9 @@ class LocalSuppression(ValueMethod):
         )
 
     def traces(self, release: Shape) -> Traces:
-        """Those of MDAV, for what stands beside the keys."""
-        return self._beside().traces(release)
+        """Empty cells, and those of MDAV for what stands beside the keys."""
+        keys = any(block.categories and block.times is None for block in release.blocks)
+        return (*((EmptyCells(),) if keys else ()), *(self._beside().traces(release) or ()))
 
     # -- keys, and what stands beside them ----------------------------------------------------------------------------
 
