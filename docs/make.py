@@ -44,6 +44,7 @@ SECTIONS: dict[str, list[str]] = {
         "verdict.md",
         "intruders.md",
         "keys.md",
+        "over-time.md",
         "extending.md",
         "studies.md",
         "web.md",

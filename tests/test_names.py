@@ -32,7 +32,7 @@ KINDS: list[Registry] = [kind for kind in vars(registry).values() if isinstance(
 
 #: registered names that are ordinary words with other meanings
 WORDS = {
-    "none", "values", "shape", "distance", "envelopes", "fuzzy", "projected", "noise", "probabilistic", "alignment", "warping", "euclidean",
+    "none", "values", "shape", "distance", "envelopes", "fuzzy", "projected", "noise", "probabilistic", "alignment", "warping", "euclidean", "releases",
 }  # fmt: skip
 #: what is called like this holds a registered name
 HOLDERS = {"name", "method", "attack", "promise", "measure", "distance"}

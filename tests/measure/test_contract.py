@@ -27,7 +27,14 @@ N, T = 90, 8
 #: the measure of another package
 PLACE = "peaks:Peaks"
 #: figures that are not 0 where nothing was changed: the values are all disclosed, similar records found, and every record is a class
-NOT_ZERO = {"ID": 100, "similar_found": 100, "LU": 100, "class_size": 1, "class_size_normalised": 1, "discernibility": N}
+NOT_ZERO = {
+    "ID": 100,
+    "similar_found": 100,
+    "LU": 100,
+    "class_size": 1,
+    "class_size_normalised": 1,
+    "discernibility": N,
+}
 #: figures of forecasts, which are as good as they are
 HITS = {"SH", "SH2"}
 

@@ -6,6 +6,7 @@
     carried                no record is unique with the carried columns that the intruder knows
     attribute-disclosure   no class gives away a carried value
     accepted-risk          the strongest attack by the declared intruder stays within the limit
+    earlier-releases       with earlier releases of the same persons, where they are named, k persons remain
 
 Each check holds, warns, fails, or cannot be decided; the worst of them is the verdict, and what fails or is not decided keeps the release from being written unless
 somebody allows it by name.
@@ -28,7 +29,17 @@ from tsveil.core.types import Array
 from tsveil.guarantee.base import Status, Verdict
 
 #: the checks, in the order in which they are shown
-CHECKS = ("promise", "coverage", "whole-record", "carried", "attribute-disclosure", "accepted-risk")
+CHECKS = (
+    "promise",
+    "coverage",
+    "whole-record",
+    "carried",
+    "attribute-disclosure",
+    "accepted-risk",
+    "earlier-releases",
+)
+#: what is said where the last of them was not tried
+NOT_NAMED = "Earlier releases of the same persons were not named, so what they tell together was not judged."
 #: the form of assessment.json
 VERSION = 1
 #: what a quantile of 1.96 stands for: intervals of 95 %
@@ -135,6 +146,11 @@ class Assessment:
         """What subtraction computes, as a sentence; nothing where no means are published."""
         found = [check.figures["subtraction"] for check in self.checks if "subtraction" in check.figures]
         return f"By subtraction, {in_words_of(found[0])}." if found else ""
+
+    @property
+    def over_time(self) -> bool:
+        """Whether it was judged together with other releases of the same persons."""
+        return any(check.name == CHECKS[-1] for check in self.checks)
 
     @property
     def headline(self) -> str:

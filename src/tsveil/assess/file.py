@@ -94,7 +94,9 @@ def judge_file(
     table = promise.read(path, **given, numbers=list(look.columns))
     signs = []
     if isinstance(table, IntervalTable):
-        owners = None if persons is None else person_numbers(_owners(persons, None, table.n).to_frame(), ["person"])
+        owners = (
+            None if persons is None else person_numbers(owners_of_rows(persons, None, table.n).to_frame(), ["person"])
+        )
         verdict = promise.verify(table)
         carried = table.others.select(name for name in table.others.columns if name in given.get("confidential", ()))
         loose = [name for name in table.others.columns if name not in carried.columns]
@@ -104,7 +106,7 @@ def judge_file(
     else:
         data: Dataset = table
         if persons is not None:
-            own = _owners(persons, data.ids if data.id else None, data.n)
+            own = owners_of_rows(persons, data.ids if data.id else None, data.n)
             data = replace(data, others=data.others.with_columns(own.alias("person of the row")), person=("person of the row",))  # fmt: skip
         owners = data.persons if data.person else None
         verdict = promise.verify_with(data, originals)
@@ -172,7 +174,7 @@ def map_of(path: Path) -> pl.DataFrame:
     return source.texts(names) if source.texts else source.frame.select(pl.col(names).cast(pl.String))
 
 
-def _owners(table: pl.DataFrame, ids: pl.Series | None, n: int) -> pl.Series:
+def owners_of_rows(table: pl.DataFrame, ids: pl.Series | None, n: int) -> pl.Series:
     """The person of each row, from a map: a table with the column `person` and one with the identifiers of the file, or `published_row`.
 
     Names that a reader cannot tell apart are one person: taken for two they would make a class seem larger than it is.

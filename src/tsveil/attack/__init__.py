@@ -19,6 +19,7 @@ from tsveil.attack.profile_learned import profile_learned
 from tsveil.attack.projected import projected
 from tsveil.attack.projection_sides import projection_sides
 from tsveil.attack.rank_swap import rank_swap
+from tsveil.attack.releases import releases
 from tsveil.attack.series import series
 from tsveil.attack.swap_chase import swap_chase
 
@@ -39,6 +40,7 @@ __all__ = [
     "projected",
     "projection_sides",
     "rank_swap",
+    "releases",
     "series",
     "swap_chase",
 ]

@@ -45,7 +45,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from tsveil.attack.base import OrderOfColumns, Trace
-from tsveil.attack.files import Files, HasData, Ties, files, wrong_choices
+from tsveil.attack.files import FROM_RELEASE, Direction, Files, HasData, Ties, files, wrong_choices
 from tsveil.attack.links import Links
 from tsveil.attack.ranges import InRanges, nearest_in_ranges
 from tsveil.core.errors import InputError, ParameterError, Problems
@@ -54,7 +54,6 @@ from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 
 Align = Literal["auto", "counts", "runs", "neighbours"]
-Direction = Literal["original", "released"]
 
 #: the largest table of centroids by positions for the alignment by runs: two bytes each
 TABLE = 2**30
@@ -93,7 +92,7 @@ def alignment(
             else:
                 bounds = reachable_ranges(x, released_column, at_position, pair.a[:, j])
         low[:, j], high[:, j] = bounds
-    attack = "alignment linkage" + (" from the release" if direction == "released" else "")
+    attack = "alignment linkage" + (FROM_RELEASE if direction == "released" else "")
     # Runs found by their distance to the centroids may be off by some positions, and a file of some people hides ties.
     exact = align == "counts" or (align == "neighbours" and equal)
     if direction == "released":

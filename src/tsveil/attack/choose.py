@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tsveil.attack.base import Attack, DoesNotFitError, LeavesTraces, Shape
-from tsveil.attack.files import HasData, known_columns, released_data
+from tsveil.attack.files import Direction, HasData, known_columns, released_data
 from tsveil.attack.links import Links
 from tsveil.attack.pieces import measurable
 from tsveil.core.errors import ParameterError
@@ -59,11 +59,12 @@ def links_by_attack(
     distance: str | None = None,
     one_to_one: bool = False,
     blocking: int | None = None,
+    direction: Direction = "original",
     other: Dataset | None = None,
 ) -> dict[str, Links]:
     """Attack by name -> its links, each with everything that the intruder knows; `only` names one of them, or `distance` does for series.
 
-    `one_to_one` and `blocking` are options of the linkages by distance, and only these run then. `other` is a file of another period, which is all that the intruder knows then.
+    `one_to_one`, `blocking` and `direction` are options of the linkages by distance, and only these run then. `other` is a file of another period, which is all that the intruder knows then.
 
     Examples
     --------
@@ -74,6 +75,7 @@ def links_by_attack(
     """
     options: dict[str, Any] = {"one_to_one": True} if one_to_one else {}
     options |= {} if blocking is None else {"blocking": blocking}
+    options |= {} if direction == "original" else {"direction": direction}
     options |= {} if other is None else {"other": other}
     attacks: dict[str, type[Attack]] = {name: attack for name, attack in ATTACKS.items() if attack.takes(original)}
     if distance is not None:

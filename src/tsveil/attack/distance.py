@@ -12,6 +12,7 @@ role; `ties="first"` takes the lowest row.
 `one_to_one=True` gives every released record to at most one person, so that the sum of the distances is the least.
 `blocking=b` compares each original only with the b distinct released records around it in the order of the sum of
 standardised values: for very large files. The result may then miss the nearest record and is marked as approximate.
+`direction="released"` links every released record to the nearest original one instead; the rows of the result are then those of the release.
 
 References
 ----------
@@ -39,7 +40,19 @@ import numpy as np
 
 from tsveil.attack.base import Attack, Column, Situation, Trial
 from tsveil.attack.candidates import Found
-from tsveil.attack.files import Files, HasData, Ties, files, on_one_scale, refuse_persons, relative, wrong_choices
+from tsveil.attack.files import (
+    FROM_RELEASE,
+    Direction,
+    Files,
+    HasData,
+    Ties,
+    files,
+    on_one_scale,
+    refuse_persons,
+    refuse_together,
+    relative,
+    wrong_choices,
+)
 from tsveil.attack.links import Links
 from tsveil.attack.nearest_columns import Metric, compared_rows, nearest, nearest_of_targets
 from tsveil.attack.neighbourhood import nearest_around, neighbourhood
@@ -67,12 +80,14 @@ def distance(
     ties: Ties = "expected",
     one_to_one: bool = False,
     blocking: int | None = None,
+    direction: Direction = "original",
 ) -> Links:
     """Link originals to the nearest released records by the attributes that the intruder knows (all by default)."""
     pair = files(original, released, known, truth)
-    if one_to_one and blocking is not None:
-        raise ParameterError("The distance attack takes either 'one_to_one' or 'blocking', not both.")
+    refuse_together("distance", one_to_one=one_to_one, blocking=blocking, direction=direction)
     a, b, factor = _prepare(pair, scaling, metric, weights, ties)
+    if direction == "released":
+        return nearest(pair.reverse(), b, a, factor, metric, ties, FROM_RELEASE)
     if one_to_one:
         attack, whole = pair.describe("distance linkage"), np.array([0, a.shape[1]])
         return assigned(a, b, pair.own, pair.persons, lambda x, y: distances(x, y, factor, whole, metric), ties, attack)
@@ -116,7 +131,7 @@ class NearestRecord(Attack):
     summary: ClassVar[str] = "Share of records that an intruder links right by taking the nearest published record."
     reference: ClassVar[str] = "Pagliuca and Seri 1999"
     on_files: ClassVar[Callable[..., Links] | None] = partial(distance)
-    options: ClassVar[tuple[str, ...]] = ("one_to_one", "blocking")
+    options: ClassVar[tuple[str, ...]] = ("one_to_one", "blocking", "direction")
 
     metric: Metric = param("euclidean", one_of("euclidean", "l1"), "whether squared or absolute differences are summed")
 

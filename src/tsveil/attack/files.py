@@ -15,6 +15,11 @@ from tsveil.data.align import Truth, released_names
 from tsveil.data.dataset import Dataset
 from tsveil.transform.normalise import Scaling, ruler_of
 
+#: what is linked to what: each original record to a released one, or each released record to an original one, as some of the literature does
+Direction = Literal["original", "released"]
+#: the words for the second
+FROM_RELEASE = " from the release"
+
 #: how a tie among t released records counts: 1/t, or the lowest row is taken
 Ties = Literal["expected", "first"]
 
@@ -67,11 +72,22 @@ class Files:
 
     def reverse(self) -> Files:
         """The files in exchanged roles: whose original record each released one is."""
-        own = np.full(len(self.b), -1, dtype=np.int64)
-        linked = np.flatnonzero(self.own >= 0)
-        own[self.own[linked]] = linked
-        persons = None if self.persons is None else whose(self.own, self.persons, len(self.b))[1]
+        own, persons = reversed_own(self.own, self.persons, len(self.b))
         return Files(self.names, self.b, self.a, own, self.released, persons)
+
+
+def reversed_own(own: Indices, persons: Indices | None, released: int) -> tuple[Indices, Indices | None]:
+    """The original row of each released one (-1: none), and whose it is, from the released row of each original one.
+
+    Examples
+    --------
+    >>> reversed_own(np.array([2, -1, 0]), None, 3)
+    (array([ 2, -1,  0]), None)
+    """
+    found = np.full(released, -1, dtype=np.int64)
+    linked = np.flatnonzero(own >= 0)
+    found[own[linked]] = linked
+    return found, None if persons is None else whose(own, persons, released)[1]
 
 
 def files(
@@ -109,6 +125,17 @@ def files(
 def persons_of(original: Dataset) -> Indices | None:
     """Whose each record is, if that is declared."""
     return original.persons if original.person else None
+
+
+def refuse_together(attack: str, *, one_to_one: bool, blocking: int | None, direction: Direction) -> None:
+    """Refuse options of a linkage by distance that exclude each other."""
+    problems = Problems(f"the {attack} attack cannot run", ParameterError)
+    problems.found += wrong_choices(direction=(direction, Direction))
+    if one_to_one and blocking is not None:
+        problems.add(f"The {attack} attack takes either 'one_to_one' or 'blocking', not both.")
+    if direction == "released" and (one_to_one or blocking is not None):
+        problems.add(f"The {attack} attack takes direction='released' without 'one_to_one' and 'blocking'.")
+    problems.raise_if_any()
 
 
 def refuse_persons(persons: Indices | None, what: str) -> None:

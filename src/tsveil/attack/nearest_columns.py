@@ -37,14 +37,14 @@ CHUNK = 8192
 TREE = 4
 
 
-def nearest(pair: Files, a: Array, b: Array, factor: Array, metric: Metric, ties: Ties) -> Links:
-    """The links by all columns of two prepared tables.
+def nearest(pair: Files, a: Array, b: Array, factor: Array, metric: Metric, ties: Ties, words: str = "") -> Links:
+    """The links by all columns of two prepared tables; `words` say more of the attack.
 
     The distance is the sum over columns, in their order, of squared (or absolute) differences times `factor`.
     """
     _, tied, link, hit = nearest_distinct(a, Rows.of(b, pair.own, pair.persons), factor, metric, [a.shape[1]])
-    linked, words = (tied[:, 0], link[:, 0], hit[:, 0]), pair.describe("distance linkage")
-    return Links.of(words, linked, ties, pair.own, len(b), persons=pair.persons)
+    linked, attack = (tied[:, 0], link[:, 0], hit[:, 0]), pair.describe(f"distance linkage{words}")
+    return Links.of(attack, linked, ties, pair.own, len(b), persons=pair.persons)
 
 
 def nearest_distinct(a: Array, rows: Rows, factor: Array, metric: Metric, counts: Sequence[int]) -> Near:

@@ -18,6 +18,7 @@ source papers do, and then the result depends on the order of the file). The fil
 order if the `truth` says who is who.
 
 `one_to_one=True` gives every released record to at most one person, so that the sum of the distances is the least.
+`direction="released"` links every released record to an original one instead; the rows of the result are then those of the release.
 `blocking=b` compares each original only with the b distinct released records around it in the order of the sum of the
 normalised values: for very large files. The result may then miss the nearest record and is marked as approximate.
 
@@ -55,7 +56,19 @@ import numpy as np
 
 from tsveil.attack.base import Attack, NotMeasuredError, OnRequest, Situation, Trial
 from tsveil.attack.candidates import Found, nearest_in_pieces
-from tsveil.attack.files import HasData, Ties, own_rows, persons_of, refuse_persons, released_data, wrong_choices
+from tsveil.attack.files import (
+    FROM_RELEASE,
+    Direction,
+    HasData,
+    Ties,
+    own_rows,
+    persons_of,
+    refuse_persons,
+    refuse_together,
+    released_data,
+    reversed_own,
+    wrong_choices,
+)
 from tsveil.attack.links import Linked, Links
 from tsveil.attack.nearest import Near, Rows, nearest, nearest_distinct
 from tsveil.attack.neighbourhood import Neighbourhood, nearest_around, neighbourhood
@@ -89,11 +102,14 @@ def series(
     ties: Ties = "expected",
     one_to_one: bool = False,
     blocking: int | None = None,
+    direction: Direction = "original",
 ) -> Links:
     """Link originals to released records by the series that the intruder knows (all by default)."""
-    if one_to_one and blocking is not None:
-        raise ParameterError("The series attack takes either 'one_to_one' or 'blocking', not both.")
+    refuse_together("series", one_to_one=one_to_one, blocking=blocking, direction=direction)
     curves = _curves(original, released, known, truth, distance, radius, normalise, scaling, ties)
+    if direction == "released":
+        own, persons = reversed_own(curves.own, curves.persons, len(curves.b))
+        curves = replace(curves, a=curves.b, b=curves.a, own=own, persons=persons, words=FROM_RELEASE)
     if one_to_one:
         return assigned(curves.a, curves.b, curves.own, curves.persons, curves.distances, ties, curves.describe())
     embeds = curves.distance.embeds()
@@ -127,10 +143,12 @@ class _Curves:
     #: whose each original record is, where persons may have several
     persons: Indices | None
     distance: Distance
+    #: what is to be said besides
+    words: str = ""
 
     def describe(self) -> str:
         """The attack and what was known, in words."""
-        return f"{self.distance.words} linkage, {len(self.names)} of {len(self.names)} series known"
+        return f"{self.distance.words} linkage{self.words}, {len(self.names)} of {len(self.names)} series known"
 
     def distances(self, a: Array, b: Array) -> Array:
         """The distances between all records of two files like these."""
@@ -226,7 +244,7 @@ class _SeriesLinkage(Attack):
     of_series: ClassVar[bool] = True
     by_block: ClassVar[bool] = True
     needs_series_scales: ClassVar[bool] = True
-    options: ClassVar[tuple[str, ...]] = ("one_to_one", "blocking")
+    options: ClassVar[tuple[str, ...]] = ("one_to_one", "blocking", "direction")
     reference: ClassVar[str] = "Nin and Torra 2006; Nin and Torra 2009"
 
     def plan(self, situation: Situation) -> list[Trial]:
@@ -312,7 +330,7 @@ class Warping(OnRequest):
     of_series: ClassVar[bool] = True
     distance: ClassVar[str | None] = "dtw"
     on_files: ClassVar[Callable[..., Links] | None] = partial(series, distance="dtw")
-    options: ClassVar[tuple[str, ...]] = ("one_to_one", "blocking")
+    options: ClassVar[tuple[str, ...]] = ("one_to_one", "blocking", "direction")
 
     radius: int | None = param(
         None, optional(at_least(0)), "points that the alignment may stray; a tenth of the length"

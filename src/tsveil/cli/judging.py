@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -185,12 +185,19 @@ class OfDistances(click.Command):
     metavar="B",
     help="By distance, approximate: compare with the B records nearest in sum only.",
 )
+@click.option(
+    "--direction",
+    type=click.Choice(["original", "released"]),
+    default="original",
+    show_default=True,
+    help="By distance: link each original record to a released one, or each released record to an original one.",
+)
 @arguments.other_period_option
 @arguments.reading_options
 @arguments.json_option
 def attack(
     original: Path, released: Path | None, known: list[str] | None, name: str, truth: str | None, distance: Any, one_to_one: bool,
-    blocking: int | None, other_period: Path | None, as_json: bool, **options: Any,
+    blocking: int | None, direction: Any, other_period: Path | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Re-identify records of a release, or of a file made by any tool.
 
@@ -223,10 +230,11 @@ def attack(
     with terminal.show_progress(not as_json):
         attacks = links_by_attack(
             data, protected, known=known, truth=links, only=None if name == "auto" else name,
-            distance=distance, one_to_one=one_to_one, blocking=blocking, other=other,
+            distance=distance, one_to_one=one_to_one, blocking=blocking, direction=direction, other=other,
         )  # fmt: skip
     winner = max(attacks, key=lambda key: attacks[key].rate)
-    exposed = attacks[winner].table(data if other is None else other, protected).head(10)
+    sides = (data if other is None else other, protected)
+    exposed = attacks[winner].table(*(sides if direction == "original" else sides[::-1])).head(10)
     if as_json:
         rows = {
             key: {
@@ -243,7 +251,13 @@ def attack(
         terminal.document({"attacks": rows, "best": winner, "most_exposed": exposed.to_dicts()})
         return
     notes = []
-    if name == "auto" and distance is None and other is None and not (one_to_one or blocking):
+    if (
+        name == "auto"
+        and distance is None
+        and other is None
+        and not (one_to_one or blocking)
+        and direction == "original"
+    ):
         for key, most in left_out(data, known).items():
             notes.append(f"{key:<14} left out: it takes at most {most} known attributes (--known)")
     terminal.show_attacks(attacks, winner, exposed, notes)
@@ -270,18 +284,26 @@ class OfPromises(click.Command):
 
 
 @click.command(cls=OfPromises)
-@click.argument("file", type=arguments.FILE)
+@click.argument("files", metavar="FILE|RELEASE...", nargs=-1, type=arguments.FILE)
 @click.option(
     "--persons", type=arguments.PATH, metavar="MAP", help="A table of the identifiers in FILE and their persons."
 )
+@click.option(
+    "--ledger", type=arguments.PATH, metavar="FOLDER",
+    help="Judge all releases in the ledger of this release, together and each by itself.",
+)  # fmt: skip
 @click.option("--strict", is_flag=True, help="Treat warnings of the verdict like failures.")
 @arguments.file_options
 @arguments.json_option
-def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **options: Any) -> None:
+def verify(
+    files: tuple[Path, ...], persons: Path | None, ledger: Path | None, strict: bool, as_json: bool, **options: Any
+) -> None:
     """Check a promise on what was published by any tool, and everything else in it.
 
     FILE is a file, a folder with its parts, or a whole release with its private side. Choose one promise by its option; a release has its own. Columns named by
     --id or --confidential are taken on trust; others that are no part of the promise are named, and then nothing is decided.
+
+    Several releases of the same persons, the oldest first, are judged together as well: what each hides, all of them may show.
     """
     from tsveil.assess.file import judge_file, map_of
     from tsveil.data.table import as_list
@@ -291,6 +313,11 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
 
     given = arguments.reading(options)
     typed = {name.replace("_", "-"): value for name, value in options.items()}
+    if ledger is not None or len(files) != 1:
+        if persons is not None or given:
+            raise InputError("--persons and the options of reading are for one file; releases say how they are read")
+        _verify_together(files, ledger, promise_of(typed).k if asks(typed) else None, strict=strict, as_json=as_json)
+    (file,) = files
     if (file / "published").is_dir() or (file / MARKER).is_file():
         if persons is not None:
             raise InputError("--persons is for a published file alone; a release has its id map in private/")
@@ -313,6 +340,29 @@ def verify(file: Path, persons: Path | None, strict: bool, as_json: bool, **opti
         if trusted := [*as_list(given.get("id")), *given.get("confidential", ())]:
             terminal.line(f"Taken on trust, because you named them: {', '.join(trusted)}")
     sys.exit(1 if found.stopped_by(strict=strict) else 0)
+
+
+def _verify_together(
+    folders: tuple[Path, ...], ledger: Path | None, k: int | None, *, strict: bool, as_json: bool
+) -> NoReturn:
+    """Judge several releases of the same persons, or those of a ledger, and end."""
+    from tsveil.release.together import judge_ledger, judge_releases
+
+    if (ledger is None) == (not folders):
+        raise InputError(
+            "say what to verify: a file, a release, several releases of the same persons, or --ledger FOLDER alone"
+        )
+    with terminal.show_progress(not as_json):
+        found = judge_releases(folders, k) if ledger is None else judge_ledger(ledger, k)
+    if as_json:
+        alone = [
+            {"release": name, "verdict": None if one is None else one.verdict.value}
+            for name, one in found.alone.items()
+        ]
+        terminal.document({"assessment": found.assessment.to_dict(), "releases": alone})
+    else:
+        terminal.show_together(found)
+    sys.exit(1 if found.stopped(strict=strict) else 0)
 
 
 @click.command()

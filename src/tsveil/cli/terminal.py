@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tsveil.measure.scorecard import Scorecard
     from tsveil.plan.estimate import Estimate
     from tsveil.release.publish import Outcome
+    from tsveil.release.together import Judged
     from tsveil.report.comparison import Comparison
     from tsveil.reproduce.run import Result
     from tsveil.study.choice import Recommendation
@@ -226,6 +227,8 @@ def _show_disclosure(outcome: Outcome) -> None:
 
 def show_assessment(found: Assessment) -> None:
     """The verdict on a release: what decided it, every check, and what each intruder finds."""
+    from tsveil.assess.assessment import NOT_NAMED
+
     colours = {"holds": "green", "warns": "yellow", "not-decided": "red", "fails": "red"}
     if found.allowed:
         click.secho(f"Written although it did not pass; allowed: {', '.join(found.allowed)}", fg="red", bold=True)
@@ -245,6 +248,28 @@ def show_assessment(found: Assessment) -> None:
         line(f"  {rung:<21}{one.rate:.1f} %{interval} by {one.attack}; guessing finds {one.guess:.2g} %")
     if found.subtraction:
         line(f"  {found.subtraction}")
+    if not found.over_time:
+        line(f"  {NOT_NAMED}")
+
+
+def show_together(found: Judged) -> None:
+    """The verdict on several releases of the same persons: each by itself, then the latest with what all say together, and who is left."""
+    for name, one in found.alone.items():
+        words = "withdrawn; what is out is out, so it counts" if one is None else one.verdict.words
+        line(f"{name}: {words}")
+    line()
+    show_assessment(found.assessment)
+    figures = next(check.figures for check in found.assessment.checks if check.name == "earlier-releases")
+    sets = {"identifiers": figures["identifiers"], **figures["histories"]}
+    for name, one in sets.items():
+        if one is not None and (witness := one.get("witness")):
+            more = witness["left"] - len(witness["persons"])
+            who = ", ".join(witness["persons"]) + (f" and {more} more" if more else "")
+            left = "is left alone" if witness["left"] == 1 else "are left"
+            line(f"  By {name}, {who} {left} ({', '.join(witness['releases'])})")
+    for one in figures["differences"]:
+        if one["left"]:
+            line(f"  By subtraction, {', '.join(one['left'])} can be left ({', '.join(one['releases'])})")
 
 
 def verdict_parts(verdict: Verdict) -> dict[str, Any]:

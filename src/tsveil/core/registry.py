@@ -254,6 +254,7 @@ ATTACKS = Registry(
         "fullest-keys": "tsveil.attack.fullest_keys:FullestKeys",
         "labels-probabilistic": "tsveil.attack.label_agreement:LabelProbabilistic",
         "labels-conditional": "tsveil.attack.label_agreement:LabelConditional",
+        "releases": "tsveil.attack.releases:Releases",
     },
 )
 

@@ -29,6 +29,7 @@ from tsveil.assess.classes import largest_share
 from tsveil.assess.judge import Evidence, judge
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.assess.order import said_by_order
+from tsveil.assess.over_time import EarlierReleases, NamedRelease, with_earlier_releases
 from tsveil.assess.protected import ProtectedRecords
 from tsveil.assess.subtraction import share_with_gaps
 from tsveil.attack.attribute import AttributeDisclosure, disclosed_warning, disclosure
@@ -122,6 +123,7 @@ def fill(
     digest: str = "",
     extra: Mapping[str, str] | None = None,
     earlier: str = "",
+    after: EarlierReleases | None = None,
 ) -> Outcome:
     """Write a release into an empty folder.
 
@@ -129,6 +131,7 @@ def fill(
     "promise"); `strict` treats warnings like failures. `limits` and `intruder` are what the verdict goes by (`tsveil.assess.limits`).
     `measures` are options of `tsveil.evaluate`; `title` and `context` are shown in both reports, `source` and `digest` (the name of the
     input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder; `earlier` is the record of the release that is replaced.
+    `after` are earlier releases of the same persons, with which this one is judged together.
     """
     options, run = _options(release, measures or {}), how_it_was_run(release)
     limits, intruder = limits or Limits(), intruder or Intruder()
@@ -151,6 +154,9 @@ def fill(
     disclosed = _disclosure(release, pieces, of_row)
     with progress.step("Judging the release"):
         assessment = _assess(release, pieces, verdict, card, of_row, persons, allowed, limits, intruder)
+        if after is not None:
+            over = after.followed_by(_named(release, pieces, place / "private"))
+            assessment = with_earlier_releases(assessment, over, limits, release.guarantee)
         refuse(assessment.stopped_by(allowed, strict=strict), allowed, assessment)
     with progress.step("Writing the reports"):
         # Who has the originals can run the method again; then only the place inside the best class of a person is left to guess.
@@ -257,6 +263,18 @@ def _assess(
 def _publishes_means(release: ProtectedRecords) -> bool:
     """Whether means of groups are published: of labels there are none."""
     return release.method.means and bool(release.envelopes or measurable(release.original.blocks))
+
+
+def _named(release: ProtectedRecords, pieces: WrittenPieces, private: Path) -> NamedRelease:
+    """What was written, as releases are judged together: the files and the id map."""
+    source, table = release.contents.source, published_layout(release.store)
+    if not source.id and not source.person:
+        raise ParameterError(
+            "the records have no identifiers, so nothing says who is in an earlier release as well\n  options: id=..., person=..."
+        )
+    chunks = Chunks(schema_of(table), list(pieces.places), release.engine, release.store, pieces.published)
+    id = None if isinstance(table, IntervalTable) else table.id
+    return NamedRelease.of("this release", chunks, release.guarantee, id, source.confidential, read_id_map(private))
 
 
 def _subtraction_with_gaps(
@@ -681,6 +699,7 @@ def _facts(
         "run": run,
         "records": assessment.records,
         "rows_from": 1,
+        "named": bool(release.contents.source.id or release.contents.source.person),
         **({"persons": assessment.persons} if release.contents.source.person else {}),
         "limits": msgspec.to_builtins(limits),
         "intruder": msgspec.to_builtins(intruder),

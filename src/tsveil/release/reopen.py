@@ -123,7 +123,7 @@ def reopen_release(folder: str | Path, original: Dataset) -> Release:
     chosen = METHODS.make(facts["method"], facts["settings"])
     width = chosen.width(len(original.columns))
     published, names = _read_published_values(folder, _as_published(original, chosen), width)
-    ids = _id_map(folder, facts)
+    ids = id_map_of(folder, facts)
     rows, at = _rows(folder, ids, original, facts.get("rows_from", 0)), _places(folder, ids, names)
     if at.max(initial=0) >= len(published):
         raise InputError(f"{folder}: the id map names row {at.max() + 1}, but {len(published)} records are published")
@@ -161,7 +161,7 @@ def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[s
     """
     facts = release_facts(folder)
     given = given or {}
-    files, ids = published_files(folder), _id_map(folder, facts)
+    files, ids = published_files(folder), id_map_of(folder, facts)
     path = _published_place(folder)
     own = [*files, *(folder / "published" / name for name in PAGES)]
     strange = [file for file in sorted((folder / "published").rglob("*")) if file.is_file() and file not in own]
@@ -172,7 +172,7 @@ def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[s
     intruder = msgspec.convert(facts.get("intruder", {}), Intruder)
     now = judge_file(
         path,
-        promise or _promise(folder, facts),
+        promise or promise_of_release(folder, facts),
         {**facts.get("columns", {}), **given},
         ids.drop("original") if "person" in ids.columns else None,
         trusted=[given["id"]] if given.get("id") else [],
@@ -210,7 +210,7 @@ def published_data(folder: Path, original: Dataset) -> tuple[Dataset, dict[str, 
         raise InputError(
             f"{folder} publishes envelopes, and single attacks look for values\n  options: tsveil evaluate attacks envelopes"
         )
-    ids = _id_map(folder, facts)
+    ids = id_map_of(folder, facts)
     own = original.ids[_rows(folder, ids, original, facts.get("rows_from", 0))].cast(pl.String)
     data = read_like(_published_place(folder), _as_published(original, chosen))
     return data, _truth(folder, ids.with_columns(original=own), data)
@@ -229,9 +229,9 @@ def published_series(folder: Path) -> tuple[Dataset, dict[str, str]]:
     (300, 300)
     """
     facts = release_facts(folder)
-    ids, path = _id_map(folder, facts), _published_place(folder)
+    ids, path = id_map_of(folder, facts), _published_place(folder)
     given = {"independent_rows": True, "transpose": False, **facts.get("columns", {})}
-    data = _promise(folder, facts).read(path, **given, numbers=list(look_at(path, **given).columns))
+    data = promise_of_release(folder, facts).read(path, **given, numbers=list(look_at(path, **given).columns))
     if not isinstance(data, Dataset) or not data.series:
         raise InputError(f"{folder} publishes no time series")
     # release.json has the times of series as numbers; the names of their columns tell hours and weekdays as well.
@@ -264,7 +264,7 @@ def _original_labels(folder: Path, records: int) -> pl.DataFrame | None:
     return found
 
 
-def _promise(folder: Path, facts: Mapping[str, Any]) -> Promise:
+def promise_of_release(folder: Path, facts: Mapping[str, Any]) -> Promise:
     """The promise of a release, as it was verified."""
     stored = dict(facts.get("promise", {}))
     if str(stored.pop("name", None)) not in PROMISES:
@@ -372,7 +372,7 @@ def _read_published_values(folder: Path, original: Dataset, width: int) -> tuple
     return np.concatenate([part.values for part in parts]), names
 
 
-def _id_map(folder: Path, facts: dict[str, Any]) -> pl.DataFrame:
+def id_map_of(folder: Path, facts: dict[str, Any]) -> pl.DataFrame:
     """Original, released identifier (of values) and published row of each published record, as texts."""
     place = folder / "private"
     parts: list[pl.DataFrame] = []

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from markupsafe import Markup
 
-from tsveil.assess.assessment import Attempt, Outcome
+from tsveil.assess.assessment import NOT_NAMED, Attempt, Outcome
 from tsveil.assess.limits import IN_WORDS, Intruder
 from tsveil.attack.base import Rung
 from tsveil.guarantee.base import Status
@@ -69,6 +69,8 @@ def checks(subject: Subject) -> Markup | None:
         picture=figures.ladder(drawn, 100 * float(Fraction(promise.bound)) if promise.intruder == "file" else None),
         ladder=ladder,
         subtraction=found.subtraction,
+        over_time=found.over_time,
+        not_named=NOT_NAMED,
         rung=rung,
         knows=IN_WORDS[rung],
         declared=rung != Intruder().knows,
