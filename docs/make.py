@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: the navigation: title of a section -> its pages in order; pages of docs/ that are not named here follow under "More"
 SECTIONS: dict[str, list[str]] = {
-    "Tutorials": ["tutorials/steward.md", "tutorials/researcher.md", "tutorials/engineer.md"],
+    "Tutorials": ["tutorials/steward.md", "tutorials/monthly.md", "tutorials/researcher.md", "tutorials/engineer.md"],
     "Guides": [
         "reading.md",
         "report.md",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import permutations
 
 #: of one release, the class in which each person is published, None where nothing of that person is
@@ -81,3 +81,47 @@ def proved(releases: Sequence[Entries], values: Sequence[str]) -> set[int]:
             for person in seen:
                 possible[person].add(assigned[person])
     return {person for person in seen if len(possible[person]) == 1}
+
+
+def candidates(releases: Sequence[Sequence[Hashable]], values: Sequence[str]) -> list[set[str]]:
+    """For each person the values that remain possible for an intruder who knows everything but whose they are, found by trying all assignments of the values, each to one person, that explain the files.
+
+    Every branch of the search is followed until a person and a value have been seen together in some assignment.
+    """
+    n = len(values)
+    shown = [
+        {entry: {values[p] for p in range(n) if entries[p] == entry} for entry in {*entries} - {None}}
+        for entries in releases
+    ]
+    possible: list[set[str]] = [set() for _ in range(n)]
+
+    def fits(person: int, value: str) -> bool:
+        """In each release the value stands in the class of the person, or nowhere if nothing of the person is published."""
+        for entries, classes in zip(releases, shown, strict=True):
+            entry = entries[person]
+            if entry is None and any(value in own for own in classes.values()):
+                return False
+            if entry is not None and value not in classes[entry]:
+                return False
+        return True
+
+    fitting = [[value for value in values if fits(person, value)] for person in range(n)]
+
+    def complete(assigned: dict[int, str]) -> dict[int, str] | None:
+        """Any assignment of all values that goes on from this one."""
+        if len(assigned) == n:
+            return assigned
+        taken = {*assigned.values()}
+        free = [person for person in range(n) if person not in assigned]
+        person = min(free, key=lambda one: sum(value not in taken for value in fitting[one]))
+        for value in fitting[person]:
+            if value not in taken and (found := complete({**assigned, person: value})) is not None:
+                return found
+        return None
+
+    for person in range(n):
+        for value in fitting[person]:
+            if value not in possible[person] and (found := complete({person: value})) is not None:
+                for one, own in found.items():
+                    possible[one].add(own)
+    return possible

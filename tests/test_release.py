@@ -53,6 +53,8 @@ def test_a_release_is_written_whole(tmp_path: Path) -> None:
         "private/release.json",
         "private/assessment.json",
         "private/record.jsonl",
+        "private/ledger.json",
+        "private/ledger.parquet",
         "private/report.html",
     }
     assert [p.name for p in tmp_path.iterdir()] == ["out"]

@@ -188,9 +188,9 @@ def third(seed: int = 5) -> Any:
 def test_a_release_is_judged_with_earlier_ones_before_it_is_written(months: list[Path], tmp_path: Path) -> None:
     after = EarlierReleases([opened_release(one) for one in months[:2]], withheld=False)
     with pytest.raises(GuaranteeError, match=r"earlier-releases: FAILS: 'tariff' ties the releases"):
-        publish(third(), tmp_path / "out", after=after)
+        publish(third(), tmp_path / "out", together_with=after)
     assert not (tmp_path / "out").exists()
-    outcome = publish(third(), tmp_path / "out", after=after, allow=["earlier-releases"])
+    outcome = publish(third(), tmp_path / "out", together_with=after, allow=["earlier-releases"])
     assert outcome.assessment is not None
     assert outcome.assessment.over_time
     folder = outcome.folder
@@ -211,6 +211,12 @@ def test_a_release_is_judged_with_earlier_ones_before_it_is_written(months: list
         assert "is left alone" not in page
 
 
+def test_a_ledger_of_one_release_is_judged_as_that(months: list[Path]) -> None:
+    found = tsveil("verify", "--ledger", months[0])
+    assert found.exit_code == 0, found.output
+    assert "first release of its ledger" in found.output
+
+
 def test_a_release_without_earlier_ones_says_so(months: list[Path]) -> None:
     for name in ("published", "private"):
         page = (months[0] / name / "report.html").read_text(encoding="utf-8")
@@ -229,7 +235,7 @@ def test_records_without_names_are_refused(tmp_path: Path, months: list[Path]) -
             judge_releases([months[0], folder])
     after = EarlierReleases([opened_release(months[0])])
     with pytest.raises(ParameterError, match="the records have no identifiers"):
-        publish(tv.MDAV(k=2).protect(data), tmp_path / "next", after=after)
+        publish(tv.MDAV(k=2).protect(data), tmp_path / "next", together_with=after)
 
 
 # -- the command --------------------------------------------------------------------------------------------------------
@@ -270,11 +276,15 @@ def test_an_earlier_release_that_fails_by_itself_fails_together(tmp_path: Path) 
         (["A", "B", "--persons", "A"], "--persons and the options of reading are for one file"),
         (["A", "B", "--id", "home"], "--persons and the options of reading are for one file"),
         (["A", "FILE"], "is not a release with its private side"),
-        (["--ledger", "A"], "has no ledger"),
+        (["--ledger", "OLD"], "has no ledger"),
     ],
 )
-def test_what_cannot_be_judged_together_is_refused(months: list[Path], words: list[str], message: str) -> None:
-    names = {"A": months[0], "B": months[1], "FILE": months[0] / "published" / "data.csv"}
+def test_what_cannot_be_judged_together_is_refused(
+    months: list[Path], tmp_path: Path, words: list[str], message: str
+) -> None:
+    names = {"A": months[0], "B": months[1], "FILE": months[0] / "published" / "data.csv", "OLD": tmp_path / "old"}
+    shutil.copytree(months[0], tmp_path / "old")
+    (tmp_path / "old" / "private" / "ledger.json").unlink()
     found = tsveil("verify", *(names.get(word, word) for word in words))
     assert found.exit_code == 2, found.output
     assert message in found.output

@@ -206,3 +206,25 @@ def test_the_risk_of_a_record_is_the_larger_one() -> None:
     assert risk.mean() > 30
     assert card["EULD"] < 1
     assert card.best_attack[0] in ("LDLD", "LPLD", "LCPLD")
+
+
+@pytest.mark.parametrize(
+    "numbers", [[1e300, -1e300, 1e300, 0.0], [1e-300, 2e-300, 0.0, 0.0], [5.0] * 4, [1e16, 1e16 + 2, 1e16 + 4, 1e16]]
+)
+def test_huge_tiny_and_constant_numbers_beside_labels(numbers: list[float]) -> None:
+    frame = pl.DataFrame({"x": numbers, "home": ["flat", "flat", "house", "house"]})
+    data = tv.Dataset.from_frame(frame, blocks={"x": ["x"], "keys": ["home"]}, categories={"home": "nominal"})
+    links = links_by_attack(data, data)
+    alike = [sum((x, home) == (y, other) for y, other in frame.rows()) for x, home in frame.rows()]
+    assert links["mixed-distance"].probability == pytest.approx([1 / count for count in alike])
+    moved = data.with_values(np.column_stack([data.values[:, 0] * 0.5, data.values[:, 1]]))
+    assert all(np.isfinite(one.rate) for one in links_by_attack(data, moved, only="mixed-distance").values())
+
+
+def test_labels_that_all_records_share_leave_a_guess() -> None:
+    data = tv.Dataset.from_frame(
+        pl.DataFrame({"home": ["flat"] * 5}), blocks={"keys": ["home"]}, categories={"home": "nominal"}
+    )
+    card = tv.evaluate(data, data)
+    assert card["LDLD"] == pytest.approx(20)
+    assert (card["KU1"], card["KU2"], card["LL4"]) == (0, 0, 0)

@@ -155,3 +155,20 @@ def test_several_files_have_the_same_types(tmp_path: Path, monkeypatch: pytest.M
         assert len(parts) == 3
         assert {(str(schema["code"]), str(schema["town"])) for schema in parts} == {(kind, "String")}
         assert run("verify", out).exit_code == 0
+
+
+def test_releases_of_labels_alone_are_compared_and_swept(homes: Path) -> None:
+    keys = homes.parent / "keys.parquet"
+    pl.read_csv(homes, infer_schema=False).select("home", "dwelling", "postcode").write_parquet(keys)
+    given = ["--nominal", "dwelling", "--nominal", "postcode"]
+    for k in (3, 6):
+        assert run("protect", keys, "--out", homes.parent / f"k{k}", "--k", k, *given).exit_code == 0
+    shown = run("compare", homes.parent / "k3", homes.parent / "k6")
+    assert shown.exit_code == 0, shown.output
+    assert "loss in labels" in shown.output
+    swept = run("sweep", keys, "--out", homes.parent / "swept", *given)
+    assert swept.exit_code == 0, swept.output
+    assert "the loss in labels LL1 in percent" in (homes.parent / "swept" / "study.html").read_text()
+    attacked = run("attack", keys, homes.parent / "k3")
+    assert attacked.exit_code == 0, attacked.output
+    assert "mixed-one-to-one" in attacked.output

@@ -14,6 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from release_folders import ledger_without_times
+
 #: how many kills each kill test makes, if not its own number; `make faults` sets it
 KILLS = int(os.environ.get("TSVEIL_KILLS", "0"))
 KILLED = -9
@@ -104,6 +106,8 @@ def contents(folder: Path) -> dict[str, object] | None:
             facts = json.loads(path.read_text())
             facts.pop("written")
             found[str(path.relative_to(folder))] = facts
+        elif path.name == "ledger.json":
+            found[str(path.relative_to(folder))] = ledger_without_times(path.read_bytes())
         elif path.is_file() and path.name != "record.jsonl":
             found[str(path.relative_to(folder))] = path.read_bytes()
     return found

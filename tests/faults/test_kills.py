@@ -18,6 +18,8 @@ import polars as pl
 import pytest
 
 from faults.arena import KILLED, KILLS, Arena, contents, hidden, spread
+from test_ledger import write_months
+from tsveil.release.ledger import LEDGER, read_ledger
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +126,55 @@ def test_run_killed_at_random_moments(arena: Arena, tmp_path: Path) -> None:
     assert arena.do("command", "run", tmp_path / "2.toml", "--overwrite", folder=str(tmp_path)).code == 0
     assert contents(tmp_path / "release") == versions[1]
     assert hidden(tmp_path) == []
+
+
+def test_a_run_that_continues_a_release_killed_at_any_step(arena: Arena, tmp_path: Path) -> None:
+    """The ledger and all releases are whole, and the next run continues."""
+    write_months(tmp_path)
+    for month in (1, 2):
+        assert arena.do("command", "run", tmp_path / f"{month}.toml", folder=str(tmp_path)).code == 0
+    before = [contents(tmp_path / f"2026-{month:02d}") for month in (1, 2)]
+    whole = arena.do("command", "run", tmp_path / "3.toml", folder=str(tmp_path))
+    assert whole.code == 0, whole.output
+    assert whole.steps is not None
+    new = contents(tmp_path / "2026-03")
+    for step in spread(whole.steps, KILLS or 5):
+        shutil.rmtree(tmp_path / "2026-03")
+        assert arena.do("command", "run", tmp_path / "3.toml", folder=str(tmp_path), at=step).code == KILLED
+        assert contents(tmp_path / "2026-03") in (None, new), f"killed at step {step} of {whole.steps}"
+        assert [contents(tmp_path / f"2026-{month:02d}") for month in (1, 2)] == before
+        again = arena.do("command", "run", tmp_path / "3.toml", "--overwrite", folder=str(tmp_path))
+        assert again.code == 0, again.output
+        assert contents(tmp_path / "2026-03") == new
+        assert [one.path for one in read_ledger(tmp_path / "2026-03").releases] == ["../2026-01", "../2026-02", "."]
+    assert hidden(tmp_path) == []
+
+
+def test_a_ledger_killed_while_it_is_begun_or_marked(arena: Arena, tmp_path: Path) -> None:
+    """A ledger that is begun is there or not; one that is marked says the old or the new."""
+    write_months(tmp_path, 1)
+    assert arena.do("command", "run", tmp_path / "1.toml", folder=str(tmp_path)).code == 0
+    folder = tmp_path / "2026-01"
+    files = [folder / LEDGER, folder / "private" / "ledger.parquet"]
+    kept = [path.read_bytes() for path in files]
+    mark = ("command", "ledger", "withdraw", folder, "--reason", "wrong")
+    steps = arena.do(*mark, folder=str(tmp_path)).steps
+    assert steps is not None
+    for step in spread(steps, KILLS or 3):
+        files[0].write_bytes(kept[0])
+        arena.do(*mark, folder=str(tmp_path), at=step)
+        assert read_ledger(folder).releases[-1].withdrawn in (None, "wrong")
+    begin = ("command", "ledger", "adopt", folder, "--original", tmp_path / "1.csv")
+    for path in files:
+        path.unlink()
+    steps = arena.do(*begin, folder=str(tmp_path)).steps
+    assert steps is not None
+    for step in spread(steps, KILLS or 3):
+        files[0].unlink(missing_ok=True)
+        arena.do(*begin, folder=str(tmp_path), at=step)
+        if not files[0].exists():
+            assert arena.do(*begin, folder=str(tmp_path)).code == 0
+        assert len(read_ledger(folder).persons) == 60
 
 
 SWEEP = """seed = 5

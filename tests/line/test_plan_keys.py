@@ -44,6 +44,7 @@ LONG: dict[str, Any] = {
 }
 FOLDER: dict[str, Any] = {"input.path": "folder", "run": {}}
 MEMORY: dict[str, Any] = {"run": {}}
+CONTINUED: dict[str, Any] = {"output": {"folder": "out", "after": "earlier"}}
 
 
 class Case(NamedTuple):
@@ -100,6 +101,9 @@ KEYS: dict[str, Case] = {
     "output.folder": Case("elsewhere", "folder"),
     "output.format": Case("parquet", "published/data.parquet"),
     "output.title": Case("Meters of a town", "published/report.html"),
+    "output.after": Case("earlier", DATA),
+    "output.ids": Case("stable", "private/id_map.csv", given=CONTINUED),
+    "output.regroup": Case(True, GROUPS, given=CONTINUED),
     "output.formulas": Case("keep", DATA, given={"input.path": "formulas.csv"}),
     "evaluate.ties": Case("first", FACTS),
     "evaluate.scaling": Case("own", FACTS),
@@ -187,6 +191,13 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
         sort=pl.lit("gas"),
         kw=pl.col("kwh") * hour,
     ).drop("day").write_csv(base / "long.csv")
+    first_days = {"load": {"from": "2018-01-01", "to": "2018-01-04"}}
+    earlier = with_key(
+        with_key(with_key(USUAL, "input.blocks", first_days), "output.folder", "earlier"),
+        "input.path",
+        str(base / "in.csv"),
+    )
+    run(msgspec.convert(earlier, Plan), base=base)
     return base
 
 
@@ -207,6 +218,9 @@ def left(plan: dict[str, Any], base: Path, out: Path) -> tuple[dict[str, Any], s
     if made.intruder.other_period:
         known = str(base / made.intruder.other_period)
         made = msgspec.structs.replace(made, intruder=msgspec.structs.replace(made.intruder, other_period=known))
+    if made.output.after:
+        earlier = str(base / made.output.after)
+        made = msgspec.structs.replace(made, output=msgspec.structs.replace(made.output, after=earlier))
     folder = run(made, base=out).folder
     assert folder == out / plan["output"]["folder"]
     return contents(folder), json.loads((folder / FACTS).read_text())["run"]

@@ -133,6 +133,23 @@ def _numbers(data: tv.Dataset) -> tv.Dataset:
     return tv.Dataset.from_frame(frame, blocks={"home": list(data.columns)})
 
 
+def test_beside_gaps_labels_are_named_as_not_measured() -> None:
+    frame = pl.DataFrame(
+        {"home": ["flat", "house", None, "flat"], "a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, None, 3.0, 1.0]}
+    )
+    given: dict[str, Any] = {"categories": {"home": "nominal"}, "missing": "mask"}
+    alone = tv.Dataset.from_frame(frame.select("home"), blocks={"keys": ["home"]}, **given)
+    card = tv.evaluate(alone, alone)
+    assert (card.to_dict(), dict(card.options)) == ({}, {"not measured": "keys"})
+    both = tv.Dataset.from_frame(frame, blocks={"keys": ["home"], "x": ["a", "b"]}, **given)
+    card = tv.evaluate(both, both)
+    assert card.options["not measured"].startswith("keys")
+    assert not {"LL1", "LDLD"} & set(card)
+    kept = tv.Dataset.from_frame(frame, blocks={"keys": ["home"], "x": ["a", "b"]}, **(given | {"missing": "keep"}))
+    with pytest.raises(InputError, match="missing values in"):
+        tv.evaluate(kept, kept)
+
+
 def test_numbers_beside_labels_are_measured_as_without_them() -> None:
     data = tv.example("households")
     release = tv.MDAV(k=5).protect(data, seed=1)
@@ -146,3 +163,19 @@ def test_numbers_beside_labels_are_measured_as_without_them() -> None:
     assert set(card) - set(alone) == {"LL1", "LL2", "LL3", "LL4", "LU", "LDLD", "FKLD", "LPLD", "LCPLD", "KU1", "KU2"}
     assert LabelLoss.loss == "LL1"
     assert card.loss == alone.loss
+
+
+def test_series_of_one_and_two_points() -> None:
+    draw = np.random.default_rng(2)
+    for points in (1, 2):
+        before, after = ([list(row) for row in draw.choice(["on", "off"], (9, points))] for _ in range(2))
+        frame = pl.DataFrame({f"t{at}": [row[at] for row in before] for at in range(points)})
+        kind = ("nominal", ["off", "on"])
+        data = tv.Dataset.from_frame(
+            frame, blocks={"state": frame.columns}, categories={"state": {"kind": "nominal", "order": kind[1]}}, times={"state": list(range(points))}
+        )  # fmt: skip
+        codes = np.array([[kind[1].index(state) for state in row] for row in after], dtype=float)
+        card = tv.evaluate(data, data.with_values(codes))
+        for figure, value in naive.state_loss(kind, before, after).items():
+            assert card[figure] == pytest.approx(value), (points, figure)
+        assert card["SL2"] == 0 or points == 2

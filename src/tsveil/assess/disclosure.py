@@ -18,8 +18,8 @@ from tsveil.core.types import Indices, Mask
 MOST, NEAR = 0.9, 0.05
 
 
-def disclosing(of_row: Indices, column: pl.Series, persons: Indices) -> Mask:
-    """Whether the class of each record discloses its value of a carried column.
+def disclosing(of_row: Indices, column: pl.Series, persons: Indices, *, withheld: bool = False) -> Mask:
+    """Whether the class of each record discloses its value of a carried column; an empty cell is a value too, unless cells were `withheld`.
 
     Examples
     --------
@@ -37,6 +37,7 @@ def disclosing(of_row: Indices, column: pl.Series, persons: Indices) -> Mask:
     together = rows.group_by("class", "value").agg(own=pl.col("person").n_unique())
     together = together.join(size, on="class").join(common, on="value").filter(pl.col("persons") > 1)
     share = pl.col("own") / pl.col("persons")
+    together = together.filter(pl.col("value") != "") if withheld else together
     found = together.filter((share >= MOST) & (share > pl.col("everywhere")))["class"].to_numpy()
     near = _near(of_row, column, size)
     return np.isin(of_row, np.concatenate([found, near]))

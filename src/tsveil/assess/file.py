@@ -57,6 +57,7 @@ def judge_file(
     knows_carried: Sequence[str] = (),
     means: bool = False,
     originals: pl.DataFrame | None = None,
+    withheld: bool = False,
 ) -> Assessment:
     """The verdict on a file or a folder of parts.
 
@@ -80,6 +81,8 @@ def judge_file(
         Whether it is known that means of groups are published.
     originals
         The original labels of the published rows, for promises that speak of them.
+    withheld
+        Whether it is known that carried cells were emptied because of earlier releases; otherwise an empty cell is a value like others.
     """
     files, strange = _parts(path)
     # What would be asked before data are protected does not matter here: each row is one published record, and a column without a role is named.
@@ -137,6 +140,7 @@ def judge_file(
         representatives=True,
         means=means,
         persons=owners,
+        withheld=withheld,
         unjudged=[*loose, *strange, *beside, *unjudged],
         order="; ".join(signs),
     )

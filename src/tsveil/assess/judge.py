@@ -62,6 +62,8 @@ class Evidence:
     #: what subtraction finds where records have gaps; otherwise it follows from the classes
     subtraction: float | None = None
     suppressed: int = 0
+    #: whether carried cells were emptied because of earlier releases
+    withheld: bool = False
     #: blocks of labels, which attacks on numbers do not know
     labels: Sequence[str] = ()
     #: published columns that nobody judged
@@ -177,7 +179,8 @@ def _disclosures(found: Evidence) -> tuple[Mapping[str, int], Mapping[str, int]]
     """Carried column -> persons whose value their class discloses; and the columns that tie the records of persons -> the fewest persons left."""
     owners = found.owners
     disclosed = {
-        column.name: len(np.unique(owners[disclosing(found.of_row, column, owners)])) for column in found.carried
+        column.name: len(np.unique(owners[disclosing(found.of_row, column, owners, withheld=found.withheld)]))
+        for column in found.carried
     }
     several = found.persons is not None and len(np.unique(owners)) < len(owners)
     tying = [column.name for column in found.carried if several and is_constant(column, owners)]

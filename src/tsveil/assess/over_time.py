@@ -64,9 +64,17 @@ class NamedRelease:
 
 
 def over_time(
-    releases: Sequence[NamedRelease], k: int | None = None, *, stable: bool = False, withheld: bool = False
+    releases: Sequence[NamedRelease],
+    k: int | None = None,
+    *,
+    stable: bool = False,
+    withheld: bool = False,
+    missing: Sequence[str] = (),
 ) -> OverTime:
-    """What releases leave together, in the order in which they were made; k is the largest that one of them promises, unless given."""
+    """What releases leave together, in the order in which they were made; k is the largest that one of them promises, unless given.
+
+    `missing` are further releases of these persons that could not be read: nothing is decided then, unless the others fail already.
+    """
     if len({one.several for one in releases}) > 1:
         ones = some([one.name for one in releases if one.several])
         raise InputError(
@@ -88,7 +96,7 @@ def over_time(
         for one, own in zip(releases, persons, strict=True)
     ]
     least = k or max(one.promise.k for one in releases)
-    return OverTime(compose(shown, least, stable=stable, withheld=withheld), names)
+    return OverTime(compose(shown, least, stable=stable, withheld=withheld), names, tuple(missing))
 
 
 def _numbered(texts: Sequence[pl.Series]) -> tuple[pl.Series, list[Indices]]:
@@ -108,10 +116,12 @@ class EarlierReleases:
     k: int | None = None
     stable: bool = False
     withheld: bool = True
+    missing: Sequence[str] = ()
 
     def followed_by(self, latest: NamedRelease) -> OverTime:
         """What they and one more leave together."""
-        return over_time([*self.releases, latest], self.k, stable=self.stable, withheld=self.withheld)
+        given: dict[str, Any] = {"stable": self.stable, "withheld": self.withheld, "missing": self.missing}
+        return over_time([*self.releases, latest], self.k, **given)
 
 
 # -- the verdict ---------------------------------------------------------------------------------------------------------
@@ -124,6 +134,8 @@ class OverTime:
     composed: Composed
     #: the name of each person, in the order of their numbers
     names: pl.Series
+    #: releases of these persons that could not be read
+    missing: tuple[str, ...] = ()
 
     @cached_property
     def disclosed(self) -> dict[str, int]:
@@ -161,13 +173,19 @@ class OverTime:
     def check(self) -> Check:
         """The check earlier-releases."""
         found, figures = self.composed, self._figures()
+        broken = [*self._too_small(), *map(_in_words, found.differences)]
+        if self.missing and not broken:
+            message = (
+                f"{some(self.missing)}: not where the ledger says, so what all releases tell together was not judged."
+            )
+            return Check(CHECK, Outcome.NOT_DECIDED, message, figures)
         if not found.again:
             message = (
                 f"no person is in two of these {len(found.names)} releases by the names in their id maps: "
                 "they are of different persons, or name them differently."
             )
             return Check(CHECK, Outcome.NOT_DECIDED, message, figures)
-        if broken := [*self._too_small(), *map(_in_words, found.differences)]:
+        if broken:
             return Check(CHECK, Outcome.FAILS, f"{'; '.join(broken)}.", figures)
         kept = self._kept()
         if told := {name: count for name, count in self.disclosed.items() if count}:

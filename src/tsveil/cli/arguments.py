@@ -226,6 +226,21 @@ def writing_options(command: Command) -> Command:
     return overwrite_option("an earlier release in that folder")(command)
 
 
+def continuing_options(command: Command) -> Command:
+    """What a release continues, and how."""
+    command = click.option("--regroup", is_flag=True, help="With --after: new groups and identifiers for everybody.")(
+        command
+    )
+    command = click.option(
+        "--ids",
+        type=click.Choice(["fresh", "stable"]),
+        help="With --after: new identifiers, or the same ones as long as a group stays the same.",
+    )(command)
+    return click.option(
+        "--after", type=PATH, metavar="FOLDER", help="The release of the same persons that this one continues."
+    )(command)
+
+
 def _secret(context: click.Context, option: click.Parameter, path: Path | None) -> str | None:
     """The secret that stands in a file."""
     if path is None:

@@ -141,6 +141,7 @@ def _from(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
 @click.option("--master", metavar="URL", help="--engine spark: a running cluster; else a local one is started.")
 @click.option("--anywhere", is_flag=True, help="Let the plan write outside its own folder.")
 @click.option("--dry-run", is_flag=True, help="Say what it would take (time, memory, disk), and write nothing.")
+@arguments.continuing_options
 @arguments.writing_options
 @arguments.json_option
 def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
@@ -151,7 +152,8 @@ def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
     from tsveil.plan.run import estimate
 
     if dry_run:
-        asked = {name: options[name] for name in ("engine", "scheduler", "master", "anywhere", "overwrite")}
+        names = ("engine", "scheduler", "master", "anywhere", "overwrite", "after", "ids", "regroup")
+        asked = {name: options[name] for name in names}
         with terminal.show_progress(not as_json):
             found = estimate(plan, **asked)
         terminal.show_estimate(found, as_json=as_json)
@@ -169,6 +171,7 @@ def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
 @click.option("--block-size", type=click.IntRange(min=1), metavar="A", help="Regroup attributes into blocks of A.")
 @click.option("--blocks-by", type=click.Choice(["correlated", "scattered"]), default="correlated", show_default=True)
 @arguments.reading_options
+@arguments.continuing_options
 @arguments.writing_options
 @arguments.json_option
 @click.pass_context

@@ -16,6 +16,7 @@ import click
 from tsveil import __version__
 from tsveil.cli import terminal
 from tsveil.cli.choosing import nlk_study, recommend, sweep
+from tsveil.cli.continuing import history, ledger
 from tsveil.cli.judging import attack, compare, evaluate, query, verify
 from tsveil.cli.listing import LISTINGS
 from tsveil.cli.making import demo, plan, protect, run, warm
@@ -83,7 +84,7 @@ def main() -> None:
 
 
 for command in (
-    demo, inspect, plan, run, protect, evaluate, attack, verify, query, compare, sweep, recommend, nlk_study,
+    demo, inspect, plan, run, protect, history, ledger, evaluate, attack, verify, query, compare, sweep, recommend, nlk_study,
     *LISTINGS, reproduce, web, warm,
 ):  # fmt: skip
     main.add_command(command)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tsveil.data.read import Look
     from tsveil.guarantee.base import Verdict
     from tsveil.measure.scorecard import Scorecard
+    from tsveil.plan.chain import History
     from tsveil.plan.estimate import Estimate
     from tsveil.release.publish import Outcome
     from tsveil.release.together import Judged
@@ -259,7 +260,11 @@ def show_together(found: Judged) -> None:
         line(f"{name}: {words}")
     line()
     show_assessment(found.assessment)
-    figures = next(check.figures for check in found.assessment.checks if check.name == "earlier-releases")
+    over_time = [check.figures for check in found.assessment.checks if check.name == "earlier-releases"]
+    if not over_time:
+        line("  It is the first release of its ledger, so there is nothing to judge it with.")
+        return
+    figures = over_time[0]
     sets = {"identifiers": figures["identifiers"], **figures["histories"]}
     for name, one in sets.items():
         if one is not None and (witness := one.get("witness")):
@@ -393,6 +398,31 @@ def comparison_table(rows: list[dict[str, Any]], a: str, b: str) -> None:
         )
         table.add_row(f"[bold]{row['title']}[/]" if row["figure"] in {"risk", "loss"} else row["title"], *coloured)
     _console().print(table)
+
+
+def show_history(found: History, *, as_json: bool) -> None:
+    """The releases of a ledger, one line for each, and what is due."""
+    from tsveil.report.earlier import COLUMNS, lines
+
+    if as_json:
+        document(found.to_dict())
+        return
+    *columns, _ = COLUMNS  # why a release was withdrawn is a sentence, and stands below
+    table = _table()
+    for title, kind in columns:
+        table.add_column(title.lower(), justify="right" if kind else "left", no_wrap=True, overflow="ellipsis")
+    rows = lines(found.releases)
+    for *row, _ in rows:
+        table.add_row(*row)
+    _console().print(table)
+    for name, *_, reason in rows:
+        if reason:
+            line(f"withdrawn: {name}: {reason}")
+    line(
+        "\nmerged: groups with too few persons left; renewed: identifiers that ended; k: fewest persons with one history"
+    )
+    line(f"promised k = {found.k}, identifiers {found.ids}; {found.due}")
+    line(f"Next: tsveil run PLAN --after {found.folder}")
 
 
 def show_card(card: Scorecard) -> None:

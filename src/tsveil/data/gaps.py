@@ -139,7 +139,7 @@ def resampled_block(block: Block, m: int, *, alone: bool) -> Block:
 
 #: what notes say was done, as anybody may read it; how many records and points it concerned is left out
 _DONE = re.compile(
-    r"empty rows were skipped|the text was read as (?:UTF-16|Windows-1252)|(missing values).*( were (filled by linear interpolation in time|kept as gaps|masked: gaps stay gaps))|records were dropped because they have gaps"
+    r"empty rows were skipped|the text was read as (?:UTF-16|Windows-1252)|(missing values).*( were (filled by linear interpolation in time|kept as gaps|masked: gaps stay gaps))|records were dropped because they have gaps|points of time that were published before were left out"
     r"|every series was resampled by linear interpolation to \d+ points|(?<=: )records that begin late or end early are stretched over all times|each series was split into \d+ consecutive series of equal length"
 )
 

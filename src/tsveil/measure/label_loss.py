@@ -83,6 +83,11 @@ class LabelLoss(Measure):
         "LU": Meaning("labels unchanged", "%", "Share of labels that are published as they were."),
     }
 
+    @classmethod
+    def fits(cls, schema: Schema) -> bool:
+        """There must be labels."""
+        return super().fits(schema) and bool(labelled(schema.files.blocks))
+
     def of_chunk(self, chunk: Chunk, known: Result) -> Result:
         """How often each label is published as each; and, before and after, how often labels of two columns meet."""
         own = labelled(chunk.schema.files.blocks)

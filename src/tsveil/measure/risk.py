@@ -469,6 +469,8 @@ class CategoryRisk(ValueRisk):
     def attack(self, release: Release, figures: Mapping[str, float]) -> Risks:
         """All attacks on labels that fit; those by agreement look at columns that are no series."""
         store, files = release.store, release.schema.files
+        if not files.blocks:  # labels with gaps, and nothing else
+            return Risks({}, {}, {}, {"not measured": ", ".join(release.left_out)}, lambda at: {})
         shape = Shape(files.m, files.blocks, files.people < files.n, files.values > 0)
         how = Settings(self.ties, self.scaling, targets=checked_targets(self.targets))
         ordinals = [

@@ -26,6 +26,7 @@ from tsveil.data.read import MEMORY, bytes_of, read
 from tsveil.measure.score import Score
 from tsveil.plan.problems import look_through
 from tsveil.protect.base import checked_chunk
+from tsveil.release.ledger import Ids
 from tsveil.report.context import Context
 
 
@@ -134,6 +135,12 @@ class Output(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
     folder: str
     format: Written | None = None
     title: str = ""
+    #: the folder of the release of the same persons that this one continues
+    after: str | None = None
+    #: of such a release: new identifiers, or those of the release before as long as a group stays the same
+    ids: Ids = "fresh"
+    #: of such a release: new groups for everybody
+    regroup: bool = False
     #: texts that a spreadsheet would run as formulas get an apostrophe in front, or are kept
     formulas: Literal["keep", "neutralise"] = "neutralise"
 

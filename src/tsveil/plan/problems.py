@@ -21,7 +21,7 @@ WORDS: dict[Any, str] = {str: 'a text in quotes, such as "a"', int: "a whole num
 #: what no message repeats
 SECRET = ("seed",)
 #: keys whose texts are paths
-PATHS = ("path", "folder", "other_period")
+PATHS = ("path", "folder", "after", "other_period")
 MANY: dict[Any, str] = {str: 'a list of texts, such as ["a", "b"]', int: "a list of whole numbers"}
 
 

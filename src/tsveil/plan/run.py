@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,11 +15,13 @@ import polars as pl
 
 from tsveil.assess.limits import Knows, Limits
 from tsveil.core import progress
+from tsveil.core.errors import InputError
 from tsveil.core.randomness import fresh_secret, release_seed
 from tsveil.core.registry import METHODS, starting
 from tsveil.data.categories import with_absolute_paths
 from tsveil.data.dataset import Dataset
 from tsveil.data.examples import example_frame
+from tsveil.data.source import Source
 from tsveil.data.store import Folder
 from tsveil.data.write import complete_folder, refuse_existing
 from tsveil.engine.choose import chosen_engine
@@ -27,10 +30,13 @@ from tsveil.plan.estimate import Estimate, refuse_too_large
 from tsveil.plan.estimate import estimate as estimated
 from tsveil.plan.plan import Input, Output, Plan, refuse_outside
 from tsveil.protect.base import Method
-from tsveil.protect.work import protect_in_chunks, protect_in_memory, survey_of
+from tsveil.protect.over_time import Past, check, past_of, without_published
+from tsveil.protect.work import protect_in_chunks, protect_in_memory, survey_of, units_of
 from tsveil.release import record
+from tsveil.release.ledger import Ids
 from tsveil.release.publish import MARKER, Outcome, fill
 from tsveil.release.release import Release
+from tsveil.release.together import earlier_releases
 from tsveil.report.context import Context
 
 
@@ -46,6 +52,9 @@ def run(
     strict: bool = False,
     allow_unverified: bool = False,
     intruder: Knows | None = None,
+    after: str | Path | None = None,
+    ids: Ids | None = None,
+    regroup: bool = False,
     engine: Any = None,
     scheduler: str | None = None,
     master: str | None = None,
@@ -54,7 +63,8 @@ def run(
 
     `plan` is a `Plan` or the path of a plan file; relative paths in it count from `base`, by default the plan file's folder or the
     current one. A plan file writes inside its own folder, unless `anywhere`. A `secret` (that of private/secret.txt) repeats a release to the bit; without one a new one is drawn. A release whose verdict is FAILS or NOT DECIDED is not written unless `allow` names the checks that stop it; `strict` treats warnings
-    like failures; `intruder` says what the intruder knows, in place of the plan. `source` is where the input lies now, when that is not where `plan.input` says. An `engine` ("local", "dask", "spark", a Dask
+    like failures; `intruder` says what the intruder knows, in place of the plan. `after` is the folder of the release of the same persons that this one continues, with `ids` and `regroup` as in the plan,
+    whose place they take. `source` is where the input lies now, when that is not where `plan.input` says. An `engine` ("local", "dask", "spark", a Dask
     client or a Spark session), with the address of a running `scheduler` or `master`, takes the place of the plan's; with one the work is done
     in chunks, and without one the size of the data decides.
 
@@ -69,7 +79,8 @@ def run(
     (True, True)
     """
     asked = {"engine": engine, "scheduler": scheduler, "master": master}
-    ready = _ready(plan, base, source, asked, overwrite=overwrite, anywhere=anywhere)
+    continued = {"after": after, "ids": ids, "regroup": regroup}
+    ready = _ready(plan, base, source, asked, overwrite=overwrite, anywhere=anywhere, continued=continued)
     plan, folder, chosen, data, where = ready.plan, ready.folder, ready.method, ready.data, ready.where
     ready.estimate().refuse_if_short()
     measures = plan.evaluate.options()
@@ -81,7 +92,7 @@ def run(
     seed = release_seed(plan.seed, drawn)
     with (
         complete_folder(folder, overwrite=overwrite, marker=MARKER) as partial,
-        _make_release(chosen, data, seed, partial / "spool", plan.run.chunk, where) as release,
+        _make_release(chosen, data, seed, partial / "spool", plan.run.chunk, where, ready.past) as release,
     ):
         outcome = fill(
             release,
@@ -103,6 +114,8 @@ def run(
                 **({"private/secret.txt": f"{drawn}\n"} if drawn else {}),
             },
             earlier=record.earlier(folder),
+            after=ready.after,
+            together_with=None if ready.after is None else earlier_releases(ready.after),
         )
     return replace(outcome, folder=folder)
 
@@ -114,6 +127,9 @@ def estimate(
     source: Path | None = None,
     overwrite: bool = False,
     anywhere: bool = False,
+    after: str | Path | None = None,
+    ids: Ids | None = None,
+    regroup: bool = False,
     engine: Any = None,
     scheduler: str | None = None,
     master: str | None = None,
@@ -134,7 +150,8 @@ def estimate(
     (4, 3, 0, False)
     """
     asked = {"engine": engine, "scheduler": scheduler, "master": master}
-    ready = _ready(plan, base, source, asked, overwrite=overwrite, anywhere=anywhere, tidied=False)
+    continued = {"after": after, "ids": ids, "regroup": regroup}
+    ready = _ready(plan, base, source, asked, overwrite=overwrite, anywhere=anywhere, tidied=False, continued=continued)
     if ready.data.source is None:
         survey = survey_of(ready.data)
         ready.method.check_persons(survey)
@@ -155,6 +172,9 @@ class _Ready:
     data: Dataset
     #: engine, scheduler and master
     where: Mapping[str, Any]
+    #: the folder of the release that this one continues, and what is known of it
+    after: Path | None = None
+    past: Past | None = None
 
     def estimate(self) -> Estimate:
         """What it will take."""
@@ -183,8 +203,9 @@ def _ready(
     overwrite: bool,
     anywhere: bool,
     tidied: bool = True,
+    continued: Mapping[str, Any] | None = None,
 ) -> _Ready:
-    """Read the plan and the input; everything that can be refused before the work is refused here. An engine that is `asked` for takes the place of the plan's."""
+    """Read the plan and the input; everything that can be refused before the work is refused here. An engine that is `asked` for takes the place of the plan's, and so does what is to be `continued`."""
     if not isinstance(plan, Plan):
         base, place = base or Path(plan).parent, plan
         plan = Plan.load(plan)
@@ -193,6 +214,11 @@ def _ready(
     base = Path(base or ".")
     folder = base / plan.output.folder
     refuse_existing(folder, overwrite=overwrite, tidied=tidied)  # said before the work, not after it
+    plan = _with_continued(plan, base, continued or {})
+    after = None if plan.output.after is None else base / plan.output.after
+    if after is not None and after.resolve() == folder.resolve():
+        raise InputError(f"{folder} cannot continue itself\n  options: another folder for the new release")
+    past = past_of(after, plan.output.ids, regroup=plan.output.regroup)
     settings = dict(plan.method)
     chosen = METHODS.make(settings.pop("name"), settings)
     where = {
@@ -207,7 +233,23 @@ def _ready(
         data = msgspec.structs.replace(plan.input, path=str(place), categories=named).read(
             Path(), plan.run.memory, chunks=where["engine"] is not None
         )
-    return _Ready(plan, base, folder, chosen, data, where)
+    if past is not None:
+        own = Source.of(data) if data.source is None else data.source
+        check(chosen, own, units_of(chosen, own), past)
+    return _Ready(plan, base, folder, chosen, without_published(data, past), where, after, past)
+
+
+def _with_continued(plan: Plan, base: Path, asked: Mapping[str, Any]) -> Plan:
+    """The plan with what was asked for in place of its own words; a relative folder counts from the current one."""
+    output = plan.output
+    if asked.get("after") is not None:
+        place = Path(os.path.relpath(Path(asked["after"]).absolute(), base.absolute())).as_posix()
+        output = msgspec.structs.replace(output, after=place)
+    if asked.get("ids") is not None:
+        output = msgspec.structs.replace(output, ids=asked["ids"])
+    if asked.get("regroup"):
+        output = msgspec.structs.replace(output, regroup=True)
+    return msgspec.structs.replace(plan, output=output)
 
 
 def _in_chunks(data: Dataset, chunk: int | None, where: Mapping[str, Any]) -> bool:
@@ -217,17 +259,23 @@ def _in_chunks(data: Dataset, chunk: int | None, where: Mapping[str, Any]) -> bo
 
 @contextmanager
 def _make_release(
-    chosen: Method, data: Dataset, seed: int, spool: Path, chunk: int | None, where: Mapping[str, Any]
+    chosen: Method,
+    data: Dataset,
+    seed: int,
+    spool: Path,
+    chunk: int | None,
+    where: Mapping[str, Any],
+    past: Past | None,
 ) -> Iterator[Release]:
     """The release, in memory or in chunks."""
     if not _in_chunks(data, chunk, where):
-        store, done = protect_in_memory(chosen, data, seed)
+        store, done = protect_in_memory(chosen, data, seed, past)
         yield chosen.make_release(data, store, seed, done, Here())
         return
     spool.mkdir(mode=0o700)  # it holds all original values
     folder = Folder(spool)
     with chosen_engine(**{**where, "engine": where["engine"] or "local"}) as running:
-        done = protect_in_chunks(chosen, data, seed, folder, running, chunk)
+        done = protect_in_chunks(chosen, data, seed, folder, running, chunk, past)
         release = chosen.make_release(data, folder, seed, done, running)
         yield release
     rmtree(spool)

@@ -16,6 +16,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
@@ -39,8 +40,10 @@ from tsveil.engine.choose import chosen_engine
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.guarantee.base import Promise
+from tsveil.protect.continuing import Earlier
 from tsveil.protect.partition import Tree, Unit, grow_tree
 from tsveil.protect.survey import Scale, Survey
+from tsveil.release.ledger import Ids, Ledger
 from tsveil.release.release import Release
 
 #: a carried column in which more than this share of the records stand alone gets a warning
@@ -101,6 +104,8 @@ class Part:
     persons: Indices
     #: the confidential columns of the records, for methods that look at them
     carried: pl.DataFrame = field(default_factory=pl.DataFrame)
+    #: the groups of the release before, where this one continues it
+    earlier: Earlier | None = None
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,8 @@ class Method(Declaration, ABC):
     takes_gaps: ClassVar[bool] = False
     #: whether it protects columns of labels in which cells are empty
     takes_empty: ClassVar[bool] = False
+    #: whether a release of it can continue an earlier one (`tsveil.protect.continuing`)
+    continues: ClassVar[bool] = False
     #: whether its parts need the confidential columns
     looks_at_carried: ClassVar[bool] = False
 
@@ -323,6 +330,9 @@ class Method(Declaration, ABC):
         scheduler: str | None = None,
         master: str | None = None,
         chunk: int | None = None,
+        after: Release | Ledger | str | Path | None = None,
+        ids: Ids = "fresh",
+        regroup: bool = False,
     ) -> Release:
         """Protect a data set.
 
@@ -333,24 +343,40 @@ class Method(Declaration, ABC):
         `chunk` records: "local", "dask" or "spark" (with the address of a running `scheduler` or `master`), or your own Dask client or
         Spark session, which is left open. The result is the same. Workers must see the input and the folder for temporary files
         under the same paths.
+
+        `after` is the release of the same persons that this one continues, or its folder: groups stay together, and what would tell the persons apart
+        over all releases is withheld. `ids="stable"` keeps the identifiers of groups whose members stay the same; `regroup` gives everybody new groups.
+        Only methods that keep groups of persons can do that (`continues`).
         """
+        from tsveil.protect.over_time import past_of, without_published
         from tsveil.protect.work import protect_in_chunks, protect_in_memory
 
+        past = past_of(after, ids, regroup=regroup)
+        data = without_published(data, past)
         seed = fresh_seed() if seed is None else seed
         if engine is None and scheduler is None and master is None and chunk is None and data.source is None:
-            store, done = protect_in_memory(self, data, seed)
-            return self.make_release(data, store, seed, done, Here())
+            store, done = protect_in_memory(self, data, seed, past)
+            return self.make_release(data, store, seed, done, Here(), after)
         folder = Folder(mkdtemp(prefix="tsveil-"))
         # It holds all original values: it is gone when the release is, and when the work fails.
         weakref.finalize(folder, rmtree, folder.path, ignore_errors=True)
         with chosen_engine(engine or "local", scheduler=scheduler, master=master) as running:
-            done = protect_in_chunks(self, data, seed, folder, running, checked_chunk(chunk))
+            done = protect_in_chunks(self, data, seed, folder, running, checked_chunk(chunk), past)
         # A cluster that was started here is gone; what is asked of the release later is done on this machine.
-        return self.make_release(data, folder, seed, done, LocalEngine())
+        return self.make_release(data, folder, seed, done, LocalEngine(), after)
 
-    def make_release(self, data: Dataset, store: Store, seed: int, done: ProtectionSummary, engine: Engine) -> Release:
-        """The release of what lies in a store."""
-        return self.conclude(Release(data, store, self, self.guarantee(data), seed, done.warnings, done.facts, engine))
+    def make_release(
+        self,
+        data: Dataset,
+        store: Store,
+        seed: int,
+        done: ProtectionSummary,
+        engine: Engine,
+        after: Release | Ledger | str | Path | None = None,
+    ) -> Release:
+        """The release of what lies in a store; `after` is what it continues."""
+        made = Release(data, store, self, self.guarantee(data), seed, done.warnings, done.facts, engine, after=after)
+        return self.conclude(made)
 
     def conclude(self, release: Release) -> Release:
         """The release with what can be said only when all records are protected."""

@@ -112,6 +112,7 @@ class MDAV(Microaggregation):
     starting: ClassVar[bool] = True
     counts_persons: ClassVar[bool] = True
     takes_gaps: ClassVar[bool] = True
+    continues: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "groups of at least k similar records (by value or by shape), each value replaced by the group's mean; "
         "refined, so that they lose less at the same k"

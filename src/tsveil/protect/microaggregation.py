@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -36,6 +36,7 @@ from tsveil.protect.base import (
     sizes_of,
     whole_records,
 )
+from tsveil.protect.continuing import continued_groups
 from tsveil.protect.mdav_masked import published_rows, sparse_records
 from tsveil.protect.mixed import Mixed
 from tsveil.protect.partition import Unit
@@ -291,7 +292,7 @@ class Microaggregation(ValueMethod):
         with progress.step(f"Grouping {part.unit.name}", total=len(space)) as counter:
             if part.survey.gaps:
                 return self.protect_with_gaps(space, part, counter)
-            groups, facts = self.group(space, part, counter)
+            groups, facts = self._groups(space, part, counter, lambda some, own: self.group(space[some], own, counter))
         kept = np.flatnonzero(groups >= 0)
         values = np.full_like(part.values, np.nan)
         if len(kept):
@@ -303,11 +304,37 @@ class Microaggregation(ValueMethod):
             facts={**sizes_of(groups), **facts},
         )
 
+    def _groups(
+        self,
+        space: Array,
+        part: Part,
+        counter: Indices,
+        group: Callable[[Indices, Part], tuple[Indices, dict[str, Any]]],
+    ) -> tuple[Indices, dict[str, Any]]:
+        """The groups of a part: new ones, or those of the release before, continued; `group` forms new ones of some of its records."""
+        if part.earlier is None:
+            return group(np.arange(len(part.values)), part)
+
+        def make(rows: Indices) -> Indices:
+            own = replace(
+                part, values=part.values[rows], records=part.records[rows], persons=part.persons[rows], earlier=None
+            )
+            return group(rows, own)[0]
+
+        groups = continued_groups(space, part.earlier, part.persons, self.k, make)
+        counter[0] = len(groups)
+        return groups, {"groups of the release before": "kept together"}
+
     def _protect_mixed(self, part: Part) -> Protected:
         """The same for records that hold labels, or whose columns have weights."""
         mixed = self.mixed(part.values, part.unit, part.survey)
         with progress.step(f"Grouping {part.unit.name}", total=len(part.values)) as counter:
-            groups, facts = self.group_mixed(mixed, part, counter)
+            space = np.empty((0, 0)) if part.earlier is None else mixed.cut_space()
+
+            def group(some: Indices, own: Part) -> tuple[Indices, dict[str, Any]]:
+                return self.group_mixed(Mixed(mixed.values[some], mixed.features, mixed.uses), own, counter)
+
+            groups, facts = self._groups(space, part, counter, group)
         kept = np.flatnonzero(groups >= 0)
         values = np.full_like(part.values, np.nan)
         if len(kept):

@@ -49,9 +49,11 @@ from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.k_anonymity import KAnonymity
 from tsveil.protect.base import Described, Part, Protected, Rates, ValueMethod, check_k, column_units, sizes_of
+from tsveil.protect.continuing import continued_groups
 from tsveil.protect.partition import Unit
 from tsveil.protect.representative import represent
 from tsveil.protect.survey import Survey
+from tsveil.transform.scale import in_range
 
 #: values of a column that are grouped as one part
 RANGE = 2**20
@@ -69,6 +71,7 @@ class OptimalUnivariate(ValueMethod):
     reference: ClassVar[str] = "Hansen and Mukherjee 2003"
     rates: ClassVar[Rates] = Rates()
     representatives: ClassVar[bool] = True
+    continues: ClassVar[bool] = True
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
 
     k: int = param(5, at_least(2), "smallest group: every published value of a column is shared by at least k records")
@@ -105,8 +108,17 @@ class OptimalUnivariate(ValueMethod):
 
     def protect_part(self, part: Part) -> Protected:
         """Group a column, or a range of its values."""
-        groups = least_sse_groups(part.values[:, 0], self.k)
-        return Protected(represent(part.values, groups, "mean"), groups, facts=sizes_of(groups))
+        values, earlier = part.values, part.earlier
+        if earlier is None:
+            groups = least_sse_groups(values[:, 0], self.k)
+            return Protected(represent(values, groups, "mean"), groups, facts=sizes_of(groups))
+        groups = continued_groups(
+            in_range(values), earlier, part.persons, self.k, lambda rows: least_sse_groups(values[rows, 0], self.k)
+        )
+        kept, out = np.flatnonzero(groups >= 0), np.full_like(values, np.nan)
+        if len(kept):
+            out[kept] = represent(values[kept], groups[kept], "mean")
+        return Protected(out, groups, facts=sizes_of(groups))
 
 
 def least_sse_groups(column: Array, k: int) -> Indices:

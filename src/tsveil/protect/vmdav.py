@@ -49,6 +49,7 @@ class VMDAV(Microaggregation):
     summary: ClassVar[str] = "like mdav, with groups that grow beyond k where records crowd together"
     reference: ClassVar[str] = "Solanas and Martinez-Balleste 2006"
     rates: ClassVar[Rates] = Rates(value=0.0, record=9e-10)
+    continues: ClassVar[bool] = True
 
     gamma: float = param(
         0.2, number(0, 10), "how readily a group grows: a record joins if it is this much nearer than others"

@@ -24,7 +24,7 @@ import polars as pl
 from tsveil.core import progress
 from tsveil.core.errors import InputError
 from tsveil.core.places import check_importable, place_of
-from tsveil.core.randomness import generator, secret_numbers, secret_order, sub_seed
+from tsveil.core.randomness import derived_seed, generator, secret_numbers, secret_order, sub_seed
 from tsveil.core.types import AnyArray, Array, Indices, Mask
 from tsveil.data import pieces
 from tsveil.data.categories import Categories
@@ -45,7 +45,9 @@ from tsveil.protect.base import (
     merged_facts,
     round_columns,
 )
+from tsveil.protect.continuing import Earlier
 from tsveil.protect.job import Job, PlainSurvey, at_store, marks, tasks
+from tsveil.protect.over_time import Past, begin, check, conclude, groups_of, recorded_units, settle
 from tsveil.protect.partition import Tree, Unit, join_leaves, sample_mask
 from tsveil.protect.reading import read_chunks
 from tsveil.protect.survey import Scale, Survey, of_columns, of_squares, with_deviations, with_means
@@ -95,9 +97,12 @@ def units_of(method: Method, source: Source) -> tuple[Unit, ...]:
     return method.units(Survey(source.n, blocks, unknown, unknown, source.confidential))
 
 
-def protect(store: Store, job: Job, seed: int, engine: Engine) -> ProtectionSummary:
-    """Protect the records of all chunks, which are in the store."""
+def protect(store: Store, job: Job, seed: int, engine: Engine, past: Past | None = None) -> ProtectionSummary:
+    """Protect the records of all chunks, which are in the store; with a past they continue earlier releases."""
     method = job.make_method()
+    if past is not None:
+        # The same seed makes other identifiers and another order in each release.
+        seed = derived_seed(seed, f"release {past.ledger.facts.number + 1}")
     looks = engine.map(look, tasks(store, job.chunks), "Looking through the records")
     job = _add_survey(store, job, looks, engine)
     survey = job.survey()
@@ -110,15 +115,28 @@ def protect(store: Store, job: Job, seed: int, engine: Engine) -> ProtectionSumm
         store.put("rows", rows)
         store.put("names", secret_numbers(seed, job.n))
         left_out = _left_out(store, job, method, seed)
+        persons = begin(store, job, past) if method.continues else None
     runs = _scatter_records(store, job, method, leaves, engine)
     todo = [
         {"store": store.handle, "unit": number, "at": at, "leaves": leaves[number], "first": first, "last": last, "seed": str(sub_seed(seed, number, at))}
         for number, parts in enumerate(runs)
         for at, (first, last) in enumerate(parts)
     ]  # fmt: skip
-    found = iter(engine.map(protect_part, todo, "Protecting the parts"))
+    done = _in_runs(engine.map(protect_part, todo, "Protecting the parts"), runs)
+    remarks: list[str] = []
+    if persons is not None:
+        recorded = recorded_units(job.units, survey.blocks)
+        groups = [groups_of(store, job, number, [int(one["groups"]) for one in done[number]]) for number in recorded]
+        groups_of_records = np.stack(groups, axis=1) if groups else np.empty((job.n, 0), dtype=np.int64)
+        settled = settle(store, job, method, persons, past, groups_of_records)
+        if store.has("withheld"):
+            again = engine.map(protect_part, [{**task, "settled": True} for task in todo], "Leaving records out")
+            done = _in_runs(again, runs)
+        remarks = conclude(store, job, method, persons, past, settled, seed)
+        store.remove("old-")
+        store.remove("histories-")
+        store.remove("leaves-")
     store.remove("chunk-")
-    done = [[next(found) for _ in parts] for parts in runs]
     homes = dict.fromkeys(unit.home for unit in job.units)
     facts: dict[str, dict[str, Any]] = {}
     for home in homes:
@@ -132,14 +150,21 @@ def protect(store: Store, job: Job, seed: int, engine: Engine) -> ProtectionSumm
         of_parts.append(
             f"{left_out} records were left out by chance: no person has more than max_records = {method.most_records()}"
         )
-    warnings = dict.fromkeys([*of_parts, *method.remarks(survey, facts), *linking_warnings(survey)])
-    store.put_plain("contents", _contents(job, method, done, left_out))
+    warnings = dict.fromkeys([*remarks, *of_parts, *method.remarks(survey, facts), *linking_warnings(survey)])
+    withheld = int(np.asarray(store.get("withheld")).sum()) if store.has("withheld") else 0
+    store.put_plain("contents", _contents(job, method, done, left_out, withheld))
     store.remove("read-")
     return ProtectionSummary({home: own for home, own in facts.items() if own}, tuple(warnings))
 
 
-def _contents(job: Job, method: Method, done: Sequence[Sequence[Result]], left_out: int) -> Contents:
-    """What lies in the store when all parts are protected."""
+def _in_runs(found: Sequence[Result], runs: Sequence[Sequence[tuple[int, int]]]) -> list[list[Result]]:
+    """What was found of all parts, for each unit."""
+    every = iter(found)
+    return [[next(every) for _ in parts] for parts in runs]
+
+
+def _contents(job: Job, method: Method, done: Sequence[Sequence[Result]], left_out: int, withheld: int) -> Contents:
+    """What lies in the store when all parts are protected; `withheld` records are left out of all units."""
     units = tuple(
         pieces.Unit(unit.name, unit.columns, tuple(int(one["groups"]) for one in parts))
         for unit, parts in zip(job.units, done, strict=True)
@@ -151,7 +176,9 @@ def _contents(job: Job, method: Method, done: Sequence[Sequence[Result]], left_o
                 whole.discard(columns[place])
     kept = tuple(name for name in columns if name in whole)
     suppressed = sum(int(one["suppressed"]) for parts in done for one in parts)
-    if suppressed and len(units) > 1:
+    if withheld and len(units) > 1 and suppressed == withheld * len(units):
+        suppressed = withheld
+    elif suppressed and len(units) > 1:
         raise InputError(
             f"{suppressed} records find no group, and leaving them out of one block would leave "
             "groups of another with too few persons\n"
@@ -361,12 +388,39 @@ def _scatter_records(
     cut = [number for number, count in enumerate(leaves) if count > 1]
     runs = [[(0, 1)] for _ in leaves]
     if cut:
+        for number in cut:
+            if store.has(f"old-{number}"):
+                _keep_together(store, job, number, engine)
         todo = tasks(store, job.chunks, units=cut, leaves=[leaves[number] for number in cut])
         found = engine.map(scatter, todo, "Sorting the records into parts")
         for place, number in enumerate(cut):
             counts = np.sum([one["counts"][place] for one in found], axis=0)
             runs[number] = join_leaves(counts, method.least(job.units[number]))
     return runs
+
+
+def _keep_together(store: Store, job: Job, number: int, engine: Engine) -> None:
+    """Send the records of each old group to the leaf of the first of them."""
+    engine.map(find_leaves, tasks(store, job.chunks, unit=number), "Keeping groups together")
+    leaf = np.concatenate([store.get(f"leaf-{number}-{at}", whole=True) for at in range(job.chunks)])
+    old = np.asarray(store.get(f"old-{number}"))
+    member = np.flatnonzero(old >= 0)
+    _, first, group = np.unique(old[member], return_index=True, return_inverse=True)
+    leaf[member] = leaf[member][first][group]
+    store.put(f"leaves-{number}", leaf)
+    store.remove(f"leaf-{number}-")
+
+
+def find_leaves(task: Task) -> Result:
+    """The leaf of each record of one chunk, by itself."""
+    store, job, at = at_store(task)
+    number, (start, stop) = int(task["unit"]), job.chunk_range(at)
+    unit = job.units[number]
+    values = np.ascontiguousarray(store.get(f"read-{at}")[list(unit.columns)].T)
+    records = np.arange(start, stop)
+    leaf = job.make_method().leaf(values, records, unit, job.survey(), Tree.load(store, number))
+    store.put(f"leaf-{number}-{at}", leaf)
+    return {}
 
 
 def scatter(task: Task) -> Result:
@@ -378,7 +432,10 @@ def scatter(task: Task) -> Result:
     for number, leaves in zip(task["units"], task["leaves"], strict=True):
         unit = job.units[number]
         values = np.ascontiguousarray(columns[list(unit.columns)].T)
-        leaf = method.leaf(values, np.arange(start, stop), unit, survey, Tree.load(store, number))
+        if store.has(f"leaves-{number}"):
+            leaf = np.asarray(store.get(f"leaves-{number}")[start:stop])
+        else:
+            leaf = method.leaf(values, np.arange(start, stop), unit, survey, Tree.load(store, number))
         # A stable sort: the records of a part stay in the order of the file.
         order = np.argsort(leaf, kind="stable")
         ends = np.searchsorted(leaf[order], np.arange(leaves + 1))
@@ -420,7 +477,10 @@ def protect_part(task: Task) -> Result:
     rows = np.asarray(store.get("rows")) if whole else np.asarray(store.get("rows"))[records]
     carried = _confidential_columns(store, job)[records] if method.looks_at_carried else pl.DataFrame()
     persons = np.asarray(store.get("persons"))[records] if job.source.person else records
-    part = Part(values, unit, job.survey(), records, rows, generator(int(task["seed"])), persons, carried)
+    order = np.asarray(store.get("records")) if whole else np.argsort(rows)
+    stem = f"part-{number}-{at}"
+    earlier = _earlier(store, number, stem, records, order, settled=bool(task.get("settled")))
+    part = Part(values, unit, job.survey(), records, rows, generator(int(task["seed"])), persons, carried, earlier)
     used = np.asarray(store.get("used"))[records] if method.most_records() and job.source.person else None
     done = method.protect_part(part) if used is None else _protect_used_records(method, part, used)
     out = done.values
@@ -428,8 +488,6 @@ def protect_part(task: Task) -> Result:
         out = round_columns(out, [job.decimals[place] for place in unit.columns])
     # Adding zero turns -0.0 into 0.0: the two are equal numbers, but would be published as different bits.
     out = out + 0.0
-    order = np.asarray(store.get("records")) if whole else np.argsort(rows)
-    stem = f"part-{number}-{at}"
     store.put(stem, out[order])
     store.put(f"{stem}.known", values[order])
     store.put(f"{stem}.rows", rows[order])
@@ -454,12 +512,28 @@ def protect_part(task: Task) -> Result:
     }
 
 
+def _earlier(
+    store: Store, number: int, stem: str, records: Indices, order: Indices, *, settled: bool
+) -> Earlier | None:
+    """What a part has to go by where a release continues another one; `settled`: its groups are known, and some records are left out."""
+    none = np.full(len(records), -1, dtype=np.int64)
+    if settled:
+        groups = none.copy()
+        groups[order] = store.get(f"{stem}.groups", whole=True)
+        return Earlier(none, settled=np.where(np.asarray(store.get("withheld"))[records], -1, groups))
+    if not store.has(f"old-{number}"):
+        return None
+    histories = np.asarray(store.get(f"histories-{number}"))[records] if store.has(f"histories-{number}") else None
+    return Earlier(np.asarray(store.get(f"old-{number}"))[records], histories)
+
+
 def _protect_used_records(method: Method, part: Part, used: Mask) -> Protected:
     """Protect some records of a part; the others are suppressed."""
     rows = np.flatnonzero(used)
     some = replace(
         part, values=part.values[rows], records=part.records[rows], rows=part.rows[rows], persons=part.persons[rows],
         carried=part.carried[rows.tolist()] if part.carried.width else part.carried,
+        earlier=None if part.earlier is None else part.earlier.take(rows),
     )  # fmt: skip
     done = method.protect_part(some)
     values = np.full((len(used), done.values.shape[1]), np.nan)
@@ -479,18 +553,27 @@ def _confidential_columns(store: Store, job: Job) -> pl.DataFrame:
 # -- in memory, and in chunks -----------------------------------------------------------------------------------------
 
 
-def protect_in_memory(method: Method, data: Dataset, seed: int) -> tuple[Memory, ProtectionSummary]:
+def protect_in_memory(
+    method: Method, data: Dataset, seed: int, past: Past | None = None
+) -> tuple[Memory, ProtectionSummary]:
     """One chunk, a store in memory, and tasks that are done here."""
     store = Memory()
     job = new_job(Source.of(data), method, [data.n])
+    check(method, job.source, job.units, past)
     job.save(store)
     store.put("read-0", data.values.T)
     store.put_frame("others-0", data.others)
-    return store, protect(store, job, seed, Here())
+    return store, protect(store, job, seed, Here(), past)
 
 
 def protect_in_chunks(
-    method: Method, data: Dataset, seed: int, store: Store, engine: Engine, chunk: int | None = None
+    method: Method,
+    data: Dataset,
+    seed: int,
+    store: Store,
+    engine: Engine,
+    chunk: int | None = None,
+    past: Past | None = None,
 ) -> ProtectionSummary:
     """Work in chunks of `chunk` records, with a store that all workers reach and tasks on an engine."""
     if engine.name != "local":
@@ -498,6 +581,7 @@ def protect_in_chunks(
     source = Source.of(data) if data.source is None else data.source
     size = chunk_rows(chunk, len(source.columns))
     job = new_job(source, method, [*range(size, source.n, size), source.n])
+    check(method, source, job.units, past)
     job.save(store)
     if data.source is not None:
         read_chunks(store, job, engine)
@@ -506,4 +590,4 @@ def protect_in_chunks(
             start, stop = job.chunk_range(at)
             store.put(f"read-{at}", np.ascontiguousarray(data.values[start:stop].T))
             store.put_frame(f"others-{at}", words_as_text(data.others[start:stop]))
-    return protect(store, job, seed, engine)
+    return protect(store, job, seed, engine, past)

@@ -63,6 +63,15 @@ from tsveil.measure.base import Schema
 from tsveil.measure.evaluate import blocks_left_out, measure_pieces
 from tsveil.measure.scorecard import Scorecard
 from tsveil.release import record
+from tsveil.release.ledger import (
+    Entry,
+    has_ledger,
+    ledger_facts,
+    ledger_in,
+    named_persons,
+    published_digest,
+    write_ledger,
+)
 from tsveil.report.context import Context
 from tsveil.report.counts import CARRIED, EVERYTHING, Counts, Crowd, disclosed_columns, scopes
 from tsveil.report.release import report
@@ -123,15 +132,16 @@ def fill(
     digest: str = "",
     extra: Mapping[str, str] | None = None,
     earlier: str = "",
-    after: EarlierReleases | None = None,
+    after: Path | None = None,
+    together_with: EarlierReleases | None = None,
 ) -> Outcome:
     """Write a release into an empty folder.
 
     A release whose verdict is FAILS or NOT DECIDED is refused, unless `allow` names the checks that stop it (`allow_unverified` stands for
     "promise"); `strict` treats warnings like failures. `limits` and `intruder` are what the verdict goes by (`tsveil.assess.limits`).
     `measures` are options of `tsveil.evaluate`; `title` and `context` are shown in both reports, `source` and `digest` (the name of the
-    input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder; `earlier` is the record of the release that is replaced.
-    `after` are earlier releases of the same persons, with which this one is judged together.
+    input and its SHA-256) in the private one; `extra` holds further text files by their path in the folder; `earlier` is the record of the release that is replaced; `after` is the folder of the one that
+    this one continues, and `together_with` are the earlier releases of the same persons with which it is judged.
     """
     options, run = _options(release, measures or {}), how_it_was_run(release)
     limits, intruder = limits or Limits(), intruder or Intruder()
@@ -154,23 +164,28 @@ def fill(
     disclosed = _disclosure(release, pieces, of_row)
     with progress.step("Judging the release"):
         assessment = _assess(release, pieces, verdict, card, of_row, persons, allowed, limits, intruder)
-        if after is not None:
-            over = after.followed_by(_named(release, pieces, place / "private"))
+        if together_with is not None:
+            over = together_with.followed_by(_named(release, pieces, place / "private"))
             assessment = with_earlier_releases(assessment, over, limits, release.guarantee)
         refuse(assessment.stopped_by(allowed, strict=strict), allowed, assessment)
     with progress.step("Writing the reports"):
         # Who has the originals can run the method again; then only the place inside the best class of a person is left to guess.
         replayed = 100 * largest_share(of_row, persons) if release.method.representatives else None
         card = _keep(release, pieces, place / "private", card, disclosed, replayed)
+        releases: list[Entry] = []
+        if has_ledger(release.store):
+            ledger = ledger_in(release.store, _identifiers(release, pieces))
+            releases = write_ledger(place, ledger, published_digest(place), _loss(card), after)
         shown = release.sample(of_row) if release.contents.files > 1 else release.in_published_order()
         both: dict[str, Any] = {
             "title": title,
             "context": context or Context(),
             "counts": _counts(release, pieces, of_row, disclosed),
             "assessment": assessment,
+            "releases": releases,
         }
         texts = {
-            "published/README.md": readme(shown, verdict, pieces),
+            "published/README.md": readme(shown, verdict, pieces, _about_earlier_releases(release, after)),
             "published/report.html": report(shown, card, verdict, public=True, **both),
             "private/report.html": report(shown, card, verdict, public=False, source=source, digest=digest, **both),
             MARKER: _facts(release, pieces, checked, card, disclosed, run, assessment, limits, intruder),
@@ -182,6 +197,22 @@ def fill(
         own = record.line(place, assessment, input=source, digest=digest, plan=texts.get("private/plan.toml", ""))
         (place / record.RECORD).write_text(earlier + own, encoding="utf-8")
     return Outcome(release, verdict, card, place, disclosed.counts, run, assessment)
+
+
+def _identifiers(release: ProtectedRecords, pieces: WrittenPieces) -> pl.DataFrame:
+    """The number of each published record, and the identifier that it was published with."""
+    twins = [release.store.get_frame(f"twin-{at}").filter(pl.col("row") > 0) for at in range(len(pieces.sizes))]
+    return pl.concat([twin.select(number="record", identifier=pl.col("released").cast(pl.String)) for twin in twins])
+
+
+def _withheld(release: ProtectedRecords) -> int:
+    """The number of persons of whom something is left out because of earlier releases."""
+    return int(ledger_facts(release.store).figures.get("withheld") or 0) if has_ledger(release.store) else 0
+
+
+def _loss(card: Scorecard) -> dict[str, float | int | None]:
+    """The loss that the list of releases names."""
+    return {"loss": next((float(card[name]) for name in ("IL", "IL1") if name in card), None)}
 
 
 def judge_unwritten_release(
@@ -253,6 +284,7 @@ def _assess(
         persons=persons,
         subtraction=_subtraction_with_gaps(release, pieces, of_row, persons),
         suppressed=release.contents.n - pieces.published,
+        withheld=_withheld(release) > 0,
         labels=[block.name for block in release.original.blocks if block.categories is not None],
         order=said_by_order(of_row, records, persons),
         allowed=tuple(sorted(allowed)),
@@ -421,7 +453,7 @@ def write_piece(task: Task) -> Result:
     for number, rows in enumerate(marked.values()):
         store.put(f"scope-{number}-{at}", rows)
     ids = shown.original.others[kept.source.id] if kept.source.id else pl.Series(shown.numbers + 1)
-    persons = {"person": _persons(shown)} if kept.source.person else {}
+    persons = {"person": named_persons(shown.original.others, shown.original.person)} if kept.source.person else {}
     groups = {f"group of {unit.name}": labels for unit, labels in shown.labels if sum(unit.groups)}
     store.put_frame(
         f"twin-{at}",
@@ -433,14 +465,6 @@ def write_piece(task: Task) -> Result:
 def _spread(published: pl.Series, own: Indices) -> pl.Series:
     """Values of the published records for all records: nothing for those that are suppressed."""
     return pl.Series([published[row] if row >= 0 else None for row in own.tolist()], dtype=published.dtype)
-
-
-def _persons(shown: Records) -> pl.Series:
-    """The person of each record, as the id map names them: a value, or a list of them if several columns say it."""
-    own = shown.original.others.select(shown.original.person)
-    if own.width == 1:
-        return own.to_series()
-    return pl.Series([json.dumps([str(value) for value in row]) for row in own.iter_rows()])
 
 
 def _places(release: Records, name: str) -> range:
@@ -705,6 +729,7 @@ def _facts(
         "intruder": msgspec.to_builtins(intruder),
         "columns": _columns(pieces.places[0]),
         "means": _publishes_means(release),
+        **({"withheld": count} if (count := _withheld(release)) else {}),
         "sha256": digest_of([path for place in pieces.places if (path := Path(place["path"])).exists()]),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -728,7 +753,31 @@ def _columns(place: Task) -> dict[str, Any]:
 # -- what users of the data should know ---------------------------------------------------------------------------------
 
 
-def readme(shown: ProtectedRecords, verdict: Verdict, pieces: WrittenPieces) -> str:
+def _about_earlier_releases(release: ProtectedRecords, after: Path | None) -> str:
+    """What the users of the data should know where a release continues earlier ones; nothing private."""
+    if after is None:
+        return ""
+    ids = ledger_facts(release.store).ids
+    words = ["These data continue earlier releases of the same collection."]
+    if ids == "stable":
+        words.append(
+            "An identifier stays the same from release to release until the group of its record changes, and is then replaced by a new one."
+        )
+    else:
+        words.append("Identifiers are new in each release.")
+    if release.contents.source.confidential:
+        words.append(
+            "A cell of a carried column may be empty although there is a value: where several releases together would narrow down whose value it is, it is withheld. "
+            "Which cells these are was decided without looking at any value, so an empty cell says nothing about what it would hold."
+        )
+    if any(block.times is None for block in release.original.blocks):
+        words.append(
+            "Records may be left out for the same reason: where several releases together would narrow down whose values they are. Which ones was decided without looking at any value."
+        )
+    return " ".join(words)
+
+
+def readme(shown: ProtectedRecords, verdict: Verdict, pieces: WrittenPieces, about_earlier_releases: str = "") -> str:
     """What the users of the data should know; nothing private."""
     method, guarantee = shown.method, shown.guarantee
     settings = ", ".join(f"{name} = {value}" for name, value in method.settings().items() if value is not None)
@@ -744,6 +793,8 @@ def readme(shown: ProtectedRecords, verdict: Verdict, pieces: WrittenPieces) -> 
         prepared = f"## Before protection\n\n{prepared}\n"
     if shown.about_gaps:
         prepared += f"## Gaps\n\n{shown.about_gaps}\n\n"
+    if about_earlier_releases:
+        prepared += f"## Earlier releases\n\n{about_earlier_releases}\n\n"
     holds = f"`{pieces.file}` holds {shown.released} records"
     return (
         f"# {title}\n\n{holds}{about}\n{unverified}\n{prepared}"

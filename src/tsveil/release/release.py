@@ -2,7 +2,8 @@
 
     folder/
       published/   data.csv or data.parquet (data/part-00000.csv ... where there are many), README.md, report.html     may be passed on
-      private/     id_map groups suppressed risk attribute_disclosure (.csv, or folders of parts), release.json, report.html    must not
+      private/     id_map groups suppressed risk attribute_disclosure (.csv, or folders of parts), release.json, report.html,
+                   ledger.json and ledger.parquet (what the next release of the same persons has to know)                         must not
 
 The records lie in a store, in memory or in a folder, wherever they were protected. What was written is read back and verified before the folder
 takes its final name (`tsveil.release.publish`).
@@ -10,28 +11,69 @@ takes its final name (`tsveil.release.publish`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from tsveil.assess.protected import AppliedMethod, ProtectedRecords
+from tsveil.core.errors import InputError
 from tsveil.core.params import Parameters
 from tsveil.core.randomness import secret_numbers
 from tsveil.core.toml import toml_text
 from tsveil.core.types import Array, Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.pieces import make_store
+from tsveil.data.records import in_published_order
 from tsveil.data.source import Source
 from tsveil.guarantee.base import Promise
+from tsveil.release.ledger import Ledger, has_ledger, ledger_facts, ledger_in, read_ledger
 from tsveil.release.publish import publish
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(ProtectedRecords):
     """Protected records with their guarantee; made by a method's `protect`."""
+
+    #: what it continues: a release, its folder or its ledger
+    after: Release | Ledger | str | Path | None = None
+    #: the folders to which it was written, the last one last
+    places: list[Path] = field(default_factory=list)
+
+    # -- what the next release of the same persons has to know ----------------------------------------------------------
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the next release has to know of this one and of those before."""
+        if self.places:
+            return read_ledger(self.places[-1])
+        if not has_ledger(self.store):
+            raise InputError(
+                "no other release can continue this one: its method keeps no groups of persons, or the records have no identifier (id=, or person=)"
+            )
+        names = [in_published_order(self.store, at) for at in range(self.contents.files)]
+        frames = []
+        for one in names:
+            table = one.published
+            assert isinstance(table, Dataset)
+            frames.append(pl.DataFrame({"number": one.numbers[one.rows], "identifier": table.ids}))
+        return ledger_in(self.store, pl.concat(frames))
+
+    @property
+    def _folder_before(self) -> Path | None:
+        """The folder of the release that this one continues."""
+        if isinstance(self.after, str | Path):
+            return Path(self.after)
+        if isinstance(self.after, Release) and self.after.places:
+            return self.after.places[-1]
+        if self.after is None:
+            return None
+        raise InputError(
+            "the release that this one continues was not written, so its ledger cannot name it\n  options: write that one first, or pass its folder as after="
+        )
 
     # -- its folder -----------------------------------------------------------------------------------------------------
 
@@ -49,7 +91,12 @@ class Release(ProtectedRecords):
             extra = {"private/plan.toml": plan} if plan else {}
             options |= {"source": Path(origin.path).name, "digest": origin.digest}
             options["extra"] = {**extra, **options.get("extra", {})}
-        publish(self, folder, **options)
+        if (before := self._folder_before) is not None:
+            from tsveil.release.together import earlier_releases
+
+            options = {"together_with": earlier_releases(before), **options}
+        publish(self, folder, after=before, **options)
+        self.places.append(Path(folder).absolute())
         return Path(folder)
 
     def _plan(self, folder: Path, options: dict[str, Any]) -> str:
@@ -61,6 +108,9 @@ class Release(ProtectedRecords):
         )
         changed = {name: value for name, value in self.method.settings().items() if defaults.get(name) != value}
         output = {key: options[key] for key in ("format", "formulas", "title") if options.get(key)}
+        if (before := self._folder_before) is not None:
+            facts = ledger_facts(self.store)
+            output |= {"after": str(before.absolute()), "ids": facts.ids, "regroup": facts.regroup}
         context = options.get("context")
         tables = {
             "input": {"path": origin.path, **origin.options},

@@ -81,6 +81,8 @@ class Facts(msgspec.Struct, kw_only=True):
     intruder: Intruder = Intruder()
     columns: ColumnFacts = msgspec.field(default_factory=ColumnFacts)
     means: bool = False
+    #: persons of whom carried values, or records, were left out because of earlier releases
+    withheld: int = 0
     sha256: str | None = None
     #: the number of the first record where records have no identifier; 0.1 wrote 0 in files, and 1 in parts, which are read as if from 0
     rows_from: int = 0
@@ -183,6 +185,7 @@ def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[s
         knows_carried=intruder.knows_carried,
         means=facts.get("means", False),
         originals=_original_labels(folder, len(ids)),
+        withheld=facts.get("withheld", 0) > 0,
     )
     if now.records != len(ids):
         raise InputError(

@@ -17,7 +17,7 @@ import polars as pl
 
 from tsveil.assess.assessment import Assessment
 from tsveil.assess.limits import Limits
-from tsveil.assess.over_time import NamedRelease, over_time, with_earlier_releases
+from tsveil.assess.over_time import EarlierReleases, NamedRelease, over_time, with_earlier_releases
 from tsveil.core.errors import InputError, Problems
 from tsveil.data.dataset import Dataset
 from tsveil.data.files import digest_of
@@ -124,12 +124,14 @@ def judge_releases(
         raise InputError("all these releases were withdrawn, so none is left to be judged")
     if withheld is None:
         withheld = any((folder / LEDGER).is_file() for folder in folders)
-    releases = [opened_release(folder) for folder in folders]
-    over = over_time(releases, k, stable=stable, withheld=withheld)
     alone = {str(folder): judge_release(folder) if folder in standing else None for folder in folders}
     last = standing[-1]
     latest = alone[str(last)]
     assert latest is not None
+    if len(folders) == 1:  # the first of a ledger: there is nothing to judge it with
+        return Judged(latest, alone)
+    releases = [opened_release(folder) for folder in folders]
+    over = over_time(releases, k, stable=stable, withheld=withheld)
     limits = msgspec.convert(release_facts(last).get("limits", {}), Limits)
     promise = next(one.promise for one, folder in zip(releases, folders, strict=True) if folder == last)
     return Judged(with_earlier_releases(latest, over, limits, promise), alone)
@@ -160,19 +162,35 @@ class Ledger(msgspec.Struct):
 
 def judge_ledger(folder: Path, k: int | None = None) -> Judged:
     """The verdict on all releases of the ledger in a folder."""
+    ledger, places = _opened_ledger(folder)
+    withdrawn = [place for place, entry in zip(places, ledger.releases, strict=True) if entry.withdrawn is not None]
+    stable = ledger.ids == "stable"
+    return judge_releases(places, k or ledger.k, stable=stable, withdrawn=withdrawn, withheld=True)
+
+
+def earlier_releases(folder: Path) -> EarlierReleases:
+    """Those with which a release is judged that continues the one in this folder: all of its ledger."""
+    ledger, places = _opened_ledger(folder, all_there=False)
+    there = [place for place in places if (place / "published").is_dir()]
+    missing = [place.resolve().name for place in places if place not in there]
+    releases = [opened_release(place) for place in there]
+    return EarlierReleases(releases, ledger.k, stable=ledger.ids == "stable", missing=missing)
+
+
+def _opened_ledger(folder: Path, *, all_there: bool = True) -> tuple[Ledger, list[Path]]:
+    """The ledger in a folder, and the folders of its releases, whose published files are still the same; `all_there`: none may be missing."""
     ledger = _ledger_in(folder)
     problems = Problems(f"the ledger in {folder} does not fit its releases")
     places = [folder / entry.path for entry in ledger.releases]
     for place, entry in zip(places, ledger.releases, strict=True):
         if not (place / "published").is_dir():
-            problems.add(f"there is no release at {place}")
+            if all_there:
+                problems.add(f"there is no release at {place}")
         elif digest_of(published_files(place)) != entry.published:
             problems.add(f"the published files of {place} are not those that were published then")
     problems.hint("options: the folders as they were, in the same places to each other")
     problems.raise_if_any()
-    withdrawn = [place for place, entry in zip(places, ledger.releases, strict=True) if entry.withdrawn is not None]
-    stable = ledger.ids == "stable"
-    return judge_releases(places, k or ledger.k, stable=stable, withdrawn=withdrawn, withheld=True)
+    return ledger, places
 
 
 def _ledger_in(folder: Path) -> Ledger:

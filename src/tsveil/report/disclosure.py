@@ -91,7 +91,11 @@ def singling_out(subject: Subject) -> Markup:
         if name.startswith("identified ")
     ]
     more = max(len(subject.release.original.blocks) - LISTED, 0)
-    return section("singling_out", crowds=subject.counts.crowds, more_blocks=more, identified=identified)
+    card = subject.card
+    by_labels = (percent(card["KU1"]), percent(card["KU2"])) if "KU1" in card else None
+    return section(
+        "singling_out", crowds=subject.counts.crowds, more_blocks=more, identified=identified, by_labels=by_labels
+    )
 
 
 def linkability(subject: Subject) -> Markup:

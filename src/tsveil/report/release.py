@@ -19,7 +19,7 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -28,7 +28,7 @@ from tsveil.assess.assessment import Assessment
 from tsveil.assess.protected import ProtectedRecords
 from tsveil.core.errors import some
 from tsveil.guarantee.base import Verdict
-from tsveil.report import background, curves, disclosure, labels, overview, promise, utility
+from tsveil.report import background, curves, disclosure, earlier, labels, overview, promise, utility
 from tsveil.report.context import Context
 from tsveil.report.counts import Counts
 from tsveil.report.pages import page
@@ -54,6 +54,7 @@ SECTIONS: tuple[Callable[[Subject], Markup | None], ...] = (
     promise.guarantee,
     promise.model,
     utility.losses,
+    earlier.earlier_releases,
     disclosure.residual_risk,
     disclosure.riskiest,
     disclosure.open_questions,
@@ -73,16 +74,17 @@ def report(
     context: Context | None = None,
     counts: Counts | None = None,
     assessment: Assessment | None = None,
+    releases: Sequence[earlier.Listed] = (),
 ) -> str:
     """The report as the text of an HTML page.
 
     `release` has its records in the published order. `counts` is what was counted over all records, if the release is a sample of them;
     `source` names the input and `digest` is its SHA-256; both are shown to its owner only. `context` is what only a person knows of the
-    release, `assessment` the verdict on it as a whole.
+    release, `assessment` the verdict on it as a whole, `releases` those of the same persons, this one last.
     """
     counts, context = counts or Counts.of(release), context or Context()
     subject = Subject(
-        release, card, verdict, public, counts, context, title or _title(release), source, digest, assessment
+        release, card, verdict, public, counts, context, title or _title(release), source, digest, assessment, releases
     )
     sections = [made for section in SECTIONS if (made := section(subject)) is not None]
     return page("report.html.j2", {"public": public, "title": subject.title, "sections": sections})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,6 +36,8 @@ class Subject:
     digest: str = ""
     #: the verdict on the release as a whole, where it was judged
     assessment: Assessment | None = None
+    #: the releases of the same persons, this one last, as the ledger lists them
+    releases: Sequence[Any] = ()
 
     @cached_property
     def linkages(self) -> list[Linkage]:

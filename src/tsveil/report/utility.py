@@ -19,8 +19,8 @@ PARTS: dict[str, tuple[str, str, str]] = {
     "inference": ("Disclosed values", "What the published values say about the true ones.", ""),
     "both": ("Risk and loss together", "Every gain on one side has its price on the other.", "score"),
 }
-#: figures of what the published file says of single values and persons
-INFERENCE = ("ID", "LU", "OID", "KU1", "KU2")
+#: figures of what the published file says of single values
+INFERENCE = ("ID", "LU", "OID")
 #: series that have a row of their own in tables
 SERIES_LISTED = 20
 
@@ -52,6 +52,8 @@ def _part_of(figure: str) -> str:
         return "loss"
     if figure.startswith(("LL", "SL", "SH")):
         return "labels"
+    if figure.startswith("KU"):
+        return "singling out"
     return "inference" if figure in INFERENCE else "both"
 
 
