@@ -238,3 +238,15 @@ def test_the_deviation_does_not_depend_on_the_order() -> None:
     whole = deviation([_moments(pl.Series(values))])
     assert whole == deviation([_moments(pl.Series(values[:7])), _moments(pl.Series(values[:6:-1]))])
     assert whole == pytest.approx(np.std(values - 1e8, ddof=1), rel=1e-12)
+
+
+def test_withheld_cells_disclose_nothing() -> None:
+    frame = pl.DataFrame({"illness": [None, None, "flu", "flu", "flu", None]})
+    store, of_row = Memory(), np.array([0, 0, 1, 1, 2, 2])
+    store.put_frame("confidential-0", frame)
+    found = {
+        withheld: disclosure(store, Here(), of_row, [0], ["illness"], withheld=withheld).disclosed["illness"].tolist()
+        for withheld in (False, True)
+    }
+    assert found[False] == [True, True, True, True, False, False]
+    assert found[True] == [False, False, True, True, False, False]

@@ -119,3 +119,5 @@ def test_the_report_explains_states_and_draws_labels(tmp_path: Path) -> None:
     assert private.count("<svg") > public.count("<svg")
     assert "Labels column by column" in private
     assert "no attack knows these" in private
+    assert "True values and labels of a person" in public
+    assert "By their labels alone" in public

@@ -192,8 +192,9 @@ def disclosure(
     *,
     share: float = SHARE,
     smallest: int = SMALLEST,
+    withheld: bool = False,
 ) -> AttributeDisclosure:
-    """The same for a release in pieces.
+    """The same for a release in pieces; `withheld`: empty cells hide a value, so that a class of them discloses none.
 
     `of_row` is the class of each released record, numbered by first appearance. The store has the confidential columns of each
     piece as the frame "confidential-0", "confidential-1", ...; `starts` are the rows at which the pieces begin.
@@ -201,7 +202,13 @@ def disclosure(
     sizes = np.bincount(of_row)
     store.put("classes", of_row)
     store.put("classes.sizes", sizes)
-    every = {"store": store.handle, "columns": list(columns), "smallest": smallest, "pieces": len(starts)}
+    every = {
+        "store": store.handle,
+        "columns": list(columns),
+        "smallest": smallest,
+        "pieces": len(starts),
+        "withheld": withheld,
+    }
     pieces = [{**every, "at": at, "start": int(start)} for at, start in enumerate(starts)]
     seen = engine.map(seen_in, pieces if columns else [], "Comparing carried values")
     deviations = [deviation(of_pieces) for of_pieces in zip(*(one["moments"] for one in seen), strict=True)]
@@ -301,7 +308,7 @@ def judge_classes(task: Task) -> Result:
         seen = [store.get_frame(f"seen-{number}-{piece}") for piece in range(int(task["pieces"]))]
         if task["of"] > 1:
             seen = [frame.filter(frame["class"].is_between(at * CLASSES, (at + 1) * CLASSES - 1)) for frame in seen]
-        store.put_frame(f"disclosing-{number}-{at}", _disclosing_classes(_merge(seen), near))
+        store.put_frame(f"disclosing-{number}-{at}", _disclosing_classes(_merge(seen), near, withheld=task["withheld"]))
     return {}
 
 
@@ -312,12 +319,13 @@ def _merge(seen: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(seen).group_by("class").agg(pl.col("low").min(), pl.col("high").max(), counts)
 
 
-def _disclosing_classes(seen: pl.DataFrame, near: float | None) -> pl.DataFrame:
-    """The classes that disclose a column: constant, or numbers no farther apart than `near`."""
+def _disclosing_classes(seen: pl.DataFrame, near: float | None, *, withheld: bool) -> pl.DataFrame:
+    """The classes that disclose a column: constant, or numbers no farther apart than `near`; empty cells are a value unless they were withheld."""
     records, missing, nan = (seen[count].to_numpy() for count in ("records", "missing", "nan"))
     low, high = seen["low"], seen["high"]
     complete = missing + nan == 0
-    constant = (missing == records) | (nan == records) | (complete & (low == high).fill_null(False).to_numpy())
+    empty = (missing == records) & (not withheld)
+    constant = empty | (nan == records) | (complete & (low == high).fill_null(False).to_numpy())
     found = constant
     if near is not None:
         width = (high.cast(pl.Float64) - low.cast(pl.Float64)).to_numpy()

@@ -610,9 +610,9 @@ def _with_labels(release: ProtectedRecords, files: Pieces) -> Schema | None:
 
 def _disclosure(release: ProtectedRecords, pieces: WrittenPieces, of_row: Indices) -> AttributeDisclosure:
     """The carried values that classes of equal published rows have in common."""
-    return disclosure(
-        release.store, release.engine, of_row, pieces.starts, list(release.contents.source.confidential)
-    )  # fmt: skip
+    columns = list(release.contents.source.confidential)
+    withheld = _withheld(release) > 0
+    return disclosure(release.store, release.engine, of_row, pieces.starts, columns, withheld=withheld)
 
 
 def _counts(

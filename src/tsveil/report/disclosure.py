@@ -75,6 +75,8 @@ def _knowledge(subject: Subject) -> str:
     data: Dataset = subject.release.original
     if subject.release.envelopes:
         return "The whole true curve of a person, and so its shape."
+    if data.labels and not data.masked:
+        return "True values and labels of a person, of one column or series up to all of them; rates are averaged over how much is known."
     if len(data.series) > 1:
         return f"The true curves of a person, of one series up to all {len(data.series)}; rates are averaged over how many are known."
     if data.series:
@@ -170,7 +172,7 @@ def residual_risk(subject: Subject) -> Markup:
     """The residual risk in a sentence, with the figures that join risk and loss."""
     sentence = residual(subject.verdict, subject.risk, subject.inference_in_words, subject.limit, public=subject.public)
     part = None if subject.release.envelopes else card_part(subject.card, "both")
-    return section("residual_risk", residual=sentence, part=part)
+    return section("residual_risk", residual=sentence, part=part if part and part["figures"] else None)
 
 
 def residual(verdict: Verdict, risk: Risk | None, inferred: str, limit: float | None, *, public: bool) -> str:
