@@ -142,6 +142,11 @@ class DrawnAtRandom(Trace):
 
 
 @dataclass(frozen=True)
+class EmptyCells(Trace):
+    """As few cells of labels as possible are empty, and the others are as they were."""
+
+
+@dataclass(frozen=True)
 class OrderOfColumns(Trace):
     """The values of each column keep their order."""
 

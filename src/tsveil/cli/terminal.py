@@ -181,7 +181,8 @@ def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
     line(f", {', '.join(blocks)}, protected by {release.method}")
     left_out = [f"left out, because they have no role: {', '.join(data.dropped)}"] if data.dropped else []
     gaps = [release.about_gaps] if release.about_gaps else []
-    for note in (*data.notes, *gaps, *left_out, *(f"warning: {text}" for text in release.warnings)):
+    done = release.method.done_in_words(release.facts)
+    for note in (*data.notes, *gaps, *left_out, *done, *(f"warning: {text}" for text in release.warnings)):
         warning(f"  {note}")
     if outcome.assessment is not None:
         show_assessment(outcome.assessment)
