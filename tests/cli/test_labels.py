@@ -98,7 +98,7 @@ def test_keys_alone(homes: Path) -> None:
     card = tv.evaluate(data, tv.MDAV(k=5).protect(data))
     assert "not measured" not in card.options
     assert card.loss == "LL1"
-    attacks = {"mixed-distance", "mixed-one-to-one", "labels-probabilistic", "labels-conditional"}
+    attacks = {"mixed-distance", "mixed-one-to-one", "labels-probabilistic", "labels-conditional", "fullest-keys"}
     assert set(links_by_attack(data, data)) == attacks
     given = ["--id", "home", "--nominal", "dwelling", "--nominal", "postcode"]
     shown = run("evaluate", homes.parent / "keys.parquet", homes.parent / "keys.parquet", *given)
