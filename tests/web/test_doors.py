@@ -113,7 +113,8 @@ def test_every_door_shows_the_same_verdict(name: str, tmp_path: Path) -> None:
     study = Study(id="0" * 16, name="data.csv", source="upload", created="", path="data.csv", limits=Limits(**limits))
     study.picked = row["key"]
     shown = {
-        "study": study, "csrf": "", "step": "compare", "reached": [], "job": None, "busy": False, "ahead": 0, "data_here": True,
+        "study": study, "csrf": "", "step": "compare", "reached": [], "job": None, "busy": False, "ahead": 0, "data_here": True, "current": True,
+        "typed": None, "error": None,
         "result": result, "outcome": outcome, "above": None, "plan": "", "place": "",
     }  # fmt: skip
     for template in ("compare.html.j2", "download.html.j2"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import sys
@@ -39,6 +40,7 @@ from tsveil.protect.base import Method, linking_warnings
 from tsveil.protect.survey import Survey
 from tsveil.protect.work import survey_of
 from tsveil.release.publish import Outcome
+from tsveil.study import store
 from tsveil.study.choice import SAME
 from tsveil.study.grids import default_grid
 from tsveil.study.study import Study
@@ -210,6 +212,12 @@ def _parameter(parameter: Parameter, values: list[Any] | None) -> dict[str, Any]
         "default": parameter.default,
         "tried": values if values is not None else [parameter.default],
         "main": values is not None,
+        # Infinite bounds are none: JSON has no such number.
+        **{
+            name: bound if bound is not None and math.isfinite(bound) else None
+            for name, bound in (("low", parameter.low), ("high", parameter.high))
+        },
+        "open_low": parameter.open_low,
     }
 
 
@@ -248,6 +256,25 @@ def try_methods(task: dict[str, Any], place: Path, telling: Telling) -> None:
         on_progress=on_progress,
     )
     telling.quiet = False
+    _conclude(task, place, study)
+
+
+def conclude(task: dict[str, Any], place: Path, telling: Telling) -> None:
+    """Choose among what is finished: after a run was stopped, and when only the limits changed."""
+    with progress.step("Choosing within your limits"):
+        folder = place / "sweep"
+        about = store.about_in(folder)
+        rows = store.read_results(folder)
+        if about is None or not rows:
+            raise InputError("nothing was finished yet\n  options: try the methods again")
+        # The table of an earlier run does not have what a stopped one finished.
+        study = Study.of(rows.values(), about)
+        store.write_parquet(folder, study.table)
+    _conclude(task, place, study)
+
+
+def _conclude(task: dict[str, Any], place: Path, study: Study) -> None:
+    """What the page compares, the plan that repeats it, and the release that is recommended."""
     compared = SweepPlan(
         input=msgspec.convert({"path": task["path"], **task["input"]}, Input),
         sweep=SweepOptions(methods=list(task["methods"]), grid=task["methods"]),
@@ -270,6 +297,8 @@ def describe_study(study: Study, limits: dict[str, Any]) -> dict[str, Any]:
         ],
         "definitions": list(study.definitions),
         "complete": study.complete,
+        "asked": int(study.about["asked"]),
+        "limits": limits,
         "map": study.map_html(),
         "advice": " ".join([advice.reason, *advice.notes]),
         "best": advice.best["key"] if advice.best else "",
@@ -378,6 +407,7 @@ KINDS: dict[str, Callable[[dict[str, Any], Path, Telling], None]] = {
     "look": look,
     "risk": risk,
     "sweep": try_methods,
+    "conclude": conclude,
     "release": make_release,
 }
 
