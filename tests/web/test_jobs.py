@@ -171,9 +171,20 @@ def test_a_problem_with_the_methods_is_told_in_words(tmp_path: Path) -> None:
             assert answer.status_code == 400
             assert words in answer.text
             assert 'class="method card' in answer.text  # the page with the form, not a page of words
-        typed = {"method": ["mdav", "noise"], "mdav.k": "4, -3", "noise.sd": "0.75", "max_risk": "12,5", "title": "Winter & spring"}
+        typed = {
+            "method": ["mdav", "noise"],
+            "mdav.k": "4, -3",
+            "noise.sd": "0.75",
+            "max_risk": "12,5",
+            "title": "Winter & spring",
+        }
         page = client.post(f"/s/{study}/sweep", typed).text
-        for kept in ('name="mdav.k" value="4, -3"', 'name="noise.sd" value="0.75"', 'value="12,5"', "Winter &amp; spring"):
+        for kept in (
+            'name="mdav.k" value="4, -3"',
+            'name="noise.sd" value="0.75"',
+            'value="12,5"',
+            "Winter &amp; spring",
+        ):
             assert kept in page
         assert page.count('name="method" value="noise" checked') == 1
         assert page.count('name="method" value="v-mdav" checked') == 0

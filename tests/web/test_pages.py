@@ -57,7 +57,12 @@ def test_a_file_with_problems_cannot_be_confirmed_until_they_are_settled(client:
     refused = client.post(f"/s/{study}/look", dict(wrong))
     assert refused.status_code == 400
     assert "there is no column" in refused.text
-    for kept in ('name="id" list="columns" value="nobody"', 'value="drop" selected', 'name="block_name" value="load"', 'list="columns" value="x"'):
+    for kept in (
+        'name="id" list="columns" value="nobody"',
+        'value="drop" selected',
+        'name="block_name" value="load"',
+        'list="columns" value="x"',
+    ):
         assert kept in refused.text
     roles: dict[str, str | list[str]] = {
         "layout": "wide", "id": "meter", "missing": "drop", "block_name": "load", "block_kind": "series",

@@ -23,7 +23,7 @@ import msgspec
 from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -90,6 +90,7 @@ def own_templates() -> Environment:
     pages = templates("tsveil.web")
     pages.globals |= {"steps": STEPS, "version": __version__}
     pages.filters["percent"] = whole_percent
+    pages.filters["figure"] = percent  # what was measured, to the digit that the reports print
     pages.filters["listed"] = lambda values: ", ".join(
         "" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in values
     )
@@ -236,10 +237,13 @@ class App:
 
         async def handle(request: Request) -> Response:
             body = b""
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > FORM:
-                    return DrainingResponse(self.message(413, "Too much", "The form is too long.", "/"))
+            try:
+                async for chunk in request.stream():
+                    body += chunk
+                    if len(body) > FORM:
+                        return DrainingResponse(self.message(413, "Too much", "The form is too long.", "/"))
+            except ClientDisconnect:
+                return self.message(400, "Interrupted", "The form did not arrive whole.", "/")
             try:
                 form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20_000)
             except ValueError:
@@ -273,6 +277,7 @@ class App:
             "input": study.input,
             "title": study.title,
             "seed": study.seed,
+            "largest": self.largest,
             "limits": msgspec.to_builtins(study.limits),
         }
         return self.jobs.add(kind, study.id, task | more)
@@ -406,7 +411,12 @@ class App:
         return self._load_page(request, study, look)
 
     def _load_page(
-        self, request: Request, study: Study, look: Any, typed: forms.Form | None = None, error: TsveilError | None = None
+        self,
+        request: Request,
+        study: Study,
+        look: Any,
+        typed: forms.Form | None = None,
+        error: TsveilError | None = None,
     ) -> Response:
         """What was found, with its roles: those that were found, or those that were chosen and refused."""
         shown: dict[str, Any] = {"look": look, "rows": [], "options": {}, "carriable": [], "error": error}
@@ -573,7 +583,14 @@ class App:
         job = self.jobs.latest(study.id, "release", "conclude", "sweep") if waits else None
         asked = request.query_params.get("above")
         above = next((row for row in result["rows"] if row["key"] == asked and row["above"]), None)
-        shown = {"result": result, "current": current, "outcome": outcome, "above": above, "typed": typed, "error": error}
+        shown = {
+            "result": result,
+            "current": current,
+            "outcome": outcome,
+            "above": above,
+            "typed": typed,
+            "error": error,
+        }
         return self._step(request, "compare.html.j2", study, "compare", job, 400 if error else 200, **shown)
 
     async def pick(self, request: Request, form: forms.Form) -> Response:

@@ -40,11 +40,13 @@ from tsveil.protect.base import Method, linking_warnings
 from tsveil.protect.survey import Survey
 from tsveil.protect.work import survey_of
 from tsveil.release.publish import Outcome
+from tsveil.report.overview import ladder_rows
 from tsveil.study import store
 from tsveil.study.choice import SAME
 from tsveil.study.grids import default_grid
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
+from tsveil.web.bounds import check_columns, check_unpacked_size
 from tsveil.web.forms import question_forms
 
 #: rows, and columns from the left and from the right, of the preview
@@ -99,9 +101,12 @@ def look(task: dict[str, Any], place: Path, telling: Telling) -> None:
         options = msgspec.to_builtins(plan.input)
         options.pop("path")
     with progress.step("Looking at the file"):
+        if task["source"] == "upload":
+            check_unpacked_size(source, int(task["largest"]))
         roles = _input(task, options)
         given = {name: value for name, value in options.items() if name not in ("block_size", "blocks_by")}
         seen = look_at(source, **given)
+        check_columns(len(seen.columns), task["name"])
     found = _describe_look(seen, options)
     try:
         if not found["questions"]:
@@ -355,6 +360,9 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "judged": assessment.verdict.value,
         "headline": assessment.headline,
         "checks": [[check.name, check.status.words, check.message] for check in assessment.checks],
+        "ladder": ladder_rows(assessment.ladder),
+        "alone": outcome.everything.alone if outcome.everything else 0,
+        "records": outcome.everything.records if outcome.everything else 0,
         "allowed": list(assessment.allowed),
         "guarantee": release.guarantee.words,
         "limits": release.guarantee.limits,
