@@ -171,7 +171,7 @@ def test_a_problem_with_the_methods_is_told_in_words(tmp_path: Path) -> None:
             assert answer.status_code == 400
             assert words in answer.text
             assert 'class="method card' in answer.text  # the page with the form, not a page of words
-        typed = {
+        typed: dict[str, str | list[str]] = {
             "method": ["mdav", "noise"],
             "mdav.k": "4, -3",
             "noise.sd": "0.75",

@@ -87,7 +87,7 @@ def roles(form: Form, columns: Sequence[str]) -> dict[str, Any]:
         found["id"] = column(name, "identifier")
     for role in ("person", "leave_out", "numbers"):
         found[role] = [column(name, role) for name in form.get(role, ()) if name]
-    found["categories"] = {column(name, kind): kind for kind in LABELS for name in form.get(kind, ()) if name}
+    found["categories"] = {column(name, "labels"): kind for name, kind in _labels(form).items()}
     found |= ROWS.get(first(form, "rows"), {})
     if found["layout"] == "long":
         if name := first(form, "time"):
@@ -118,6 +118,13 @@ def roles(form: Form, columns: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value or value is False}
 
 
+def _labels(form: Form) -> dict[str, str]:
+    """Column -> its kind of labels: chosen from a list beside it, or answered before."""
+    found = {column: kind for kind in LABELS for column in form.get(kind, ()) if column}
+    chosen = zip(form.get("label_column", ()), form.get("label_kind", ()), strict=False)
+    return found | {column: kind for column, kind in chosen if kind in LABELS}
+
+
 def typed_roles(form: Form) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """What was typed, right or wrong, as the page shows options and blocks: a form that is refused comes back as it was.
 
@@ -129,7 +136,7 @@ def typed_roles(form: Form) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """
     options: dict[str, Any] = {name: first(form, name) for name in SINGLE}
     options |= {name: [text for text in form.get(name, ()) if text] for name in SEVERAL}
-    options["categories"] = {column: kind for kind in LABELS for column in form.get(kind, ()) if column}
+    options["categories"] = _labels(form)
     options |= ROWS.get(first(form, "rows"), {})
     parts = ("name", "kind", "from", "to")
     lists = [form.get(f"block_{part}", ()) for part in parts]

@@ -505,7 +505,7 @@ class App:
         fitting = [method for method in look["methods"] if not method["problem"]]
         fitting.sort(key=lambda method: (not method["recommended"], not method["promises"]))
         others = [method for method in look["methods"] if method["problem"]]
-        shown = {"fitting": fitting, "others": others, "typed": typed, "error": error}
+        shown: dict[str, Any] = {"fitting": fitting, "others": others, "typed": typed, "error": error}
         return self._step(request, "methods.html.j2", study, "methods", status=400 if error else 200, **shown)
 
     async def start_sweep(self, request: Request, form: forms.Form) -> Response:
@@ -583,7 +583,7 @@ class App:
         job = self.jobs.latest(study.id, "release", "conclude", "sweep") if waits else None
         asked = request.query_params.get("above")
         above = next((row for row in result["rows"] if row["key"] == asked and row["above"]), None)
-        shown = {
+        shown: dict[str, Any] = {
             "result": result,
             "current": current,
             "outcome": outcome,

@@ -40,6 +40,7 @@ from tsveil.protect.base import Method, linking_warnings
 from tsveil.protect.survey import Survey
 from tsveil.protect.work import survey_of
 from tsveil.release.publish import Outcome
+from tsveil.report.counts import CARRIED, Counts
 from tsveil.report.overview import ladder_rows
 from tsveil.study import store
 from tsveil.study.choice import SAME
@@ -361,8 +362,8 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "headline": assessment.headline,
         "checks": [[check.name, check.status.words, check.message] for check in assessment.checks],
         "ladder": ladder_rows(assessment.ladder),
-        "alone": outcome.everything.alone if outcome.everything else 0,
-        "records": outcome.everything.records if outcome.everything else 0,
+        "alone": _left_alone(outcome.counts),
+        "records": assessment.records,
         "allowed": list(assessment.allowed),
         "guarantee": release.guarantee.words,
         "limits": release.guarantee.limits,
@@ -372,6 +373,14 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "data": next(path.name for path in (outcome.folder / "published").iterdir() if path.stem == "data"),
         "curves": _curves(outcome),
     }
+
+
+def _left_alone(counts: Counts | None) -> int:
+    """The records that stand alone because of the carried columns; 0 where these add none."""
+    if counts is None or counts.crowds[-1].where != CARRIED:
+        return 0
+    everything = counts.crowds[-1].alone
+    return everything if everything > counts.protected_crowd.alone else 0
 
 
 def _curves(outcome: Outcome) -> list[dict[str, str]]:
