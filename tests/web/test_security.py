@@ -236,7 +236,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused(client: Client, kind: str) -
 
 
 def test_gigabytes_in_megabytes_are_refused_soon_and_without_the_memory(tmp_path: Path) -> None:
-    """5 GB in 4.9 MB; the limit is that of the server as it is started by default."""
+    """5 GB in 7.3 MB; the limit is that of the server as it is started by default."""
     member = gzip.compress(b"m,1,2\n" * 8_000_000, 9)
     path = tmp_path / "bomb.csv.gz"
     with path.open("wb") as out:
