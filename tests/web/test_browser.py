@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tsveil.data.examples import example_frame
 from web.running import Server, started
 
 if TYPE_CHECKING:
@@ -204,4 +205,38 @@ def test_every_step_fits_its_window_and_is_reached_by_keyboard(browser: Browser,
         page.get_by_role("button", name="Make it although it fails").press("Enter")
         page.get_by_role("link", name="Next: download").press("Enter")
         fits()
+        assert problems == []
+
+
+def test_a_file_with_labels_from_its_questions_to_a_release(browser: Browser, tmp_path: Path) -> None:
+    """Dwelling, postcode and tariff beside a load curve: named as labels in the form of the roles, and kept in it."""
+    example_frame("households").head(120).write_csv(tmp_path / "households.csv")
+    with started(tmp_path) as server, opened(browser, server) as (page, problems):
+        page.get_by_label("File", exact=True).set_input_files(tmp_path / "households.csv")
+        page.get_by_role("button", name="Load the file").click()
+        page.get_by_role("heading", name="One question first").wait_for()
+        page.locator("input[name=answer_0]").last.check()  # no person at all
+        page.get_by_role("button", name="Go on with this answer").click()
+        page.get_by_role("button", name="These roles are right: next").wait_for()
+        page.get_by_text("Change the roles", exact=True).click()
+        labels = page.get_by_role("group", name="Labels")
+        for column in ("dwelling", "tariff"):
+            labels.get_by_label(column, exact=True).select_option("nominal")
+        page.get_by_role("button", name="Check these roles").click()
+        page.get_by_role("button", name="These roles are right: next").wait_for()
+        page.get_by_text("Change the roles", exact=True).click()
+        assert page.get_by_role("group", name="Labels").get_by_label("tariff", exact=True).input_value() == "nominal"
+        page.get_by_role("button", name="These roles are right: next").click()
+        page.get_by_role("heading", name="Records that stand alone", exact=True).wait_for()
+        page.get_by_role("link", name="Next: choose methods").click()
+        for box in page.locator("input[name=method]").all():
+            box.set_checked(box.get_attribute("value") == "mdav")
+        page.locator("input[name='mdav.k']").fill("5")
+        page.get_by_label("Risk at most").fill("100")
+        page.get_by_role("button", name="Try them").click()
+        page.get_by_role("link", name="Next: compare them").click()
+        page.get_by_role("link", name="Next: download").wait_for()
+        assert page.get_by_role("heading", name="What each intruder finds").is_visible()
+        page.get_by_role("link", name="Next: download").click()
+        page.get_by_role("heading", name="Take it with you").wait_for()
         assert problems == []

@@ -39,6 +39,10 @@ RELEASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any], float | None
 }  # fmt: skip
 
 
+#: the releases in which carried values leave records alone
+ALONE = {"carried columns", "sensitive"}
+
+
 @cache
 def table(kind: str) -> str:
     rng = np.random.default_rng(12)
@@ -101,6 +105,13 @@ def test_every_door_shows_the_same_verdict(name: str, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "release" / "private" / "assessment.json").read_text()) == found
     terminal = same(CliRunner().invoke(main, words).output)
 
+    published = pl.read_csv(next((made / "release" / "published").glob("data.*")), infer_schema=False)
+    published = published.drop([name for name in ("who", "id") if name in published.columns])
+    protected = published.drop(roles.get("confidential", []))
+    everything, values = (int(one.is_unique().sum()) for one in (published, protected))
+    alone = everything if everything > values else 0
+    assert outcome["alone"] == alone
+    assert (alone > 0) == (name in ALONE)
     risk, verdict = found["risk"], found["verdict"]
     assert (row["risk"], row["high"], row["attack"]) == (risk["rate"], risk["high"], risk["attack"])
     assert (outcome["risk"], outcome["attack"], outcome["judged"]) == (risk["rate"], risk["attack"], verdict)
@@ -113,18 +124,25 @@ def test_every_door_shows_the_same_verdict(name: str, tmp_path: Path) -> None:
     study = Study(id="0" * 16, name="data.csv", source="upload", created="", path="data.csv", limits=Limits(**limits))
     study.picked = row["key"]
     shown = {
-        "study": study, "csrf": "", "step": "compare", "reached": [], "job": None, "busy": False, "ahead": 0, "data_here": True,
+        "study": study, "csrf": "", "step": "compare", "reached": [], "job": None, "busy": False, "ahead": 0, "data_here": True, "current": True,
+        "typed": None, "error": None,
         "result": result, "outcome": outcome, "above": None, "plan": "", "place": "",
     }  # fmt: skip
     for template in ("compare.html.j2", "download.html.j2"):
-        pages[template] = plain(own_templates().get_template(template).render(shown))
+        rendered = own_templates().get_template(template).render(shown)
+        pages[template] = plain(rendered)
+        assert (f"{alone} of 60 records stand alone" in pages[template]) == (alone > 0)
+        # Green is for what holds, meets a limit that was set, and leaves nobody alone.
+        green = 'class="box good"' in rendered
+        limited = limit is not None or template == "download.html.j2"
+        assert green == (verdict == "holds" and alone == 0 and limited), template
+        if template == "compare.html.j2":
+            assert ('class="head">Recommended' in rendered) == (limit is not None and name != "above the limit")
     headline = same(outcome["headline"])
     assert headline in terminal
     for where, page in pages.items():
         assert headline in page, where
-        digits = percent(risk["rate"]).replace("\N{NO-BREAK SPACE}", " ")
-        # A limit that was typed as a whole number stays whole in the app.
-        assert digits in page or digits.replace(".0 ", " ") in page, where
+        assert percent(risk["rate"]).replace("\N{NO-BREAK SPACE}", " ") in page, where
     for check in found["checks"]:
         assert same(check["message"]) in terminal
         assert same(check["message"]) in pages["private"]
@@ -134,6 +152,11 @@ def test_every_door_shows_the_same_verdict(name: str, tmp_path: Path) -> None:
     assert f"knows the original values of everybody finds {risk['rate']:.1f} % of the persons" in pages[
         "private"
     ].replace("\N{NO-BREAK SPACE}", " ")
+    for one in found["ladder"]:
+        words = [f"{one['rung']} {one['attack']} {percent(one['rate'])}".replace("\N{NO-BREAK SPACE}", " ")]
+        for where in ("private", "compare.html.j2"):
+            page = pages[where].replace("\N{NO-BREAK SPACE}", " ")
+            assert all(text in page for text in words), (where, words)
     assert f'data-risk="{risk["rate"]}"' in result["map"]
     assert ("Written although it did not pass" in terminal) == bool(allow)
     for page in ("published", "private", "download.html.j2"):

@@ -141,11 +141,16 @@ def test_a_job_can_be_stopped_and_others_wait_their_turn(tmp_path: Path) -> None
         assert " of 148" in client.get(f"/s/{long}/run").text
         working = server.children()
         client.post(f"/jobs/{job}/stop")
-        assert "Stopped." in client.get(f"/s/{long}/run").text
         assert psutil.wait_procs(working, timeout=PATIENCE)[1] == []
         assert "1 configuration was tried" in client.ready(f"/s/{short}/run").text
-        # What was finished is kept, and a new run goes on from there.
-        assert 0 < len(list(results.glob("*.json"))) < 148
+        # What was finished is kept and shown, and a new run goes on from there.
+        finished = len(list(results.glob("*.json")))
+        assert 0 < finished < 148
+        assert f"{148 - finished} of 148 were not tried" in client.ready(f"/s/{long}/run").text
+        compared = client.ready(f"/s/{long}/compare").text
+        assert f"{finished} of 148 configurations were tried" in compared
+        assert compared.count('aria-label="Choose mdav k=') == finished
+        assert client.get(f"/s/{long}/files/sweep-plan").status_code == 200
 
 
 def test_a_problem_with_the_methods_is_told_in_words(tmp_path: Path) -> None:
@@ -154,16 +159,91 @@ def test_a_problem_with_the_methods_is_told_in_words(tmp_path: Path) -> None:
         study = loaded(client, meters(20, 10))
         for fields, words in (
             ({"method": "mdav", "mdav.k": "many"}, "k must be an integer"),
+            ({"method": "mdav", "mdav.k": "-3"}, "k must be an integer of at least 2. Got &#39;-3&#39;."),
+            ({"method": "mdav", "mdav.k": "1"}, "k must be an integer of at least 2. Got &#39;1&#39;."),
+            ({"method": "noise", "noise.sd": "nan"}, "sd must be a number"),
+            ({"method": "noise", "noise.sd": "inf"}, "sd must be a number"),
+            ({"method": "mdav", "mdav.refine": "magic"}, "refine must be one of"),
             ({}, "choose at least one method"),
             ({"method": "mdav", "max_risk": "200"}, "from 0 to 100"),
         ):
             answer = client.post(f"/s/{study}/sweep", dict(fields))
             assert answer.status_code == 400
             assert words in answer.text
-        client.post(f"/s/{study}/sweep", {"method": "mdav", "mdav.k": "1"})
-        page = client.ready(f"/s/{study}/run").text
-        assert "This did not work" in page
-        assert "at least 2" in page
+            assert 'class="method card' in answer.text  # the page with the form, not a page of words
+        typed: dict[str, str | list[str]] = {
+            "method": ["mdav", "noise"],
+            "mdav.k": "4, -3",
+            "noise.sd": "0.75",
+            "max_risk": "12,5",
+            "title": "Winter & spring",
+        }
+        page = client.post(f"/s/{study}/sweep", typed).text
+        for kept in (
+            'name="mdav.k" value="4, -3"',
+            'name="noise.sd" value="0.75"',
+            'value="12,5"',
+            "Winter &amp; spring",
+        ):
+            assert kept in page
+        assert page.count('name="method" value="noise" checked') == 1
+        assert page.count('name="method" value="v-mdav" checked') == 0
+        assert client.get(f"/s/{study}/run").text.count("What is tried") == 1  # nothing was begun
+        assert "data-events" not in client.get(f"/s/{study}/run").text
+
+
+def test_what_could_not_be_run_is_named_and_the_rest_is_compared(tmp_path: Path) -> None:
+    """A configuration that these data do not allow, beside one that they do, and alone."""
+    with started(tmp_path) as server:
+        client = server.client()
+        study = loaded(client, meters(20, 10))
+        client.post(f"/s/{study}/sweep", {"method": "mdav", "mdav.k": "4, 500", "max_risk": "100"})
+        assert "1 of them did not work with these data" in client.ready(f"/s/{study}/run").text
+        page = client.ready(f"/s/{study}/compare")
+        assert page.status_code == 200
+        assert "1 did not work with these data" in page.text
+        assert "Chosen: mdav k=4" in page.text
+        again = loaded(client, meters(20, 10))
+        client.post(f"/s/{again}/sweep", {"method": "mdav", "mdav.k": "500, 600"})
+        client.ready(f"/s/{again}/run")
+        page = client.ready(f"/s/{again}/compare")
+        assert page.status_code == 200
+        assert "2 did not work with these data" in page.text
+        assert 'class="head">Recommended' not in page.text
+        # The study is not spoilt: what fits can be tried from here.
+        client.post(f"/s/{again}/sweep", {"method": "mdav", "mdav.k": "4", "max_risk": "100"})
+        client.ready(f"/s/{again}/run")
+        assert "Chosen: mdav k=4" in client.ready(f"/s/{again}/compare").text
+        assert not [line for line in server.errors if "Traceback" in line]
+
+
+def test_other_limits_choose_among_what_was_tried(tmp_path: Path) -> None:
+    with started(tmp_path) as server:
+        client = server.client()
+        study = tried(client, meters())
+        results = server.folder / study / "sweep" / "results"
+        before = {path: path.stat().st_mtime_ns for path in results.iterdir()}
+        assert "Chosen: mdav k=3" in client.ready(f"/s/{study}/compare").text  # least loss
+        assert client.post(f"/s/{study}/limits", {"max_risk": "20", "max_loss": ""}).url.path == f"/s/{study}/compare"
+        page = client.ready(f"/s/{study}/compare").text
+        assert "Chosen: mdav k=6" in page
+        assert "above your limit" in page
+        assert 'accepted_risk = "1/6"' in client.get(f"/s/{study}/files/plan").text
+        # The same methods with another limit, on the page of the methods: no new run either.
+        answer = client.post(f"/s/{study}/sweep", {"method": "mdav", "mdav.k": "3, 6", "max_risk": "1"})
+        assert answer.url.path == f"/s/{study}/compare"
+        page = client.ready(f"/s/{study}/compare").text
+        assert "Nothing fits your limits" in page
+        assert 'class="head">Recommended' not in page
+        client.post(f"/s/{study}/limits", {"max_risk": "", "max_loss": ""})
+        page = client.ready(f"/s/{study}/compare").text
+        assert "No limit was set, so nothing is recommended" in page
+        assert 'class="head">Recommended' not in page
+        refused = client.post(f"/s/{study}/limits", {"max_risk": "250", "max_loss": "x"})
+        assert refused.status_code == 400
+        assert 'name="max_risk" inputmode="decimal" value="250"' in refused.text
+        assert 'name="max_loss" inputmode="decimal" value="x"' in refused.text
+        assert {path: path.stat().st_mtime_ns for path in results.iterdir()} == before
 
 
 def test_a_process_that_dies_without_a_word_is_a_failure_and_the_queue_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,17 @@ def test_a_file_with_problems_cannot_be_confirmed_until_they_are_settled(client:
     # Steps that come later lead back to the first.
     assert client.get(f"/s/{study}/methods").url.path == f"/s/{study}/load"
     assert client.post(f"/s/{study}/sweep", {"method": "mdav"}).status_code == 404
+    wrong = {"layout": "wide", "id": "nobody", "missing": "drop", "block_name": "load", "block_kind": "series", "block_from": "2018-01-01", "block_to": "x"}  # fmt: skip
+    refused = client.post(f"/s/{study}/look", dict(wrong))
+    assert refused.status_code == 400
+    assert "there is no column" in refused.text
+    for kept in (
+        'name="id" list="columns" value="nobody"',
+        'value="drop" selected',
+        'name="block_name" value="load"',
+        'list="columns" value="x"',
+    ):
+        assert kept in refused.text
     roles: dict[str, str | list[str]] = {
         "layout": "wide", "id": "meter", "missing": "drop", "block_name": "load", "block_kind": "series",
         "block_from": "2018-01-01", "block_to": "2018-01-03",

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import re
 import socket
-from contextlib import closing
+import subprocess
+import sys
+import time
+import zipfile
+from contextlib import closing, suppress
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from tsveil.data.formulas import harmless
-from web.running import LARGEST, Client, Server
+from tsveil.web.bounds import COLUMNS
+from web.running import LARGEST, Client, Server, started
 
 METERS = b"meter,2018-01-01,2018-01-02,2018-01-03,sort\n" + b"".join(
     b"m%d,%d.5,%d.25,%d,x%d\n" % (i, i, i * 2, i % 3, i % 2) for i in range(12)
@@ -177,6 +184,104 @@ def test_an_upload_without_a_file_is_refused(client: Client) -> None:
         answer = client.http.post("/upload", content=body, headers={**origin(client), "Content-Type": kind})
         assert answer.status_code == 400
         assert "Traceback" not in answer.text
+
+
+HEAD = '--x\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n{value}\r\n'
+
+
+@pytest.mark.parametrize("cut", ["", "--x", "--x\r\n", "--y--"])
+def test_an_upload_without_its_end_is_refused(client: Client, server: Server, cut: str) -> None:
+    """A file that was cut off must not be taken for a smaller one."""
+    before = list(server.temporary.glob("*/*"))
+    body = HEAD.format(name="csrf", more="", value=client.csrf)
+    body += HEAD.format(name="file", more='; filename="a.csv"', value=METERS.decode()) + cut
+    sent = {**origin(client), "Content-Type": "multipart/form-data; boundary=x"}
+    answer = client.http.post("/upload", content=body, headers=sent)
+    assert answer.status_code == 400
+    assert "the upload was cut off" in answer.text or "the upload was interrupted" in answer.text
+    assert list(server.temporary.glob("*/*")) == before
+    assert client.http.post("/upload", content=body.removesuffix(cut) + "--x--\r\n", headers=sent).status_code == 200
+
+
+@pytest.mark.parametrize("length", [0, 71, 300, 5_000])
+def test_an_odd_mark_between_the_parts_is_refused(client: Client, server: Server, length: int) -> None:
+    mark = "x" * length
+    sent = {**origin(client), "Content-Type": f'multipart/form-data; boundary="{mark}"'}
+    answer = client.http.post("/upload", content=f"--{mark}--", headers=sent)
+    assert answer.status_code == 400
+    assert not [line for line in server.errors if "Traceback" in line]
+
+
+def test_a_table_with_too_many_columns_is_refused(client: Client) -> None:
+    head = ",".join(f"c{i}" for i in range(COLUMNS + 1)).encode()
+    row = b",".join([b"1"] * (COLUMNS + 1))
+    page = client.ready(client.upload("wide.csv", b"\n".join([head, row, row])).url.path).text
+    assert "wide.csv has 20,001 columns, and the pages take at most 20,000" in page
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zip"])
+def test_a_file_that_unpacks_to_too_much_is_refused(client: Client, kind: str) -> None:
+    content = b"meter,1,2\n" + b"m,1,2\n" * (LARGEST // 6 + 10)
+    if kind == "gzip":
+        packed = gzip.compress(content)
+    else:
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("sheet.xml", content)
+        packed = out.getvalue()
+    assert len(packed) < 100_000
+    page = client.ready(client.upload("small.csv.gz", packed).url.path).text
+    assert "unpacked it is larger than 3 MB" in page
+    assert "tsveil web FILE" in page
+
+
+def test_gigabytes_in_megabytes_are_refused_soon_and_without_the_memory(tmp_path: Path) -> None:
+    """5 GB in 7.3 MB; the limit is that of the server as it is started by default."""
+    member = gzip.compress(b"m,1,2\n" * 8_000_000, 9)
+    path = tmp_path / "bomb.csv.gz"
+    with path.open("wb") as out:
+        for _ in range(5_000_000_000 // 48_000_000 + 1):
+            out.write(member)
+    code = (
+        "import resource, sys, time; from pathlib import Path; from tsveil.core.errors import InputError; "
+        "from tsveil.web.bounds import check_unpacked_size; from tsveil.web.uploads import LARGEST; start = time.process_time()\n"
+        "try: check_unpacked_size(Path(sys.argv[1]), LARGEST)\n"
+        "except InputError as error: print(error.problems[0], time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, sep='|')"
+    )
+    printed = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True).stdout
+    words, seconds, kilobytes = printed.strip().split("|")
+    assert "unpacked it is larger than 1,000 MB" in words
+    assert float(seconds) < 5
+    assert int(kilobytes) < 500_000
+
+
+@pytest.mark.parametrize(
+    "half", ["", "GET / HTTP/1.1\r\nHost: x", "POST /demo HTTP/1.1\r\n{head}Content-Length: 50\r\n\r\ncsrf=", "drip"]
+)
+def test_a_request_that_stays_half_sent_is_closed_after_a_time(tmp_path: Path, half: str) -> None:
+    with started(tmp_path, patience=2.0) as server:
+        client = server.client()
+        parts = urlsplit(client.base)
+        cookie = "; ".join(f"{name}={value}" for name, value in client.http.cookies.items())
+        head = f"Host: {parts.netloc}\r\nOrigin: {client.base}\r\nCookie: {cookie}\r\n"
+        with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=30) as line:
+            begun = time.monotonic()
+            with suppress(ConnectionError):
+                if half == "drip":  # a byte now and then does not keep the head open
+                    for byte in b"GET / HTTP/1.1\r\nX: " + b"y" * 40:
+                        line.sendall(bytes([byte]))
+                        line.settimeout(0.3)
+                        with suppress(TimeoutError):
+                            if line.recv(1) == b"":
+                                break
+                else:
+                    line.sendall(half.format(head=head).encode())
+                    line.settimeout(20)
+                    while line.recv(65536):
+                        pass
+            assert 1.5 < time.monotonic() - begun < 12
+        assert client.get("/").status_code == 200
+        assert not [text for text in server.errors if "Traceback" in text]
 
 
 NASTY = [

@@ -24,6 +24,11 @@ class Check:
     kind: type
     choices: tuple[str, ...] = ()
     optional: bool = False
+    #: the bounds of numbers, for a page that checks what was typed before the work; None: none
+    low: float | None = None
+    high: float | None = None
+    #: whether `low` itself is refused
+    open_low: bool = False
 
 
 def _is_int(value: object) -> bool:
@@ -36,18 +41,25 @@ def _is_number(value: object) -> bool:
 
 def at_least(low: int) -> Check:
     """An integer of at least `low`."""
-    return Check(f"an integer of at least {low}", lambda v: _is_int(v) and v >= low, int)
+    return Check(f"an integer of at least {low}", lambda v: _is_int(v) and v >= low, int, low=low)
 
 
 def whole(low: int, high: int) -> Check:
     """An integer in a range."""
-    return Check(f"an integer from {low} to {high}", lambda v: _is_int(v) and low <= v <= high, int)
+    return Check(f"an integer from {low} to {high}", lambda v: _is_int(v) and low <= v <= high, int, low=low, high=high)
 
 
 def number(low: float, high: float, *, open_low: bool = False) -> Check:
     """A number between two bounds."""
     words = f"a number above {low:g} and at most {high:g}" if open_low else f"a number from {low:g} to {high:g}"
-    return Check(words, lambda v: _is_number(v) and (low < v if open_low else low <= v) and v <= high, float)
+    return Check(
+        words,
+        lambda v: _is_number(v) and (low < v if open_low else low <= v) and v <= high,
+        float,
+        low=low,
+        high=high,
+        open_low=open_low,
+    )
 
 
 def one_of(*choices: str) -> Check:
@@ -120,6 +132,9 @@ class Parameter:
     kind: type
     choices: tuple[str, ...]
     accepts: Callable[[Any], bool]
+    low: float | None = None
+    high: float | None = None
+    open_low: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +183,8 @@ class Parameters:
                 given = f.metadata["check"]
                 check = given if isinstance(given, Check) else given()
                 own = check.words, f.metadata["doc"], check.kind, check.choices, check.accepts
-                found.append(Parameter(f.name, f.metadata["default"], *own))
+                bounds = check.low, check.high, check.open_low
+                found.append(Parameter(f.name, f.metadata["default"], *own, *bounds))
         return tuple(found)
 
     @classmethod

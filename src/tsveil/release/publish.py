@@ -100,6 +100,8 @@ class Outcome:
     run: str = ""
     #: the verdict on the release as a whole
     assessment: Assessment | None = None
+    #: what the reports say of all records: who shares what is published
+    counts: Counts | None = None
 
     @property
     def report(self) -> Path:
@@ -196,7 +198,7 @@ def fill(
             (place / name).write_text(text, encoding="utf-8")
         own = record.line(place, assessment, input=source, digest=digest, plan=texts.get("private/plan.toml", ""))
         (place / record.RECORD).write_text(earlier + own, encoding="utf-8")
-    return Outcome(release, verdict, card, place, disclosed.counts, run, assessment)
+    return Outcome(release, verdict, card, place, disclosed.counts, run, assessment, both["counts"])
 
 
 def _identifiers(release: ProtectedRecords, pieces: WrittenPieces) -> pl.DataFrame:

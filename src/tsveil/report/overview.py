@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from markupsafe import Markup
@@ -58,8 +59,7 @@ def checks(subject: Subject) -> Markup | None:
     if found is None:
         return None
     rows = [(check.name, check.status.words, _message(subject, check.name, check.message)) for check in found.checks]
-    in_order = sorted(found.ladder, key=lambda one: list(Rung).index(Rung(one.rung)))
-    ladder = [(one.rung, one.attack, percent(one.rate), _interval(one), percent(one.guess)) for one in in_order]
+    in_order = _from_the_least(found.ladder)
     rung = found.intruder.knows
     promise = subject.release.guarantee
     drawn = [(one.rung, one.attack, one.rate) for one in in_order]
@@ -67,7 +67,7 @@ def checks(subject: Subject) -> Markup | None:
         "checks",
         rows=rows,
         picture=figures.ladder(drawn, 100 * float(Fraction(promise.bound)) if promise.intruder == "file" else None),
-        ladder=ladder,
+        ladder=ladder_rows(found.ladder),
         subtraction=found.subtraction,
         over_time=found.over_time,
         not_named=NOT_NAMED,
@@ -81,6 +81,18 @@ def checks(subject: Subject) -> Markup | None:
 
 def _message(subject: Subject, name: str, message: str) -> str:
     return subject.verdict.guarantee if subject.public and name == "promise" else message
+
+
+def _from_the_least(ladder: Sequence[Attempt]) -> list[Attempt]:
+    """The attempts of the intruder who knows least first."""
+    return sorted(ladder, key=lambda one: list(Rung).index(Rung(one.rung)))
+
+
+def ladder_rows(ladder: Sequence[Attempt]) -> list[tuple[str, str, str, str, str]]:
+    """What each intruder finds, as every page shows it: rung, attack, rate, interval, guessing."""
+    return [
+        (one.rung, one.attack, percent(one.rate), _interval(one), percent(one.guess)) for one in _from_the_least(ladder)
+    ]
 
 
 def _interval(one: Attempt) -> str:

@@ -6,6 +6,7 @@ job checks everything again.
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -22,6 +23,11 @@ ROWS: dict[str, dict[str, Any]] = {
     "times": {"transpose": True},
     "records": {"transpose": False},
 }
+#: the fields of the roles with one value, and those with several
+SINGLE = (
+    "layout", "id", "time", "variable", "missing", "separator", "decimal", "time_format", "resample", "split",
+)  # fmt: skip
+SEVERAL = ("person", "leave_out", "numbers", "confidential", "value")
 #: rows shown for blocks that are not there yet
 SPARE = 2
 #: columns that can be carried are offered one by one up to this many
@@ -81,7 +87,7 @@ def roles(form: Form, columns: Sequence[str]) -> dict[str, Any]:
         found["id"] = column(name, "identifier")
     for role in ("person", "leave_out", "numbers"):
         found[role] = [column(name, role) for name in form.get(role, ()) if name]
-    found["categories"] = {column(name, kind): kind for kind in LABELS for name in form.get(kind, ()) if name}
+    found["categories"] = {column(name, "labels"): kind for name, kind in _labels(form).items()}
     found |= ROWS.get(first(form, "rows"), {})
     if found["layout"] == "long":
         if name := first(form, "time"):
@@ -110,6 +116,31 @@ def roles(form: Form, columns: Sequence[str]) -> dict[str, Any]:
                 problems.add(f"{name} must be a whole number. Got {text!r}.")
     problems.raise_if_any()
     return {name: value for name, value in found.items() if value or value is False}
+
+
+def _labels(form: Form) -> dict[str, str]:
+    """Column -> its kind of labels: chosen from a list beside it, or answered before."""
+    found = {column: kind for kind in LABELS for column in form.get(kind, ()) if column}
+    chosen = zip(form.get("label_column", ()), form.get("label_kind", ()), strict=False)
+    return found | {column: kind for column, kind in chosen if kind in LABELS}
+
+
+def typed_roles(form: Form) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """What was typed, right or wrong, as the page shows options and blocks: a form that is refused comes back as it was.
+
+    Examples
+    --------
+    >>> options, rows = typed_roles({"layout": ["wide"], "id": ["nobody"], "block_name": ["x"], "block_kind": ["series"], "block_from": ["1"], "block_to": ["9"]})
+    >>> options["id"], rows
+    ('nobody', [{'name': 'x', 'kind': 'series', 'from': '1', 'to': '9'}])
+    """
+    options: dict[str, Any] = {name: first(form, name) for name in SINGLE}
+    options |= {name: [text for text in form.get(name, ()) if text] for name in SEVERAL}
+    options["categories"] = _labels(form)
+    options |= ROWS.get(first(form, "rows"), {})
+    parts = ("name", "kind", "from", "to")
+    lists = [form.get(f"block_{part}", ()) for part in parts]
+    return options, [dict(zip(parts, row, strict=True)) for row in zip(*lists, strict=False)]
 
 
 def rows_as(options: Mapping[str, Any]) -> str:
@@ -246,7 +277,7 @@ def methods(form: Form, offered: Sequence[Mapping[str, Any]]) -> dict[str, dict[
             values = []
             for text in filter(None, given):
                 try:
-                    values.append(value_of(text, parameter["kind"]))
+                    values.append(_allowed(value_of(text, parameter["kind"]), parameter))
                 except ValueError:
                     problems.add(f"{method['name']}: {parameter['name']} must be {parameter['words']}. Got {text!r}.")
             if values and values != [parameter["default"]]:
@@ -271,6 +302,21 @@ def value_of(text: str, kind: str) -> Any:
             raise ValueError(text)
         return text == "true"
     return {"int": int, "float": float}.get(kind, str)(text)
+
+
+def _allowed(value: Any, parameter: Mapping[str, Any]) -> Any:
+    """The value if the parameter takes it; what depends on the data and on other parameters is checked by the job."""
+    low, high = parameter.get("low"), parameter.get("high")
+    if isinstance(value, str):
+        right = not parameter.get("choices") or value in parameter["choices"]
+    elif isinstance(value, bool):
+        right = True
+    else:
+        above = low is None or (value > low if parameter.get("open_low") else value >= low)
+        right = above and (high is None or value <= high) and math.isfinite(value)
+    if not right:
+        raise ValueError(value)
+    return value
 
 
 def limits(form: Form) -> Limits:

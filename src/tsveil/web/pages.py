@@ -23,7 +23,7 @@ import msgspec
 from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -34,7 +34,7 @@ from tsveil.report.pages import percent, templates
 from tsveil.web import forms, uploads
 from tsveil.web.gate import csrf_is_right
 from tsveil.web.jobs import Job, Jobs, Kind
-from tsveil.web.studies import Studies, Study
+from tsveil.web.studies import Limits, Studies, Study
 
 #: step -> its title
 STEPS = {
@@ -90,6 +90,7 @@ def own_templates() -> Environment:
     pages = templates("tsveil.web")
     pages.globals |= {"steps": STEPS, "version": __version__}
     pages.filters["percent"] = whole_percent
+    pages.filters["figure"] = percent  # what was measured, to the digit that the reports print
     pages.filters["listed"] = lambda values: ", ".join(
         "" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in values
     )
@@ -180,6 +181,7 @@ class App:
             Route(f"{at}/look", self.form_handler(self.look_again), methods=post),
             Route(f"{at}/confirm", self.form_handler(self.confirm), methods=post),
             Route(f"{at}/sweep", self.form_handler(self.start_sweep), methods=post),
+            Route(f"{at}/limits", self.form_handler(self.set_limits), methods=post),
             Route(f"{at}/pick", self.form_handler(self.pick), methods=post),
             Route(f"{at}/delete", self.form_handler(self.delete), methods=post),
             Route(f"{at}/files/{{name}}", self.file, methods=get),
@@ -235,10 +237,13 @@ class App:
 
         async def handle(request: Request) -> Response:
             body = b""
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > FORM:
-                    return DrainingResponse(self.message(413, "Too much", "The form is too long.", "/"))
+            try:
+                async for chunk in request.stream():
+                    body += chunk
+                    if len(body) > FORM:
+                        return DrainingResponse(self.message(413, "Too much", "The form is too long.", "/"))
+            except ClientDisconnect:
+                return self.message(400, "Interrupted", "The form did not arrive whole.", "/")
             try:
                 form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20_000)
             except ValueError:
@@ -263,23 +268,28 @@ class App:
     # -- jobs -----------------------------------------------------------------------------------------------------------
 
     def _add(self, kind: Kind, study: Study, **more: Any) -> Job:
-        data = self.studies.data(study)
-        if data is None:
-            raise TsveilError(
-                "the data are not here any more: they were removed when the server was stopped\n  load the file again as a new study"
-            )
         task = {
             "place": str(self.studies.place(study)),
-            "data": str(data),
+            "data": str(self._data(study)),
             "name": study.name,
             "path": study.path,
             "source": study.source,
             "input": study.input,
             "title": study.title,
             "seed": study.seed,
+            "largest": self.largest,
             "limits": msgspec.to_builtins(study.limits),
         }
         return self.jobs.add(kind, study.id, task | more)
+
+    def _data(self, study: Study) -> Path:
+        """The data of a study, or an error that says where they are."""
+        data = self.studies.data(study)
+        if data is None:
+            raise TsveilError(
+                "the data are not here any more: they were removed when the server was stopped\n  load the file again as a new study"
+            )
+        return data
 
     def _new(self, name: str, source: Any, data: Path, path: str) -> Study:
         study = self.studies.new(name, source, data, path)
@@ -315,8 +325,13 @@ class App:
         job = self.jobs.get(request.path_params["id"])
         if job is None:
             raise HTTPException(404)
+        study = self.studies.get(job.study)
+        cut = job.kind == "sweep" and job.process is not None and not job.over
         self.jobs.stop(job)
-        step = {"look": "load", "risk": "risk", "sweep": "run", "release": "compare"}[job.kind]
+        if cut and study is not None:
+            self._add("conclude", study, methods=study.methods)  # shows what was finished, once the run has ended
+        steps = {"look": "load", "risk": "risk", "sweep": "run", "conclude": "compare", "release": "compare"}
+        step = steps[job.kind]
         return _see(f"/s/{job.study}/{step}")
 
     # -- the steps ------------------------------------------------------------------------------------------------------
@@ -343,10 +358,18 @@ class App:
         return steps
 
     def _step(
-        self, request: Request, template: str, study: Study | None, step: str, job: Job | None = None, **shown: Any
+        self,
+        request: Request,
+        template: str,
+        study: Study | None,
+        step: str,
+        job: Job | None = None,
+        status: int = 200,
+        **shown: Any,
     ) -> Response:
         return self._page(
             template,
+            status,
             csrf=request.scope["session"].csrf,
             study=study,
             step=step,
@@ -385,21 +408,38 @@ class App:
         """Step 1: what is in the file."""
         study = self._study(request)
         look = self.studies.read_result(study, "look.json")
-        shown: dict[str, Any] = {"look": look, "rows": [], "options": {}, "carriable": []}
+        return self._load_page(request, study, look)
+
+    def _load_page(
+        self,
+        request: Request,
+        study: Study,
+        look: Any,
+        typed: forms.Form | None = None,
+        error: TsveilError | None = None,
+    ) -> Response:
+        """What was found, with its roles: those that were found, or those that were chosen and refused."""
+        shown: dict[str, Any] = {"look": look, "rows": [], "options": {}, "carriable": [], "error": error}
+        job = self.jobs.latest(study.id, "look")
         if look is not None:
-            options = dict.fromkeys(ROLES) | look["options"]
-            inside = {
-                name for row in forms.block_rows(options, look["columns"]) for name in _between(row, look["columns"])
-            }
+            columns = look["columns"]
+            refused = job is not None and job.state == "failed" and "layout" in study.input
+            options = dict.fromkeys(ROLES) | (study.input if refused else {"layout": look["layout"]} | look["options"])
+            rows = forms.block_rows(options, columns)
+            if typed is not None:
+                chosen, rows = forms.typed_roles(typed)
+                options |= chosen
+            inside = {name for row in rows for name in _between(row, columns)}
             named = {*inside, options["id"], *(options["person"] or ())}
-            carriable = [name for name in look["columns"] if name not in named]
+            carriable = [name for name in columns if name not in named or name in (options["confidential"] or ())]
             shown |= {
-                "rows": forms.block_rows(options, look["columns"]),
+                "rows": rows,
                 "options": options,
                 "rows_as": forms.rows_as(options),
                 "carriable": carriable[: forms.OFFERED],
+                "changed": refused or typed is not None,
             }
-        return self._step(request, "load.html.j2", study, "load", self.jobs.latest(study.id, "look"), **shown)
+        return self._step(request, "load.html.j2", study, "load", job, 400 if error else 200, **shown)
 
     async def look_again(self, request: Request, form: forms.Form) -> Response:
         """Step 1: other roles, or answers to questions."""
@@ -408,7 +448,10 @@ class App:
         if look is None:
             raise HTTPException(404)
         if "layout" in form:
-            wanted = forms.roles(form, look["columns"])
+            try:
+                wanted = forms.roles(form, look["columns"])
+            except TsveilError as error:
+                return self._load_page(request, study, look, form, error)
         else:
             wanted = forms.add_answers(form, look, study.input)
         self._add("look", study, input=wanted)
@@ -448,10 +491,22 @@ class App:
         look = self.studies.read_result(study, "look.json")
         if look is None or not study.confirmed:
             return _see(f"/s/{study.id}/load")
+        return self._methods_page(request, study, look)
+
+    def _methods_page(
+        self,
+        request: Request,
+        study: Study,
+        look: dict[str, Any],
+        typed: forms.Form | None = None,
+        error: TsveilError | None = None,
+    ) -> Response:
+        """The methods as they were chosen, or as they were typed and refused."""
         fitting = [method for method in look["methods"] if not method["problem"]]
         fitting.sort(key=lambda method: (not method["recommended"], not method["promises"]))
         others = [method for method in look["methods"] if method["problem"]]
-        return self._step(request, "methods.html.j2", study, "methods", fitting=fitting, others=others)
+        shown: dict[str, Any] = {"fitting": fitting, "others": others, "typed": typed, "error": error}
+        return self._step(request, "methods.html.j2", study, "methods", status=400 if error else 200, **shown)
 
     async def start_sweep(self, request: Request, form: forms.Form) -> Response:
         """Step 3: try it."""
@@ -459,8 +514,15 @@ class App:
         look = self.studies.read_result(study, "look.json")
         if look is None or not study.confirmed:
             raise HTTPException(404)
-        chosen, limits = forms.methods(form, look["methods"]), forms.limits(form)
+        try:
+            chosen, limits = forms.methods(form, look["methods"]), forms.limits(form)
+        except TsveilError as error:
+            return self._methods_page(request, study, look, form, error)
         title = forms.first(form, "title")[:200]
+        result = self.studies.read_result(study, "result.json")
+        if result is not None and result["complete"] and chosen == study.methods and not _worth_another_try(result):
+            return self._set_limits(study, limits, title)
+        self._data(study)  # before anything is forgotten
         if (title, limits) != (study.title, study.limits):  # they stand in the plan and in the reports of a release
             self._forget(study, "releases")
         study.methods, study.limits, study.title, study.picked = chosen, limits, title, ""
@@ -469,10 +531,31 @@ class App:
         self.studies.save(study)
         return _see(f"/s/{study.id}/run")
 
+    async def set_limits(self, request: Request, form: forms.Form) -> Response:
+        """Step 5: other limits for what was tried."""
+        study = self._study(request)
+        if self.studies.read_result(study, "result.json") is None:
+            raise HTTPException(404)
+        try:
+            limits = forms.limits(form)
+        except TsveilError as error:
+            return self._compare_page(request, study, form, error)
+        return self._set_limits(study, limits, study.title)
+
+    def _set_limits(self, study: Study, limits: Limits, title: str) -> Response:
+        """Choose again within other limits: nothing is tried again, for the figures do not depend on them."""
+        if (title, limits) != (study.title, study.limits):
+            self._data(study)  # the release that fits is made of them, and those of other limits go
+            self._forget(study, "releases")
+            study.limits, study.title, study.picked = limits, title, ""
+            self._add("conclude", study, methods=study.methods)
+            self.studies.save(study)
+        return _see(f"/s/{study.id}/compare")
+
     async def run(self, request: Request) -> Response:
         """Step 4: how far it is."""
         study = self._study(request)
-        job = self.jobs.latest(study.id, "sweep")
+        job = self.jobs.latest(study.id, "sweep", "conclude")
         result = self.studies.read_result(study, "result.json")
         return self._step(request, "run.html.j2", study, "run", job, result=result)
 
@@ -482,16 +565,33 @@ class App:
         result = self.studies.read_result(study, "result.json")
         if result is None:
             return _see(f"/s/{study.id}/run")
-        if not study.picked and result["best"]:
+        return self._compare_page(request, study)
+
+    def _compare_page(
+        self, request: Request, study: Study, typed: forms.Form | None = None, error: TsveilError | None = None
+    ) -> Response:
+        """What was found, with the limits as they are, or as they were typed and refused."""
+        result = self.studies.read_result(study, "result.json")
+        # Advice within other limits than those that stand on the page is none.
+        own = msgspec.to_builtins(study.limits)
+        current = result.get("limits", own) == own
+        if current and not study.picked and result["best"]:
             study.picked = result["best"]
             self.studies.save(study)
         outcome = self._outcome(study)
-        job = self.jobs.latest(study.id, "release", "sweep") if study.picked and outcome is None else None
+        waits = not current or (study.picked and outcome is None)
+        job = self.jobs.latest(study.id, "release", "conclude", "sweep") if waits else None
         asked = request.query_params.get("above")
         above = next((row for row in result["rows"] if row["key"] == asked and row["above"]), None)
-        return self._step(
-            request, "compare.html.j2", study, "compare", job, result=result, outcome=outcome, above=above
-        )
+        shown: dict[str, Any] = {
+            "result": result,
+            "current": current,
+            "outcome": outcome,
+            "above": above,
+            "typed": typed,
+            "error": error,
+        }
+        return self._step(request, "compare.html.j2", study, "compare", job, 400 if error else 200, **shown)
 
     async def pick(self, request: Request, form: forms.Form) -> Response:
         """Step 5: this one."""
@@ -575,6 +675,11 @@ class App:
         hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in styles)
         policy = f"sandbox; default-src 'none'; style-src {hashes}; frame-ancestors 'none'"
         return HTMLResponse(page, headers={"Content-Security-Policy": policy})
+
+
+def _worth_another_try(result: dict[str, Any]) -> bool:
+    """Whether something failed that was not foreseen, want of memory for one: it may go well another time."""
+    return any((row["problem"] or "").startswith("unexpected ") for row in result["rows"])
 
 
 def _between(row: dict[str, str], columns: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -13,7 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tsveil.core.errors import InputError, OutputError
 from tsveil.core.stopping import stopped_by_signals
@@ -21,6 +24,9 @@ from tsveil.web.gate import Gate
 from tsveil.web.pages import App
 from tsveil.web.studies import Studies
 from tsveil.web.uploads import LARGEST
+
+#: seconds that a request may stay half sent
+PATIENCE = 30.0
 
 
 class _Server(uvicorn.Server):
@@ -33,6 +39,52 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
+class _Protocol(H11Protocol):
+    """Closes connections on which a request stays half sent: uvicorn waits for the rest for ever.
+
+    The head of a request has `seconds` from its first byte (or from the connection, if none comes), its body as long between two pieces.
+    """
+
+    seconds = PATIENCE
+    _waiting: asyncio.TimerHandle | None = None
+    _in_head = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait(in_head=True)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        state = self.conn.their_state
+        if state is h11.IDLE and not self.transport.is_closing():
+            if not self._in_head:
+                self._wait(in_head=True)
+        elif state is h11.SEND_BODY:
+            self._wait(in_head=False)
+        else:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self, *, in_head: bool) -> None:
+        self._stop_waiting()
+        self._in_head = in_head
+        self._waiting = self.loop.call_later(self.seconds, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+        self._waiting, self._in_head = None, False
+
+    def _give_up(self) -> None:
+        if self.flow.read_paused:  # we did not want more yet
+            self._wait(in_head=self._in_head)
+        elif not self.transport.is_closing():
+            self.transport.close()
+
+
 def serve(
     file: Path | None = None,
     *,
@@ -41,6 +93,7 @@ def serve(
     port: int = 0,
     browser: bool = True,
     largest: int = LARGEST,
+    patience: float = PATIENCE,
     say: Callable[[str], None] = print,
 ) -> None:
     """Run the web app until it is stopped; `port` 0 takes a free one."""
@@ -60,7 +113,12 @@ def serve(
                 threading.Thread(target=webbrowser.open, args=(gate.link,), daemon=True).start()
             # The access log would hold the link; a session stays open while its job runs, so nothing else is of interest.
             config = uvicorn.Config(
-                gate, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=5
+                gate,
+                http=type("Protocol", (_Protocol,), {"seconds": patience}),
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=5,
             )
             server = _Server(config)
             server.app = app

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import IO
 
-from python_multipart.exceptions import MultipartParseError
+from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
@@ -19,6 +19,8 @@ from tsveil.web.gate import csrf_is_right
 
 #: bytes of a file that is uploaded; a larger one can be given when the server is started
 LARGEST = 1_000_000_000
+#: bytes of the mark between the parts of a form (RFC 2046)
+BOUNDARY = 70
 #: bytes of a field that is not the file, and of the frame around the fields
 SMALL = 10_000
 
@@ -43,6 +45,8 @@ class _Parts:
         self._headers: dict[bytes, bytes] = {}
         self._header = self._value = self._text = b""
         self._name = ""
+        #: the mark that ends the form came; without it the file may be cut off
+        self.ended = False
 
     def on_part_begin(self) -> None:
         self._headers, self._text = {}, b""
@@ -83,6 +87,9 @@ class _Parts:
         else:
             self.fields[self._name] = self._text.decode("utf-8", "replace")
 
+    def on_end(self) -> None:
+        self.ended = True
+
     def close(self) -> None:
         if self._out is not None:
             self._out.close()
@@ -96,6 +103,7 @@ class _Parts:
             "headers_finished",
             "part_data",
             "part_end",
+            "end",
         )
         return MultipartParser(boundary, {f"on_{name}": getattr(self, f"on_{name}") for name in names})  # type: ignore[arg-type]
 
@@ -107,6 +115,8 @@ async def receive_file(request: Request, target: Path, largest: int = LARGEST) -
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or b"boundary" not in options:
         raise InputError("no file was sent")
+    if not 1 <= len(options[b"boundary"]) <= BOUNDARY:
+        raise InputError(f"the mark between the parts of the form must have 1 to {BOUNDARY} characters")
     parts = _Parts(target, request)
     parser = parts.parser(options[b"boundary"])
     complete, size = False, 0
@@ -117,10 +127,12 @@ async def receive_file(request: Request, target: Path, largest: int = LARGEST) -
                 raise too_large(largest)
             parser.write(chunk)
         parser.finalize()
+        if not parts.ended:
+            raise InputError("the upload was cut off; try again")
         if not parts.filename:
             raise InputError("no file was chosen")
         complete = True
-    except (MultipartParseError, ClientDisconnect) as error:
+    except (FormParserError, ClientDisconnect) as error:
         raise InputError("the upload was interrupted; try again") from error
     finally:
         parts.close()

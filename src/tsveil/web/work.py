@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import sys
@@ -39,10 +40,14 @@ from tsveil.protect.base import Method, linking_warnings
 from tsveil.protect.survey import Survey
 from tsveil.protect.work import survey_of
 from tsveil.release.publish import Outcome
+from tsveil.report.counts import CARRIED, Counts
+from tsveil.report.overview import ladder_rows
+from tsveil.study import store
 from tsveil.study.choice import SAME
 from tsveil.study.grids import default_grid
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
+from tsveil.web.bounds import check_columns, check_unpacked_size
 from tsveil.web.forms import question_forms
 
 #: rows, and columns from the left and from the right, of the preview
@@ -97,9 +102,12 @@ def look(task: dict[str, Any], place: Path, telling: Telling) -> None:
         options = msgspec.to_builtins(plan.input)
         options.pop("path")
     with progress.step("Looking at the file"):
+        if task["source"] == "upload":
+            check_unpacked_size(source, int(task["largest"]))
         roles = _input(task, options)
         given = {name: value for name, value in options.items() if name not in ("block_size", "blocks_by")}
         seen = look_at(source, **given)
+        check_columns(len(seen.columns), task["name"])
     found = _describe_look(seen, options)
     try:
         if not found["questions"]:
@@ -210,6 +218,12 @@ def _parameter(parameter: Parameter, values: list[Any] | None) -> dict[str, Any]
         "default": parameter.default,
         "tried": values if values is not None else [parameter.default],
         "main": values is not None,
+        # Infinite bounds are none: JSON has no such number.
+        **{
+            name: bound if bound is not None and math.isfinite(bound) else None
+            for name, bound in (("low", parameter.low), ("high", parameter.high))
+        },
+        "open_low": parameter.open_low,
     }
 
 
@@ -248,6 +262,25 @@ def try_methods(task: dict[str, Any], place: Path, telling: Telling) -> None:
         on_progress=on_progress,
     )
     telling.quiet = False
+    _conclude(task, place, study)
+
+
+def conclude(task: dict[str, Any], place: Path, telling: Telling) -> None:
+    """Choose among what is finished: after a run was stopped, and when only the limits changed."""
+    with progress.step("Choosing within your limits"):
+        folder = place / "sweep"
+        about = store.about_in(folder)
+        rows = store.read_results(folder)
+        if about is None or not rows:
+            raise InputError("nothing was finished yet\n  options: try the methods again")
+        # The table of an earlier run does not have what a stopped one finished.
+        study = Study.of(rows.values(), about)
+        store.write_parquet(folder, study.table)
+    _conclude(task, place, study)
+
+
+def _conclude(task: dict[str, Any], place: Path, study: Study) -> None:
+    """What the page compares, the plan that repeats it, and the release that is recommended."""
     compared = SweepPlan(
         input=msgspec.convert({"path": task["path"], **task["input"]}, Input),
         sweep=SweepOptions(methods=list(task["methods"]), grid=task["methods"]),
@@ -270,6 +303,8 @@ def describe_study(study: Study, limits: dict[str, Any]) -> dict[str, Any]:
         ],
         "definitions": list(study.definitions),
         "complete": study.complete,
+        "asked": int(study.about["asked"]),
+        "limits": limits,
         "map": study.map_html(),
         "advice": " ".join([advice.reason, *advice.notes]),
         "best": advice.best["key"] if advice.best else "",
@@ -326,6 +361,9 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "judged": assessment.verdict.value,
         "headline": assessment.headline,
         "checks": [[check.name, check.status.words, check.message] for check in assessment.checks],
+        "ladder": ladder_rows(assessment.ladder),
+        "alone": _left_alone(outcome.counts),
+        "records": assessment.records,
         "allowed": list(assessment.allowed),
         "guarantee": release.guarantee.words,
         "limits": release.guarantee.limits,
@@ -335,6 +373,14 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "data": next(path.name for path in (outcome.folder / "published").iterdir() if path.stem == "data"),
         "curves": _curves(outcome),
     }
+
+
+def _left_alone(counts: Counts | None) -> int:
+    """The records that stand alone because of the carried columns; 0 where these add none."""
+    if counts is None or counts.crowds[-1].where != CARRIED:
+        return 0
+    everything = counts.crowds[-1].alone
+    return everything if everything > counts.protected_crowd.alone else 0
 
 
 def _curves(outcome: Outcome) -> list[dict[str, str]]:
@@ -378,6 +424,7 @@ KINDS: dict[str, Callable[[dict[str, Any], Path, Telling], None]] = {
     "look": look,
     "risk": risk,
     "sweep": try_methods,
+    "conclude": conclude,
     "release": make_release,
 }
 
