@@ -264,7 +264,7 @@ class Dataset:
         missing: Missing = "refuse",
         resample: int | None = None,
     ) -> Dataset:
-        """From a polars or pandas frame with a row per record.
+        """From a frame of polars, pandas, pyarrow or DuckDB with a row per record.
 
         `person` names the columns that say to whom a record belongs, where one person may have several records.
 
@@ -319,7 +319,7 @@ class Dataset:
         missing: Missing = "refuse",
         resample: int | None = None,
     ) -> Dataset:
-        """From a polars or pandas frame with a row per record and time, in any order.
+        """From a frame of polars, pandas, pyarrow or DuckDB with a row per record and time, in any order.
 
         A record may have several series: one per `value` column, or one per word in the `variable` column. A series has
         the times that occur in any record; a record that lacks some of them has gaps: see `from_frame` for `missing`,

@@ -25,10 +25,12 @@ from tsveil.core.params import Parameters
 from tsveil.core.randomness import secret_numbers
 from tsveil.core.toml import toml_text
 from tsveil.core.types import Array, Indices
+from tsveil.data.column_types import with_types
 from tsveil.data.dataset import Dataset
 from tsveil.data.pieces import make_store
 from tsveil.data.records import in_published_order
 from tsveil.data.source import Source
+from tsveil.data.write import as_frame, words_as_text
 from tsveil.guarantee.base import Promise
 from tsveil.release.ledger import Ledger, has_ledger, ledger_facts, ledger_in, read_ledger
 from tsveil.release.publish import publish
@@ -74,6 +76,56 @@ class Release(ProtectedRecords):
         raise InputError(
             "the release that this one continues was not written, so its ledger cannot name it\n  options: write that one first, or pass its folder as after="
         )
+
+    # -- as a frame -----------------------------------------------------------------------------------------------------
+
+    def to_polars(self) -> pl.DataFrame:
+        """What is published, as a frame of polars: rows in random order, fresh identifiers, columns as in the file.
+
+        The promise is not checked here: `verify` does that, and `write` refuses what does not keep it.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row per record, or per record and time if the data were read like this; envelopes with their bounds.
+
+        Examples
+        --------
+        >>> import tsveil as tv
+        >>> data = tv.Dataset.from_arrays({"load": [[1.0, 2.0], [3.0, 4.0]]})
+        >>> tv.MDAV(k=2).protect(data).to_polars().drop("id").rows()
+        [(2.0, 3.0), (2.0, 3.0)]
+        """
+        tables = [self.published(at) for at in range(self.contents.files)]
+        frames = [as_frame(one) if isinstance(one, Dataset) else one.to_frame() for one in tables]
+        return with_types(pl.concat([words_as_text(one) for one in frames]), self.original.layout.types)
+
+    def to_pandas(self) -> Any:
+        """What is published, as a frame of pandas; see `to_polars`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The same rows and columns.
+
+        Raises
+        ------
+        InputError
+            If pandas or pyarrow is not installed.
+
+        Examples
+        --------
+        >>> import tsveil as tv
+        >>> data = tv.Dataset.from_arrays({"load": [[1.0, 2.0], [3.0, 4.0]]})
+        >>> tv.MDAV(k=2).protect(data).to_pandas()["0"].tolist()
+        [2.0, 2.0]
+        """
+        try:
+            return self.to_polars().to_pandas()
+        except ImportError as error:
+            raise InputError(
+                f"the release cannot be given as a frame of pandas: {error}\n  options: pip install pandas pyarrow, or to_polars()"
+            ) from error
 
     # -- its folder -----------------------------------------------------------------------------------------------------
 
