@@ -16,6 +16,7 @@ import pytest
 
 import tsveil as tv
 from frame_cases import KINDS, long_frame, plain, types_of, wide_frame
+from tsveil.data.native import like_given
 from tsveil.guarantee.base import Status, Verdict
 
 LONG: dict[str, Any] = {"value": ["y", "count"], "confidential": "tariff", "seed": 5}
