@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from tsveil.core.errors import InputError, Problems, some
+from tsveil.core.notebook import table_in_html
 from tsveil.core.types import AnyArray, Array, ArrayLike, Indices
 from tsveil.data.categories import Categories, CategorySpec
 from tsveil.data.times import times_as_numbers
@@ -506,6 +507,13 @@ class Dataset:
         parts += [f"persons by {some(self.person)}"] if self.person else []
         parts += [f"confidential {some(self.confidential)}"] if self.confidential else []
         return "Dataset: " + "; ".join(parts)
+
+    def _repr_html_(self) -> str:
+        """The blocks and roles, for notebooks; no value of any record."""
+        roles = [("identifier", [self.id] if self.id else []), ("person", self.person), ("confidential", self.confidential), ("left out", self.dropped)]  # fmt: skip
+        rows = [(block.name, block_in_words(block)) for block in self.blocks]
+        rows += [(what, some(names)) for what, names in roles if names]
+        return table_in_html(f"Dataset: {self.n:,} records", (), rows)
 
     # -- what must hold -----------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ import polars as pl
 
 from tsveil.assess.protected import AppliedMethod, ProtectedRecords
 from tsveil.core.errors import InputError
+from tsveil.core.notebook import table_in_html
 from tsveil.core.params import Parameters
 from tsveil.core.randomness import secret_numbers
 from tsveil.core.toml import toml_text
@@ -175,6 +176,15 @@ class Release(ProtectedRecords):
             return toml_text(tables) + "\n"
         except TypeError:
             return ""
+
+    def _repr_html_(self) -> str:
+        """What was done and is promised, for notebooks; nothing is checked for that, and the seed is not shown."""
+        rows = [("method", str(self.method)), ("records protected", f"{self.contents.n:,}"), ("records suppressed", f"{self.contents.suppressed:,}")]  # fmt: skip
+        rows += (
+            [("promise, not checked here", self.guarantee.words)] if self.guarantee.claims else [("promise", "none")]
+        )
+        rows += [("does not cover", self.guarantee.limits)] if self.guarantee.limits else []
+        return table_in_html("Release", (), [*rows, *(("warning", text) for text in self.warnings)])
 
     def __repr__(self) -> str:
         gone = f" ({len(self.suppressed)} suppressed)" if self.envelopes and len(self.suppressed) else ""
