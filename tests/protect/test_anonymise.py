@@ -163,6 +163,31 @@ def test_labels_of_types_are_the_published_ones() -> None:
     assert [str(kind) for kind in given.types] == ["DOUBLE", "ENUM('a')", "DECIMAL(8,2)"]
 
 
+def test_identifiers_in_types_that_list_labels_are_fresh_labels() -> None:
+    n = 12
+    names = [f"p{i}" for i in range(n)]
+    frame = pl.DataFrame({"who": pl.Series(names, dtype=pl.Enum(names)), "x": np.arange(n) * 1.0})
+    options: dict[str, Any] = {"id": "who", "blocks": {"b": ["x"]}}
+    safe = tv.anonymise(frame, **options)
+    assert isinstance(safe.schema["who"], pl.Enum)
+    assert safe["who"].n_unique() == len(safe.schema["who"].categories) == n
+    assert not set(safe["who"].cast(pl.String)) & set(names)
+    for cells in (names, list(range(5, 5 + n))):
+        table = pd.DataFrame({"who": pd.Categorical(cells), "x": np.arange(n) * 1.0})
+        found = tv.anonymise(table, **options)["who"]
+        assert isinstance(found.dtype, pd.CategoricalDtype)
+        assert found.nunique() == len(found.cat.categories) == n
+    relation = duckdb.sql("select ('p' || i)::ENUM('p0', 'p1', 'p2', 'p3') as who, i::real as x from range(4) s(i)")
+    kind = str(tv.anonymise(relation, **options, k=2).types[0])
+    assert kind.startswith("ENUM(")
+    assert "'p0'" not in kind
+
+
+def test_empty_frames_are_refused() -> None:
+    for to in KINDS.values():
+        assert "no records" in refused(to(long_frame().clear()), **LONG)
+
+
 def test_ties_constants_and_k_equal_to_n() -> None:
     frame = pl.DataFrame({"x": [1.0] * 7, "y": [0, 0, 0, 1, 1, 1, 1]})
     assert tv.anonymise(frame, blocks={"b": ["x", "y"]}, k=7).unique().height == 1

@@ -145,7 +145,8 @@ def _to_pandas(frame: pl.DataFrame, given: Any) -> Any:
         if isinstance(kind, pd.CategoricalDtype):
             present = set(column.cast(pl.String).drop_nulls().to_list())
             words = [word for word in kind.categories if str(word) in present]
-            words = words or list(column.cast(pl.String).unique(maintain_order=True).drop_nulls())
+            if len(words) < len(present):  # fresh identifiers
+                words = column.unique(maintain_order=True).drop_nulls().to_list()
             back = {str(word): word for word in words}
             cells = [None if one is None else back[str(one)] for one in column.cast(pl.String).to_list()]
             made[name] = pd.Series(pd.Categorical(cells, categories=words, ordered=kind.ordered))

@@ -222,7 +222,7 @@ def _fitting(column: pl.Series, kind: pl.DataType) -> pl.Series:
 def _fresh_names(names: pl.Series, kind: pl.DataType) -> pl.Series:
     """Fresh identifiers in the type of the column; numbers count the records in their random order."""
     if not kind.is_numeric():
-        return names.cast(pl.Categorical if kind.base_type() is pl.Enum else kind)
+        return names.cast(pl.Enum(names.unique(maintain_order=True)) if kind.base_type() is pl.Enum else kind)
     different = names.unique(maintain_order=True)
     bounds = pl.Series([0], dtype=kind)
     # As many identifiers as a small type has values start at the least of them.
