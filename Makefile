@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install -qq
 # Python keeps what it compiles, wherever it was told not to: the suite starts hundreds of processes, which would each compile all modules anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lowest check bench bench-quick exhaustive faults docs fuzz fuzz-inputs coverage mutation lock licences sbom clean
+.PHONY: demo test lowest oracles check bench bench-quick exhaustive faults docs fuzz fuzz-inputs coverage mutation lock licences sbom clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -25,6 +25,10 @@ CORE := tests/data tests/guarantee tests/protect/test_base.py tests/protect/test
   tests/protect/test_parameters.py tests/test_plan.py tests/test_release.py tests/cli/test_commands.py tests/cli/test_words.py
 lowest: .venv-lowest/.installed
 	@NUMBA_CACHE_DIR=.venv-lowest/compiled .venv-lowest/bin/python -m pytest -n auto $(CORE)
+
+# Programs of others, in an environment of their own, against which releases are checked; `make test` skips these tests where it is missing.
+oracles: .venv/.test .venv-oracles/.installed
+	@TSVEIL_ORACLES=1 $(BIN)/python -m pytest tests/oracles
 
 bench: .venv/.bench
 	@$(BIN)/python benchmarks/run.py
@@ -78,6 +82,8 @@ lock: .venv/bin/python
 	  --strip-extras --extra test --output-file requirements/ci.txt pyproject.toml requirements/build.in
 	@$(BIN)/uv pip compile --quiet --no-config --generate-hashes --universal --python-version 3.11.5 --no-header \
 	  --strip-extras --extra core --resolution lowest-direct --output-file requirements/lowest.txt pyproject.toml requirements/build.in
+	@$(BIN)/uv pip compile --quiet --no-config --generate-hashes --universal --python-version 3.11.5 --no-header \
+	  --override requirements/oracles-overrides.in --output-file requirements/oracles.txt requirements/oracles.in
 
 licences: .venv/.test
 	@$(PIP) pip-licenses
@@ -115,6 +121,12 @@ endif
 	@.venv-lowest/bin/pip --disable-pip-version-check install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
+# Only what the lock file names: those programs ask for single versions of libraries that some tested Python lacks (requirements/oracles-overrides.in).
+.venv-oracles/.installed: requirements/oracles.txt
+	@$(PYTHON) -m venv .venv-oracles
+	@.venv-oracles/bin/pip --disable-pip-version-check install -qq --no-deps --require-hashes -r requirements/oracles.txt
+	@touch $@
+
 .venv/.fuzz: .venv/bin/python pyproject.toml
 	@$(PIP) -e '.[fuzz]'
 	@touch $@ .venv/.test .venv/.installed
@@ -128,5 +140,5 @@ endif
 	@touch $@ .venv/.installed
 
 clean:
-	@rm -rf .venv .venv-lowest demo site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .venv-lowest .venv-oracles demo site build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

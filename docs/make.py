@@ -43,6 +43,7 @@ SECTIONS: dict[str, list[str]] = {
         "report.md",
         "verdict.md",
         "intruders.md",
+        "keys.md",
         "over-time.md",
         "extending.md",
         "studies.md",

@@ -230,3 +230,17 @@ def agreements(
             agrees = label[c] in below(kind, node[c])
         pattern |= agrees << c
     return pattern
+
+
+def fullest(kinds: Sequence[Kind], known: Sequence[Any], published: Rows) -> list[int]:
+    """The published rows that contradict the fewest of the known labels (those of the first columns), of these the ones with the fewest nodes that stand above several, and of these those with the fewest equal rows."""
+    copies = Counter(map(tuple, published))
+
+    def order(row: Sequence[Any]) -> tuple[int, int, int]:
+        every = [below(kind, node) for kind, node in zip(kinds, row, strict=True)][: len(known)]
+        fits = [label in some for label, some in zip(known, every, strict=True)]
+        above = sum(fit and len(some) > 1 for fit, some in zip(fits, every, strict=True))
+        return fits.count(False), above, copies[tuple(row)]
+
+    orders = [order(row) for row in published]
+    return [at for at, one in enumerate(orders) if one == min(orders)]

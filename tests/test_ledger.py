@@ -336,3 +336,14 @@ def test_what_a_run_would_refuse_is_refused_before(chain: Path, tmp_path: Path) 
     done = CliRunner().invoke(main, [*words, str(folder / "2026-02")])
     assert done.exit_code == 2
     assert "was changed by hand" in done.output
+
+
+def test_the_verdict_counts_the_releases_of_the_ledger(chain: Path) -> None:
+    """By code that knows nothing of how they were made, when the release is written and afterwards."""
+    told = json.loads((chain / "2026-03" / "private" / "assessment.json").read_text())
+    check = {one["name"]: one for one in told["checks"]}["earlier-releases"]
+    assert check["status"] in ("holds", "warns"), check
+    assert "3 releases with 60 persons in more than one: at least 5 persons share every" in check["message"]
+    for month in ("2026-01", "2026-02", "2026-03"):
+        done = CliRunner().invoke(main, ["verify", "--ledger", str(chain / month)])
+        assert done.exit_code == 0, done.output

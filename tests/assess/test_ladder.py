@@ -29,6 +29,7 @@ REPRESENTATIVES: list[tuple[str, dict[str, Any]]] = [
     ("mic1d", {"kappa": 6}),
     ("kp", {"k": 3, "P": 2}),
     ("k-envelopes", {"k": 4}),
+    ("local-suppression", {"k": 4}),
 ]
 
 
@@ -82,6 +83,19 @@ def test_replay_is_a_second_run(name: str, settings: dict[str, Any], kind: str) 
     for one in found.ladder:
         assert one.rate <= replay.rate * (1 + 1e-12), one
     assert found.risk.rate == replay.rate
+
+
+def test_replay_is_a_second_run_of_local_suppression() -> None:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({name: rng.integers(0, 4, 80).astype(str) for name in ("a", "b", "c")} | {"id": range(80)})
+    data = tv.Dataset.from_frame(frame, id="id", categories=dict.fromkeys("abc", "nominal"))
+    for settings, bounded in (({}, True), ({"empty": "wildcard"}, False), ({"subsets": 1}, False)):
+        release, again = (METHODS.make("local-suppression", {"k": 4, **settings}).protect(data, seed=s) for s in (1, 2))
+        assert rows_of(release) == rows_of(again)
+        found = verdict_on(release)
+        (replay,) = (one for one in found.ladder if one.attack == "replay")
+        assert replay.rate == pytest.approx(100 * len(set(rows_of(release))) / 80)
+        assert (replay.rate <= 25) == bounded
 
 
 def test_projected_microaggregation_of_census_is_told_as_it_is(shared_data: Path) -> None:

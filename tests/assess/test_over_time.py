@@ -192,6 +192,16 @@ def test_no_promise_of_one_release_speaks_of_several() -> None:
     assert "does not bound who is found" in risk.message
 
 
+def test_where_k_persons_remain_the_promise_bounds_what_releases_tell() -> None:
+    """Three of three remain in all releases, so who is found is bounded by the promise, whatever the attack is called."""
+    after = with_earlier_releases(assessment(10.0, None), over_time(CASES["holds"]), Limits(), KAnonymity(3, "record"))
+    risk = {check.name: check for check in after.checks}["accepted-risk"]
+    assert after.risk.attack == "releases"
+    assert after.risk.rate == pytest.approx(100 / 3)
+    assert risk.status is Outcome.HOLDS
+    assert risk.message.startswith("no limit was set; the strongest attack (releases)")
+
+
 def test_a_weaker_attack_leaves_the_accepted_risk_alone() -> None:
     before = assessment(90.0, None)
     after = with_earlier_releases(before, over_time(CASES["holds"]), Limits(), KAnonymity(3))

@@ -270,13 +270,13 @@ def by_definition(name: str, given: dict[str, Any], a: Array, b: Array, i: int) 
         (name, given)
         for name, given in CASES
         if name in IN_PIECES
-        and name not in ("projected", "projection_sides", "mahalanobis", "likelihood", "one_answer")
+        and name not in ("projected", "projection_sides", "mahalanobis", "likelihood", "one_answer", "fullest-keys")
         and EVERY[name].rung in (Rung.PART, Rung.PERSON)
     ],
     ids=str,
 )
 def test_it_is_the_definition(name: str, given: dict[str, Any]) -> None:
-    """Projections, Mahalanobis distances and likelihoods are compared in files of their own, where rounding cannot decide who is nearest; so are answers for persons, and attacks at other rungs."""
+    """Projections, Mahalanobis distances and likelihoods are compared in files of their own, where rounding cannot decide who is nearest; so are answers for persons, keys that are left, and attacks at other rungs."""
     attack, (a, b) = EVERY[name](**given), tables(EVERY[name])
     _, chance = in_pieces(Memory(), attack, [], np.arange(N), Here())
     expected = np.zeros(N)

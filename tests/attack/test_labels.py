@@ -162,7 +162,7 @@ def test_any_record_of_a_person_is_right() -> None:
     card = tv.evaluate(data, data)
     assert alone["LDLD"] < card["LDLD"]
     person = {one.attack: one for one in card.ladder if one.rung is Rung.PERSON}
-    assert set(person) == {"mixed-distance", "labels-probabilistic", "labels-conditional"}
+    assert set(person) == {"mixed-distance", "fullest-keys", "labels-probabilistic", "labels-conditional"}
     assert person["mixed-distance"].rate == 100
     assert person["mixed-distance"].targets == 3
     person |= {one.attack: one for one in card.ladder if one.rung is Rung.FILE}
@@ -174,7 +174,13 @@ def test_any_record_of_a_person_is_right() -> None:
 def test_the_attacks_by_name() -> None:
     data = keys(ROWS)
     found = links_by_attack(data, data)
-    assert set(found) == {"mixed-distance", "mixed-one-to-one", "labels-probabilistic", "labels-conditional"}
+    assert set(found) == {
+        "mixed-distance",
+        "mixed-one-to-one",
+        "fullest-keys",
+        "labels-probabilistic",
+        "labels-conditional",
+    }
     assert all(links.link.tolist() == [0, 0, 2, 3, 4, 5] for name, links in found.items() if name != "mixed-one-to-one")
     assert found["mixed-distance"].rate == pytest.approx(100 * 5 / 6)  # two of the six are alike
     assert links_by_attack(data, data, only="mixed-distance")["mixed-distance"].rate == found["mixed-distance"].rate
@@ -205,7 +211,7 @@ def test_the_risk_of_a_record_is_the_larger_one() -> None:
     assert np.array_equal(risk, np.max(each, axis=0))
     assert risk.mean() > 30
     assert card["EULD"] < 1
-    assert card.best_attack[0] in ("LDLD", "LPLD", "LCPLD")
+    assert card.best_attack[0] in ("LDLD", "FKLD", "LPLD", "LCPLD")
 
 
 @pytest.mark.parametrize(

@@ -305,6 +305,6 @@ def test_a_frame_survives_a_csv_file(name: str, tmp_path: Path) -> None:
 def test_an_unknown_example_lists_the_known_ones() -> None:
     with pytest.raises(
         InputError,
-        match="there is no example 'loads'\n  examples available: load-curves, food-prices, ibex, households, device-states",
+        match="there is no example 'loads'\n  examples available: load-curves, food-prices, ibex, households, device-states, wages",
     ):
         example_frame("loads")

@@ -44,10 +44,17 @@ def envelopes() -> IntervalTable:
     )
 
 
+def keys() -> Dataset:
+    """Four combinations of keys with three records each; in one of them a cell is empty."""
+    frame = pl.DataFrame({"sex": ["f", "f", "m", "m"] * 3, "region": ["north", None, "north", "south"] * 3})
+    return tv.Dataset.from_frame(frame, categories={name: {"kind": "nominal", "empty": True} for name in frame.columns})
+
+
 #: parameters that a table keeps
 CASES: dict[str, tuple[dict[str, Any], Table]] = {
     "k-anonymity": ({"k": 3}, values()),
     "p-sensitive": ({"k": 3, "p": 3, "columns": ("ill",)}, values()),
+    "key-anonymity": ({"k": 3, "keys": ("sex", "region")}, keys()),
     "nlk": ({"n": 1, "l": 2, "k": 3}, values()),
     "kp": ({"k": 6, "P": 3}, envelopes()),
     "envelopes": ({"k": 6}, envelopes()),

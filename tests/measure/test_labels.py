@@ -160,7 +160,7 @@ def test_numbers_beside_labels_are_measured_as_without_them() -> None:
     ]
     alone = tv.evaluate(*curves, models="fitting")
     assert {name: card[name] for name in alone} == alone.to_dict()
-    assert set(card) - set(alone) == {"LL1", "LL2", "LL3", "LL4", "LU", "LDLD", "LPLD", "LCPLD", "KU1", "KU2"}
+    assert set(card) - set(alone) == {"LL1", "LL2", "LL3", "LL4", "LU", "LDLD", "FKLD", "LPLD", "LCPLD", "KU1", "KU2"}
     assert LabelLoss.loss == "LL1"
     assert card.loss == alone.loss
 

@@ -19,7 +19,7 @@ from tsveil.protect.base import ValueMethod
 from tsveil.transform.scale import columns_in_range, lift
 
 #: methods that compare squares or sums of values as they are
-SQUARED = ("mdav", "v-mdav", "p-sensitive", "nlk", "kp", "k-envelopes")
+SQUARED = ("mdav", "v-mdav", "p-sensitive", "nlk", "kp", "k-envelopes", "local-suppression")
 BASE = np.random.default_rng(0).gamma(2, 1, (32, 8))
 
 

@@ -79,6 +79,14 @@ PARAMETERS: dict[str, dict[str, tuple[Any, str]]] = {
         "max_level": (16, "an integer from 1 to 26"),
     },
     "k-envelopes": {**ENVELOPES, "words": ("none", "one of 'none', 'unprotected'")},
+    "local-suppression": {
+        "k": (5, "an integer of at least 2"),
+        "keys": (None, "a text, or left out"),
+        "subsets": (None, "an integer of at least 1, or left out"),
+        "empty": ("strict", "one of 'strict', 'wildcard'"),
+        "search": ("auto", "one of 'auto', 'exact', 'greedy'"),
+        **ROUNDING,
+    },
 }
 
 every_method = pytest.mark.parametrize("name", PARAMETERS)
@@ -129,6 +137,8 @@ def test_parameters_are_given_by_name(name: str) -> None:
         ("kp", "max_level", 1, 0),
         ("kp", "word_length", 1, 0),
         ("k-envelopes", "k", 2, 1),
+        ("local-suppression", "k", 2, 1),
+        ("local-suppression", "subsets", 1, 0),
     ],
 )
 def test_ranges_end_where_they_say(name: str, parameter: str, accepted: Any, refused: Any) -> None:

@@ -117,6 +117,8 @@ ATTACKS: Mapping[str, Attacks] = {
     "noise": Attacks(NOISY, (noise.matched_noise, noise.matched_far_noise), (noise.matched_noise, noise.matched_far_noise)),
     "kp": Attacks(INSIDE, INSIDE_TOGETHER, (run_again,)),
     "k-envelopes": Attacks(INSIDE, INSIDE_TOGETHER, (run_again,)),
+    # Without keys it is MDAV; `test_keys` attacks keys.
+    "local-suppression": Attacks(NEAR, NEAR_TOGETHER, (run_again,)),
 }  # fmt: skip
 
 # -- cases ----------------------------------------------------------------------------------------------------------------
@@ -153,6 +155,7 @@ CASES = [
     Case("mdav", "census"),
     Case("mdav", "skewed-1000", {}, rungs=ONE),
     Case("v-mdav", "skewed-1000", {}, rungs=ONE),
+    Case("local-suppression", "skewed"),
     Case("mic1d", "skewed-1000", {"kappa": 1500}, rungs=ONE),
     Case("projected", "census-whole", {}, rungs=ONE),
     Case("noise", "census-whole", {"sd": 0.4, "correlated": False}, DRAWN, ONE),

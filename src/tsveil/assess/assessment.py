@@ -286,6 +286,8 @@ def carried_check(carried: Sequence[str], known: Sequence[str], classes: Classes
         return Check("carried", Outcome.HOLDS, plain, figures)
     figures["unique_records"] = classes.unique
     words = f"{classes.unique} of {classes.records} records are unique with {', '.join(map(repr, known))}, which the intruder knows."
+    if classes.unique:
+        words += " Labels can be protected as keys instead (method local-suppression)."
     status = Outcome.WARNS if classes.unique else Outcome.HOLDS
     return Check("carried", status, f"{words} {plain}".strip(), figures)
 

@@ -56,6 +56,7 @@ def judge_file(
     limits: Limits | None = None,
     knows_carried: Sequence[str] = (),
     means: bool = False,
+    originals: pl.DataFrame | None = None,
     withheld: bool = False,
 ) -> Assessment:
     """The verdict on a file or a folder of parts.
@@ -78,6 +79,8 @@ def judge_file(
         What is accepted, and the carried columns that the intruder knows.
     means
         Whether it is known that means of groups are published.
+    originals
+        The original labels of the published rows, for promises that speak of them.
     withheld
         Whether it is known that carried cells were emptied because of earlier releases; otherwise an empty cell is a value like others.
     """
@@ -109,9 +112,9 @@ def judge_file(
             own = owners_of_rows(persons, data.ids if data.id else None, data.n)
             data = replace(data, others=data.others.with_columns(own.alias("person of the row")), person=("person of the row",))  # fmt: skip
         owners = data.persons if data.person else None
-        verdict = promise.verify(data)
+        verdict = promise.verify_with(data, originals)
         if (by_cells := _data_by_cells(look, data)) is not None:
-            verdict = _stricter(verdict, promise.verify(by_cells))
+            verdict = _stricter(verdict, promise.verify_with(by_cells, originals))
         of_row = number_marks(marks((data if by_cells is None else by_cells).values))[0]
         carried = data.others.select(list(data.confidential))
         # A column of persons that stands in the file names everybody.

@@ -295,8 +295,9 @@ def with_earlier_releases(found: Assessment, over: OverTime, limits: Limits, pro
         scores, share = over.scores, limits.share
         largest = 100 * float(scores.max())
         exposed = None if share is None else int((scores > float(share) * (1 + 1e-12)).sum())
-        # No promise of one release speaks of several.
-        again = risk_check(ladder, found.intruder, limits, spoken_of="none", promise=promise.short, exposed=exposed)
+        # The promise of one release speaks of several only where k persons remain in all of them together.
+        spoken_of = promise.intruder if over.composed.holds and over.composed.k >= promise.k else "none"
+        again = risk_check(ladder, found.intruder, limits, spoken_of=spoken_of, promise=promise.short, exposed=exposed)
         before = checks.get(again.name, again)
         order = list(Outcome).index
         checks[again.name] = before if order(before.status) > order(again.status) else again

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from tsveil.attack.attribute import AttributeDisclosure, attribute
 from tsveil.attack.base import LeavesTraces
@@ -19,6 +20,7 @@ from tsveil.data.gaps import gaps_in_words
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.pieces import make_store
 from tsveil.data.records import PublishedRecords, Records, in_published_order, some_in_published_order
+from tsveil.data.source import Source
 from tsveil.engine.base import Engine
 from tsveil.engine.here import Here
 from tsveil.guarantee.base import Promise, Verdict
@@ -59,6 +61,12 @@ class AppliedMethod(LeavesTraces, Protocol):
 
     def settings(self) -> dict[str, Any]:
         """Its parameters."""
+
+    def done_in_words(self, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """What was done, in sentences for the owner."""
+
+    def published_source(self, source: Source) -> Source:
+        """The roles of the published columns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +113,13 @@ class ProtectedRecords(Records):
         published: Any = self.table if self.envelopes else self.data
         if self.contents.suppressed:
             published = replace(published.take(self.rows), missing=published.masked)
-        return self.guarantee.verify(published)
+        labels = self.original.labels
+        originals = pl.DataFrame([
+            labels[name].texts(self.original.values[self.rows, at]).alias(name)
+            for at, name in enumerate(self.original.columns)
+            if name in labels
+        ]) if self.guarantee.reads_originals else None  # fmt: skip
+        return self.guarantee.verify_with(published, originals)
 
     def evaluate(self, **options: Any) -> Scorecard:
         """Measure loss and risk; the options are those of `tsveil.evaluate`, for envelopes `features`, `seed` and `targets`."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from tsveil.attack.base import Column
 from tsveil.attack.candidates import marks, tell_apart
-from tsveil.attack.files import Files, Ties, wrong_choices
+from tsveil.attack.files import Files, Ties, in_steps, wrong_choices
 from tsveil.attack.links import Links, whose
 from tsveil.attack.pieces import Pieces, Side, Targets
 from tsveil.attack.ranges import within_ranks
@@ -473,7 +473,7 @@ def ranks_within(window: int) -> Reach:
 def near_enough(column: Column, tolerance: float) -> tuple[Indices, Indices]:
     """Values agree if they differ by at most `tolerance` standard deviations of the original."""
     power, factor = column.scale[:2]
-    x, y = np.ldexp(column.x.ordered, power), np.ldexp(column.y.ordered, power)
+    x, y = in_steps(column.x.ordered, power), in_steps(column.y.ordered, power)
 
     def near(at: Indices) -> Mask:
         found: Mask = np.abs(x - y[np.minimum(at, len(y) - 1)]) * factor <= tolerance

@@ -142,6 +142,11 @@ class DrawnAtRandom(Trace):
 
 
 @dataclass(frozen=True)
+class EmptyCells(Trace):
+    """As few cells of labels as possible are empty, and the others are as they were."""
+
+
+@dataclass(frozen=True)
 class OrderOfColumns(Trace):
     """The values of each column keep their order."""
 
@@ -287,7 +292,7 @@ class Column:
 
     @property
     def scale(self) -> list[Any]:
-        """Power of two and factor, so that ldexp(difference, power) * factor is standardised; then mean and deviation of either file."""
+        """Steps and factor, so that the difference of two values in these steps (`files.in_steps`) times the factor is standardised; then mean and deviation of either file."""
         return self.scales.of_both[self.at]
 
     @property

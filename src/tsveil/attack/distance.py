@@ -47,6 +47,7 @@ from tsveil.attack.files import (
     HasData,
     Ties,
     files,
+    in_steps,
     on_one_scale,
     refuse_persons,
     refuse_together,
@@ -154,7 +155,7 @@ class NearestRecord(Attack):
 
         def place(table: Array, side: Side) -> Array:
             if task["scaling"] == "original":
-                return np.asarray(np.ldexp(table, power))
+                return in_steps(table, power)
             mean, deviation = np.array([scale[2 if side == "original" else 3] for scale in scales]).T
             return np.asarray(np.divide(table - mean, deviation, out=np.zeros_like(table), where=deviation > 0))
 

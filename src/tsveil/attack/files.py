@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
@@ -15,6 +16,10 @@ from tsveil.data.align import Truth, released_names
 from tsveil.data.dataset import Dataset
 from tsveil.transform.normalise import Scaling, ruler_of
 
+#: from here on the steps of a column are those of its last decimal, plus the number of decimals; powers of two are far below
+DECIMAL = 4096
+#: the powers of ten for the numbers of decimals that are looked for, all exact, and how many values of a column are looked at before all others
+TENS, SAMPLE = np.array([float(10**decimals) for decimals in range(16)]), 64
 #: what is linked to what: each original record to a released one, or each released record to an original one, as some of the literature does
 Direction = Literal["original", "released"]
 #: the words for the second
@@ -250,17 +255,80 @@ def on_one_scale(a: Array, b: Array, scaling: Scaling = "original") -> tuple[Arr
     if scaling == "own":
         return standardise(a, a), standardise(b, b), np.ones(a.shape[1])
     power, factor = scale_of(a, b)
-    return np.ldexp(a, power), np.ldexp(b, power), factor
+    return in_steps(a, power), in_steps(b, power), factor
 
 
 def scale_of(a: Array, b: Array) -> tuple[Indices, Array]:
-    """For each column the power of two that both files are multiplied by, and then one over the original's deviation (0: constant)."""
+    """For each column the steps in which both files are measured (see `in_steps`), and then one over the original's deviation (0: constant)."""
+    decimals = decimals_of(a, b)
     widest = np.maximum(np.abs(a).max(axis=0), np.abs(b).max(axis=0))
     power = np.where(widest > 0, -np.frexp(widest)[1], 0)
-    _, deviation = mean_and_deviation(np.ldexp(a, power))
+    power = np.where(decimals >= 0, DECIMAL + decimals, power)
+    steps = in_steps(a, power)
+    _, deviation = mean_and_deviation(steps)
+    for at in np.flatnonzero(decimals >= 0).tolist():
+        deviation[at] = _exact_deviation(steps[:, at], float(deviation[at]))
     factor = np.zeros(a.shape[1])
     np.divide(1.0, deviation, out=factor, where=deviation > 0)
     return power, factor
+
+
+def in_steps(values: Array, power: Indices | int) -> Array:
+    """Values of columns as whole numbers of their last decimal, where `power` says how many decimals they have (from `DECIMAL` on); others times two to this power.
+
+    Decimals are rarely numbers of a computer: 0.3 is nearer to 0.2 than to 0.4 there. Whole numbers are, and so are their differences: 3 is as far from 2 as from 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_steps(np.array([[0.3, 0.5]]), np.array([DECIMAL + 1, -1]))
+    array([[3.  , 0.25]])
+    """
+    power = np.asarray(power)
+    decimal = power >= DECIMAL
+    if not decimal.any():
+        return np.asarray(np.ldexp(values, power))
+    whole = np.rint(values * TENS[np.where(decimal, power - DECIMAL, 0)])
+    return np.where(decimal, whole, np.ldexp(values, np.where(decimal, 0, power)))
+
+
+def decimals_of(*tables: Array) -> Indices:
+    """For each column the least number of decimals with which all its values are written in full; -1 where these are too many for whole numbers of 53 bits.
+
+    A number that was read from d decimals is the one nearest to k / 10^d, which is what the division gives, because both are exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> decimals_of(np.array([[0.25, 3.0, 1 / 3]]), np.array([[0.5, 4.0, 0.0]]))
+    array([ 2,  0, -1])
+    """
+    found = np.full(tables[0].shape[1], -1, dtype=np.int64)
+    for at in range(len(found)):
+        columns = [table[:, at] for table in tables]
+        few = np.concatenate([column[:SAMPLE] for column in columns])
+        for decimals in range(len(TENS)):
+            if _has_decimals(few, decimals) and all(_has_decimals(column, decimals) for column in columns):
+                found[at] = decimals
+                break
+    return found
+
+
+def _has_decimals(values: Array, decimals: int) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = np.rint(values * TENS[decimals])
+        return bool(((np.abs(whole) < 2.0**53) & (whole / TENS[decimals] == values)).all())
+
+
+def _exact_deviation(whole: Array, rounded: float) -> float:
+    """The deviation of whole numbers from their exact sums, if these are no more than 63 bits: equal spreads are then equal to the bit."""
+    n, low = len(whole), whole.min()
+    wide = float(whole.max() - low)
+    if n < 2 or n * wide * wide >= 2.0**62:
+        return rounded
+    steps = (whole - low).astype(np.int64)
+    total, squares = int(steps.sum()), int((steps * steps).sum())
+    return math.sqrt((n * squares - total * total) / (n * (n - 1)))
 
 
 def relative(factor: Array) -> Array:

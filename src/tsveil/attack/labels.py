@@ -8,6 +8,8 @@ node that stands above several labels (`representative = "generalise"`). There i
     agreement   it agrees with every label that it stands above
     counting    it counts as an equal share of each label below it
 
+An empty cell (local suppression) is such a node above all labels. An order has none above it, so where its cells may be empty it counts as nominal: what was not emptied is published as it was.
+
 A *feature* is what weighs as one column: a column, or a whole series.
 
 Examples
@@ -21,10 +23,11 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -75,6 +78,56 @@ def has_labels(blocks: Sequence[Block] | Sequence[Columns]) -> bool:
     return any(block.categories is not None for block in blocks)
 
 
+def blocks_with_nodes(blocks: Sequence[Block], empty: Collection[str], before: Collection[str]) -> tuple[Block, ...]:
+    """The blocks as measures and attacks see them, where published cells of the columns `empty` may be empty, and those of the columns `before` in the original as well."""
+    return tuple(
+        block
+        if block.categories is None or not set(block.columns) & set(empty)
+        else replace(
+            block,
+            categories=tuple(
+                _with_node(one, before=name in before) if name in empty else one
+                for name, one in zip(block.columns, block.categories, strict=True)
+            ),
+        )
+        for block in blocks
+    )
+
+
+def _with_node(categories: Categories, *, before: bool) -> Categories:
+    """Labels with a node above all; what is empty in the original is a label of its own."""
+    if before:
+        return Categories("nominal", (*categories.labels[: categories.leaves], ""), (), categories.type)
+    kind = "nominal" if categories.kind == "ordinal" else categories.kind
+    return msgspec.structs.replace(categories, kind=kind, empty=False)
+
+
+def values_with_nodes(
+    values: Array, columns: Sequence[str], labels: Mapping[str, Categories], before: Collection[str], *, published: bool
+) -> Array:
+    """The values that belong to these blocks: an empty cell has the code of the node above all labels if it is published, else of the label that it is.
+
+    Examples
+    --------
+    >>> homes = {"home": Categories("nominal", ("flat", "house"), empty=True)}
+    >>> codes = np.array([[0.0], [3.0]])
+    >>> [values_with_nodes(codes, ["home"], homes, (), published=True).tolist(), values_with_nodes(codes, ["home"], homes, ["home"], published=False).tolist()]
+    [[[0.0], [2.0]], [[0.0], [2.0]]]
+    """
+    found = values
+    for at, name in enumerate(columns):
+        if name in labels and labels[name].empty:
+            own = _with_node(labels[name], before=name in before)
+            found = found.copy() if found is values else found
+            found[found[:, at] == labels[name].empty_code, at] = own.above_all if published else len(own.labels) - 1
+    return found
+
+
+def columns_with_empty_cells(labels: Mapping[str, Categories]) -> tuple[str, ...]:
+    """The columns in which cells may be empty."""
+    return tuple(name for name, one in labels.items() if one.empty)
+
+
 def ways(categories: Categories) -> Indices:
     """For everything that may be published instead of a label, the nodes from the root down to it (`Categories.paths`); '*' is the root itself."""
     if categories.kind == "nominal":
@@ -117,6 +170,16 @@ def below(categories: Categories) -> Indices:
 def pieces_with_labels(store: Store, original: Dataset, released: Dataset, truth: Truth = None) -> Pieces:
     """The files of two data sets with all their columns, as one piece each; the codes of released labels become those of the original ones."""
     problems = Problems("the labels of the two files cannot be compared")
+    before = columns_with_empty_cells(original.labels)
+    if emptied := {*before, *columns_with_empty_cells(released.labels)}:
+        original, released = (
+            replace(
+                data,
+                values=values_with_nodes(data.values, data.columns, data.labels, before, published=data is released),
+                blocks=blocks_with_nodes(data.blocks, emptied, before),
+            )
+            for data in (original, released)
+        )
     ours, theirs = original.labels, released.labels
     places = {name: at for at, name in enumerate(released.columns)}
     if absent := [name for name in original.columns if name not in places]:

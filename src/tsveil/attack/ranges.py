@@ -16,7 +16,7 @@ import numpy as np
 from tsveil.attack import base
 from tsveil.attack.base import Attack, Column, NotMeasuredError, Situation, Trial
 from tsveil.attack.candidates import MANY, Best, Found
-from tsveil.attack.files import Files, Ties, relative, scale_of
+from tsveil.attack.files import Files, Ties, in_steps, relative, scale_of
 from tsveil.attack.interval import ranks
 from tsveil.attack.links import Links, whose
 from tsveil.attack.nearest import Near
@@ -150,7 +150,7 @@ def in_all(targets: Targets, task: Task, name: str) -> Found:
 
     def values(side: Side, rows: Indices) -> Array:
         each = zip(columns, task["scales"], strict=True)
-        return np.stack([np.ldexp(files.column(store, side, at)[rows], scale[0]) for at, scale in each])
+        return np.stack([in_steps(files.column(store, side, at)[rows], scale[0]) for at, scale in each])
 
     known, candidates = np.ascontiguousarray(values("original", targets.rows).T), values("released", near)
     where = np.stack([store.get(f"places-{column}")[near] for column in columns])
@@ -175,7 +175,7 @@ def in_most(targets: Targets, task: Task, name: str) -> Found:
     store, files, columns = targets.store, targets.files, task["columns"]
     power = np.array([scale[0] for scale in task["scales"]])
     factor = relative(np.array([scale[1] for scale in task["scales"]]))
-    known = np.ldexp(targets.values(columns), power)
+    known = in_steps(targets.values(columns), power)
     best = Best(len(known), len(task["counts"]))
     step = max(1, MANY // len(columns))
     for start in range(0, files.m, step):
@@ -184,7 +184,7 @@ def in_most(targets: Targets, task: Task, name: str) -> Found:
         piece = SortedColumn(numbers)
         rows = start + piece.order
         whose = files.owners(store)[rows], targets.mine
-        values = np.ldexp(files.rows(store, "released", rows, columns), power)
+        values = in_steps(files.rows(store, "released", rows, columns), power)
         positions = [SortedColumn(store.get(f"places-{column}")[rows]) for column in columns]
         places = np.stack([each.back(np.arange(len(rows))) for each in positions], axis=1)
         order = np.stack([each.order for each in positions])

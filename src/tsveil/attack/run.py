@@ -228,7 +228,11 @@ def look(task: Task) -> Result:
     side, at, how = task["side"], int(task["at"]), task["how"]
     if side == "released":
         store.put(f"marks-{at}", marks(files.table(store, side, at)))
-    return {"bounds": [series_scales.bounds(x, how) for x in _series(store, files, task)]}
+    found: Result = {"bounds": [series_scales.bounds(x, how) for x in _series(store, files, task)]}
+    if task["alone"]:
+        table = files.table(store, side, at, files.span(files.series[0].name))
+        found["decimals"] = [series_scales.decimals(table)]
+    return found
 
 
 def prepare(task: Task) -> Result:
@@ -365,6 +369,8 @@ class _Attacks:
         #: column -> what is known of it
         self.columns: dict[int, Result] = {}
         self.scales: dict[Side, list[Any]] = {}
+        #: those of a single series of decimals
+        self.steps: int | None = None
         self.products: list[Indices] = []
         store.put_plain("files", files)
         if engine.name not in (Here.name, LocalEngine.name):
@@ -449,6 +455,8 @@ class _Attacks:
             ("released", len(self.files.released)),
         )
         wanted = bool(self.files.series) and any(one.needs_series_scales for one in self.attacks)
+        # Of a single series on one scale only ratios of differences count: decimals are then compared as whole numbers.
+        alone = wanted and len(self.files.series) == 1 and how == "global" and self.settings.scaling == "original"
         todo: list[Mapping[str, Any]] = []
         for side, pieces in sides:
             scaled = wanted and how in series_scales.SHARED and (side == "original" or self.settings.scaling == "own")
@@ -457,7 +465,7 @@ class _Attacks:
             own = {"scales": self.scales[side]} if scaled and side in self.scales else {}
             if scaled or side == "released":
                 todo += [
-                    {"step": step, "side": side, "at": at, "how": how, "scaled": scaled, **own, **(shared if side == "released" else {})}
+                    {"step": step, "side": side, "at": at, "how": how, "scaled": scaled, "alone": alone, **own, **(shared if side == "released" else {})}
                     for at in range(pieces)
                 ]  # fmt: skip
         self.asked = [str(task["side"]) for task in todo]
@@ -466,7 +474,7 @@ class _Attacks:
 
     def _of(self, side: Side, found: Sequence[Result], what: str) -> list[Sequence[Any]]:
         """For each series what was found in the pieces of a file."""
-        pieces = [one[what] for one, its in zip(found, self.asked, strict=False) if its == side]
+        pieces = [one[what] for one, its in zip(found, self.asked, strict=False) if its == side and what in one]
         return list(zip(*pieces, strict=True))
 
     def _prepare(self) -> None:
@@ -474,6 +482,8 @@ class _Attacks:
         for side in ("original", "released"):
             if bounds := self._of(side, found, "bounds"):
                 self.scales[side] = [series_scales.merge_bounds(each) for each in bounds]
+        both = [*self._of("original", found, "decimals"), *self._of("released", found, "decimals")]
+        self.steps = series_scales.merge_decimals([one for pieces in both for one in pieces]) if both else None
         self.found.distinct = tell_apart(self.store, self.files, self.settings.ties)
         plain = [_as_plain(one) for one in self.attacks if one.looks_at_columns()]
         products = any(one.needs_products(self.known.blocks) for one in self.attacks)
@@ -560,6 +570,8 @@ class _Attacks:
     def _situation(self, one: Attack, counts: Sequence[int]) -> Situation:
         how = self.settings.normalise
         ours = self.scales.get("original", [how if how == "per-record" else None] * len(self.files.series))
+        if self.steps is not None:
+            ours = [self.steps]
         return Situation(
             store=self.store,
             files=self.files,

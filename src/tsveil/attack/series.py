@@ -61,6 +61,7 @@ from tsveil.attack.files import (
     Direction,
     HasData,
     Ties,
+    in_steps,
     own_rows,
     persons_of,
     refuse_persons,
@@ -75,6 +76,7 @@ from tsveil.attack.neighbourhood import Neighbourhood, nearest_around, neighbour
 from tsveil.attack.one_to_one import distances
 from tsveil.attack.one_to_one import one_to_one as assigned
 from tsveil.attack.pieces import Columns, Side, Targets
+from tsveil.attack.series_scales import decimals, merge_decimals
 from tsveil.core import progress
 from tsveil.core.errors import InputError, ParameterError, Problems, some
 from tsveil.core.params import at_least, optional, param
@@ -181,15 +183,24 @@ def _curves(
     measure = DISTANCES.make(distance, {} if radius is None else {"radius": radius})
     pairs = []
     for name in names:
-        pair, times = (
-            on_one_scale(original.block(name), protected.block(name), how, scaling),
-            original.block_named(name).times,
-        )
+        x, y, times = original.block(name), protected.block(name), original.block_named(name).times
+        steps = _steps(x, y) if len(names) == 1 and _only_ratios(distance, how, scaling) else None
+        pair = on_one_scale(x, y, how, scaling) if steps is None else (in_steps(x, steps), in_steps(y, steps))
         pairs.append([measure.embedding(side, times) for side in pair] if measure.embeds() else pair)
     a, b = (np.ascontiguousarray(np.hstack([pair[side] for pair in pairs])) for side in (0, 1))
     lengths = [pair[0].shape[1] for pair in pairs]
     starts = np.cumsum([0, *lengths]).astype(np.int64)
     return _Curves(names, a, b, starts, own, persons_of(original), measure.at_length(max(lengths)))
+
+
+def _only_ratios(distance: str, how: How, scaling: Scaling) -> bool:
+    """Whether only ratios of differences count where one series is compared: then decimals can be compared as whole numbers."""
+    return distance in (Values.distance, Shapes.distance) and how == "global" and scaling == "original"
+
+
+def _steps(x: Array, y: Array) -> int | None:
+    """The steps of a series in both files; None where it has no short decimals."""
+    return merge_decimals([decimals(x), decimals(y)])
 
 
 def _check(original: Dataset, protected: Dataset, names: Sequence[str]) -> None:
@@ -279,8 +290,10 @@ class _SeriesLinkage(Attack):
 
 
 def _on_scale(values: Array, scale: Any) -> Array:
-    """The values of a series on their scale: one of all records, of each record by itself, or none."""
+    """The values of a series on their scale: one of all records, of each record by itself, none, or the steps of their last decimal."""
     values = np.ascontiguousarray(values)
+    if isinstance(scale, int):
+        return in_steps(values, scale)
     if scale == "per-record":
         return ruler_of(values, "per-record").measure(values)
     return values if scale is None else Ruler(*(np.asarray(each) for each in scale)).measure(values)

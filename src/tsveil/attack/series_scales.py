@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tsveil.attack.files import DECIMAL, TENS, decimals_of
 from tsveil.core.types import Array
 from tsveil.transform.normalise import How, Ruler, exact_sums, exact_total
 
@@ -50,3 +51,21 @@ def complete_scale(scale: Sequence[Any], found: Sequence[Sequence[Any]], count: 
         return [*scale, (total / count).tolist()]
     deviation = np.sqrt(total / max(count - 1, 1))
     return [*scale, np.where(deviation > 0, deviation, 1.0).tolist()]
+
+
+def decimals(x: Array) -> list[float]:
+    """With how many decimals the values of a piece are written (-1: too many), and the largest of them."""
+    return [int(decimals_of(x.reshape(-1, 1))[0]), float(np.abs(x).max(initial=0.0))]
+
+
+def merge_decimals(found: Sequence[Sequence[float]]) -> int | None:
+    """The steps of a series in all pieces of both files (see `files.in_steps`); None where these are no short decimals.
+
+    Examples
+    --------
+    >>> merge_decimals([[1, 7.5], [2, 0.25]]) == DECIMAL + 2, merge_decimals([[1, 7.5], [-1, 0.25]])
+    (True, None)
+    """
+    most = int(max(one[0] for one in found))
+    fits = min(one[0] for one in found) >= 0 and max(one[1] for one in found) * TENS[most] < 2.0**53
+    return DECIMAL + most if fits else None

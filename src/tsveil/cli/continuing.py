@@ -1,13 +1,32 @@
-"""Commands about releases of the same persons: history, and ledger with adopt and withdraw."""
+"""Commands about releases that are there already: check, history, and ledger with adopt and withdraw."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tsveil.cli import arguments, terminal
+
+
+@click.command()
+@click.argument("plan", type=arguments.PLAN)
+@click.option("--strict", is_flag=True, help="Treat warnings of the verdict like failures.")
+@arguments.json_option
+def check(plan: Path, strict: bool, as_json: bool) -> None:
+    """Say whether the release of PLAN is still in order.
+
+    Is it there, made by this plan from these data; does its verdict still hold; is its review due? Nothing is written. Exit code 0: nothing is to be done, 1: something is, 2: the plan cannot be
+    used. For cron, Airflow, or a hook before data are passed on.
+    """
+    from tsveil.plan.check import check_plan
+
+    with terminal.show_progress(not as_json):
+        found = check_plan(plan, strict=strict)
+    terminal.show_check(found, as_json=as_json)
+    sys.exit(1 if found.problems else 0)
 
 
 @click.command()

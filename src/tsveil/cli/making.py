@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from tsveil.core.registry import METHODS
 from tsveil.data.formats.written import WRITTEN
 
 if TYPE_CHECKING:
+    from tsveil.data.dataset import Block
     from tsveil.data.read import Look
     from tsveil.plan.plan import Plan
 
@@ -221,11 +223,41 @@ class FileDescription:
 
     def __init__(self, look: Look) -> None:
         self.n = look.rows
-        blocks: tuple[Any, ...] = tuple(look.options().get("blocks", {})) or look.guess.values
-        named = {column for columns in look.guess.blocks.values() for column in columns} | {*look.guess.values, *blocks}
-        beside = [name for name in look.answers.get("categories", {}) if name not in named]
-        self.blocks = (*blocks, "categories") if beside and not look.blocks else blocks
+        from tsveil.data.read import columns_of
+
+        labels = look.answers.get("categories", {})
+        specs: Mapping[str, Any] = look.options().get("blocks", {}) or {name: [name] for name in look.guess.values}
+        long = look.guess.layout == "long"
+        blocks = [
+            _block(
+                name,
+                sorted(columns_of({name: spec}, look.columns)),
+                labels,
+                in_time=long or (isinstance(spec, Mapping) and spec.get("kind") == "series"),
+            )
+            for name, spec in specs.items()
+        ]
+        named = {name for block in blocks for name in (block.name, *block.columns)}
+        named |= {*look.guess.values, *(column for columns in look.guess.blocks.values() for column in columns)}
+        beside = [name for name in labels if name not in named]
+        self.blocks = (*blocks, *([_block("categories", beside, labels)] if beside else []))
         self.confidential, self.person = look.guess.confidential, look.guess.person
+
+
+def _block(name: str, columns: Sequence[str], labels: Collection[str], *, in_time: bool = False) -> Block:
+    """A block whose columns are known, and whether they hold labels; not yet which ones."""
+    import numpy as np
+
+    from tsveil.data.categories import Categories
+    from tsveil.data.dataset import Block
+
+    coded = bool(columns) and (name in labels or all(column in labels for column in columns))
+    return Block(
+        name,
+        tuple(columns),
+        times=np.arange(len(columns), dtype=np.float64) if in_time else None,
+        categories=(Categories("nominal", ()),) * len(columns) if coded else None,
+    )
 
 
 def plan_comments(plan: Plan) -> dict[str, str]:

@@ -16,7 +16,7 @@ import click
 from tsveil import __version__
 from tsveil.cli import terminal
 from tsveil.cli.choosing import nlk_study, recommend, sweep
-from tsveil.cli.continuing import history, ledger
+from tsveil.cli.continuing import check, history, ledger
 from tsveil.cli.judging import attack, compare, evaluate, query, verify
 from tsveil.cli.listing import LISTINGS
 from tsveil.cli.making import demo, plan, protect, run, warm
@@ -25,6 +25,9 @@ from tsveil.cli.reproducing import reproduce
 from tsveil.cli.serving import web
 from tsveil.core.errors import GuaranteeError, TsveilError
 from tsveil.core.stopping import StopRequest, stopped_by_signals
+
+#: where a command keeps whether its answer is a JSON document
+AS_JSON = "tsveil.json"
 
 
 class Program(click.Group):
@@ -44,7 +47,8 @@ class Program(click.Group):
             sys.exit(2)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse words that are not UTF-8: they would stand in plans and reports, which are."""
+        """Refuse words that are not UTF-8: they would stand in plans and reports, which are. With --json errors are documents, too."""
+        ctx.meta[AS_JSON] = "--json" in args
         for word in args:
             try:
                 word.encode()
@@ -59,8 +63,11 @@ class Program(click.Group):
                 warnings.showwarning = terminal.show_warning
                 return super().invoke(ctx)
         except TsveilError as error:
+            code = 1 if isinstance(error, GuaranteeError) else 2
+            if ctx.meta[AS_JSON] and code == 2:  # of a verdict that stops a release the command says more
+                terminal.error_document(error, code)
             terminal.error(str(error), self.get_command(ctx, ctx.invoked_subcommand or ""))
-            ctx.exit(1 if isinstance(error, GuaranteeError) else 2)
+            ctx.exit(code)
         except (MemoryError, RuntimeError) as error:
             if not isinstance(error, MemoryError) and "new thread" not in str(error):
                 raise
@@ -84,7 +91,7 @@ def main() -> None:
 
 
 for command in (
-    demo, inspect, plan, run, protect, history, ledger, evaluate, attack, verify, query, compare, sweep, recommend, nlk_study,
+    demo, inspect, plan, run, protect, check, history, ledger, evaluate, attack, verify, query, compare, sweep, recommend, nlk_study,
     *LISTINGS, reproduce, web, warm,
 ):  # fmt: skip
     main.add_command(command)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tsveil.assess.assessment import Assessment, Attempt
     from tsveil.attack.links import Links
-    from tsveil.core.errors import InputError
+    from tsveil.core.errors import InputError, TsveilError
     from tsveil.core.registry import Registry
     from tsveil.core.types import Indices
     from tsveil.data.dataset import Dataset
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tsveil.guarantee.base import Verdict
     from tsveil.measure.scorecard import Scorecard
     from tsveil.plan.chain import History
+    from tsveil.plan.check import PlanCheck
     from tsveil.plan.estimate import Estimate
     from tsveil.release.publish import Outcome
     from tsveil.release.together import Judged
@@ -73,6 +74,12 @@ def error(text: str, command: click.Command | None = None) -> None:
     """What went wrong, with hints in the options of the command."""
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)
     click.echo(with_option_names(text, command), err=True)
+
+
+def error_document(error: TsveilError, code: int) -> None:
+    """What went wrong as one JSON document, for programs."""
+    problems = list(getattr(error, "problems", ())) or [str(error)]
+    document({"error": str(error), "problems": problems, "kind": type(error).__name__, "exit_code": code})
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -174,7 +181,8 @@ def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
     line(f", {', '.join(blocks)}, protected by {release.method}")
     left_out = [f"left out, because they have no role: {', '.join(data.dropped)}"] if data.dropped else []
     gaps = [release.about_gaps] if release.about_gaps else []
-    for note in (*data.notes, *gaps, *left_out, *(f"warning: {text}" for text in release.warnings)):
+    done = release.method.done_in_words(release.facts)
+    for note in (*data.notes, *gaps, *left_out, *done, *(f"warning: {text}" for text in release.warnings)):
         warning(f"  {note}")
     if outcome.assessment is not None:
         show_assessment(outcome.assessment)
@@ -185,6 +193,22 @@ def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
     line(f"\nPublish  {outcome.folder / 'published'}")
     line(f"Keep     {outcome.folder / 'private'}")
     line(f"Report   {outcome.report}")
+
+
+def show_check(found: PlanCheck, *, as_json: bool) -> None:
+    """Whether the release of a plan is in order, and what is not."""
+    if as_json:
+        document(found.to_dict())
+        return
+    colour, words = ("red", "To be done:") if found.problems else ("green", "In order.")
+    click.secho(f"{found.folder}: ", nl=False)
+    click.secho(words, fg=colour, bold=True)
+    for problem in found.problems:
+        line(f"  {problem}")
+    if found.assessment is not None:
+        line(f"  {found.assessment.headline}")
+    if found.due not in found.problems:
+        line(f"  {found.due}")
 
 
 def show_estimate(found: Estimate, *, as_json: bool) -> None:

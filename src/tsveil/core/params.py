@@ -61,6 +61,31 @@ def text() -> Check:
     return Check("a text", lambda v: isinstance(v, str) and bool(v.strip()), str)
 
 
+class Names(tuple[str, ...]):
+    """Names as they are typed, separated by commas.
+
+    Examples
+    --------
+    >>> Names("ill, income")
+    ('ill', 'income')
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, typed: str) -> Self:
+        """Split the text at its commas."""
+        return super().__new__(cls, (name.strip() for name in typed.split(",")))
+
+
+def names() -> Check:
+    """Names of columns."""
+
+    def accepts(value: object) -> bool:
+        return isinstance(value, tuple) and all(isinstance(name, str) and name for name in value)
+
+    return Check("names of columns", accepts, Names)
+
+
 def true_or_false() -> Check:
     """A switch."""
     return Check("true or false", lambda v: isinstance(v, bool), bool)

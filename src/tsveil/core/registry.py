@@ -178,6 +178,7 @@ METHODS = Registry(
         "noise": "tsveil.protect.noise:Noise",
         "kp": "tsveil.protect.kp:KP",
         "k-envelopes": "tsveil.protect.envelopes:KAnonymousEnvelopes",
+        "local-suppression": "tsveil.protect.local_suppression:LocalSuppression",
     },
 )
 
@@ -187,6 +188,7 @@ PROMISES = Registry(
     {
         "k-anonymity": "tsveil.guarantee.k_anonymity:KAnonymity",
         "p-sensitive": "tsveil.guarantee.p_sensitive:PSensitive",
+        "key-anonymity": "tsveil.guarantee.key_anonymity:KeyAnonymity",
         "nlk": "tsveil.guarantee.nlk:NLKAnonymity",
         "kp": "tsveil.guarantee.kp:KPAnonymity",
         "envelopes": "tsveil.guarantee.envelopes:EnvelopeAnonymity",
@@ -249,6 +251,7 @@ ATTACKS = Registry(
         "fuzzy": "tsveil.attack.fuzzy:Fuzzy",
         "mixed-distance": "tsveil.attack.mixed:NearestMixed",
         "mixed-one-to-one": "tsveil.attack.mixed_assignment:MixedAssignment",
+        "fullest-keys": "tsveil.attack.fullest_keys:FullestKeys",
         "labels-probabilistic": "tsveil.attack.label_agreement:LabelProbabilistic",
         "labels-conditional": "tsveil.attack.label_agreement:LabelConditional",
         "releases": "tsveil.attack.releases:Releases",

@@ -11,6 +11,9 @@ So a record stays one row of numbers, and whatever only looks for equal rows nee
   can be an inner node.
 
 A categorical series (the states of a device) has the same labels at all times.
+
+Where cells may be *empty*, an empty cell is a value of its own, with the code after all others: local suppression publishes such cells, and
+`{"kind": "nominal", "empty": True}` reads them.
 """
 
 from __future__ import annotations
@@ -53,6 +56,8 @@ class Categories(msgspec.Struct, frozen=True):
     parents: tuple[int, ...] = ()
     #: the type of the column in the file, by its name in polars: labels go back as this where all published ones can
     type: str = "String"
+    #: whether an empty cell is a value of its own
+    empty: bool = False
 
     @property
     def leaves(self) -> int:
@@ -68,6 +73,16 @@ class Categories(msgspec.Struct, frozen=True):
     def shown(self) -> list[str]:
         """What may be published, in the order of the codes."""
         return [*self.labels, self.every] if self.kind == "nominal" else list(self.labels)
+
+    @property
+    def empty_code(self) -> int:
+        """The code of an empty cell, where there may be any: the one after all that may be published."""
+        return len(self.labels) + (self.kind == "nominal")
+
+    @property
+    def above_all(self) -> int:
+        """The code of what stands above all labels: '*', or the root of a hierarchy; an order has nothing above it."""
+        return self.parents.index(-1) if self.kind == "hierarchy" else len(self.labels)
 
     @property
     def height(self) -> int:
@@ -88,15 +103,19 @@ class Categories(msgspec.Struct, frozen=True):
         return self.type not in ("String", "Categorical", "Enum", "Null")
 
     def codes(self, labels: pl.Series) -> Array:
-        """The codes of some labels, as texts; NaN for what is missing or no label of these."""
+        """The codes of some labels, as texts; NaN for what is no label of these, and for what is missing unless cells may be empty."""
         places = pl.LazyFrame({"label": self.shown}, schema={"label": pl.String}).with_row_index("code")
-        texts = pl.LazyFrame({"label": as_labels(labels)})
+        written = as_labels(labels)
+        texts = pl.LazyFrame({"label": written})
         found = texts.join(places, on="label", how="left", maintain_order="left").select("code").collect()["code"]
-        return found.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+        codes: Array = found.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+        if self.empty:
+            codes[written.is_null().to_numpy()] = self.empty_code
+        return codes
 
     def texts(self, codes: AnyArray) -> pl.Series:
-        """The labels of some codes; null where a code is missing."""
-        absent = np.isnan(codes)
+        """The labels of some codes; null where a code is missing, or that of an empty cell."""
+        absent = np.isnan(codes) | (codes == self.empty_code) if self.empty else np.isnan(codes)
         texts = pl.Series(self.shown, dtype=pl.String).gather(np.where(absent, 0, codes).astype(np.int64))
         return texts.set(pl.Series(absent), None) if absent.any() else texts
 
@@ -114,7 +133,8 @@ class Categories(msgspec.Struct, frozen=True):
         texts = self.texts(codes).alias(name)
         kind = getattr(pl, self.type, pl.String)
         if kind == pl.Enum:
-            return texts.cast(pl.Enum([self.shown[code] for code in np.unique(codes[~np.isnan(codes)]).astype(int)]))
+            used = np.unique(codes[texts.is_not_null().to_numpy()]).astype(int)
+            return texts.cast(pl.Enum([self.shown[code] for code in used]))
         if kind == pl.Categorical:
             return texts
         if kind == pl.Boolean:
@@ -125,7 +145,8 @@ class Categories(msgspec.Struct, frozen=True):
         return texts
 
 
-#: how a caller describes a column: "nominal", "ordinal", its order as a list, {"hierarchy": a file, or {label: its ancestors}}; or `Categories`, also in plain values
+#: how a caller describes a column: "nominal", "ordinal", its order as a list, {"hierarchy": a file, or {label: its ancestors}}, any of them with
+#: "empty": true in a mapping where cells may be empty; or `Categories`, also in plain values
 CategorySpec = str | Sequence[str] | Mapping[str, Any] | Categories
 
 
@@ -179,7 +200,9 @@ def categories_of(columns: Sequence[pl.Series], spec: CategorySpec, what: str, p
     --------
     >>> problems = Problems("the frame cannot be used")
     >>> categories_of([pl.Series(["b", "a", "b"])], "nominal", "column 'x'", problems)
-    Categories(kind='nominal', labels=('a', 'b'), parents=(), type='String')
+    Categories(kind='nominal', labels=('a', 'b'), parents=(), type='String', empty=False)
+    >>> categories_of([pl.Series(["b", "", None])], {"kind": "nominal", "empty": True}, "column 'x'", problems).codes(pl.Series(["b", None]))
+    array([0., 2.])
     """
     if isinstance(spec, Categories):
         return spec
@@ -197,7 +220,10 @@ def categories_of(columns: Sequence[pl.Series], spec: CategorySpec, what: str, p
     ordered = _natural_order(columns[0].dtype, seen)
     if options["kind"] == "hierarchy":
         found = _tree(options["hierarchy"], what, problems)
-        return None if found is None else _check_known(msgspec.structs.replace(found, type=type), seen, what, problems)
+        if found is None:
+            return None
+        found = msgspec.structs.replace(found, type=type, empty=options["empty"])
+        return _check_known(found, seen, what, problems)
     order = [str(label) for label in options["order"]] if "order" in options else ordered
     if options["kind"] == "ordinal" and order is None:
         problems.add(f"{what} is ordinal, and its order is not known")
@@ -206,10 +232,11 @@ def categories_of(columns: Sequence[pl.Series], spec: CategorySpec, what: str, p
     if order is not None and len(set(order)) < len(order):
         problems.add(f"the order of {what} names a label twice: {some([x for x in order if order.count(x) > 1])}")
         return None
-    if not (order or seen):
+    if not (order or seen or options["empty"]):
         problems.add(f"{what} has no label at all")
         return None
-    return _check_known(Categories(options["kind"], tuple(order or seen), (), type), seen, what, problems)
+    found = Categories(options["kind"], tuple(order or seen), (), type, options["empty"])
+    return _check_known(found, seen, what, problems)
 
 
 def may_be_labels(dtype: pl.DataType) -> bool:
@@ -239,8 +266,10 @@ def _options(spec: Any, what: str, problems: Problems) -> dict[str, Any] | None:
         options = {"order": spec}
     if "kind" not in options:
         options["kind"] = "hierarchy" if "hierarchy" in options else "ordinal" if "order" in options else None
-    strange = [key for key in options if key not in ("kind", "order", "hierarchy")]
-    if options["kind"] not in _KINDS or strange or (options["kind"] == "hierarchy") != ("hierarchy" in options):
+    empty = options.setdefault("empty", False)
+    strange = [key for key in options if key not in ("kind", "order", "hierarchy", "empty")]
+    no_tree = (options["kind"] == "hierarchy") != ("hierarchy" in options)
+    if options["kind"] not in _KINDS or strange or no_tree or not isinstance(empty, bool):
         problems.add(
             f"the categories of {what} must be 'nominal', 'ordinal', a list of labels in their order, or {{'hierarchy': a CSV file}}. Got {spec!r}."
         )

@@ -319,6 +319,17 @@ PLACES = {
     for town in range(1, 5)
     for district in range(1, 5)
 }
+#: from the lowest to the highest
+EDUCATION = (
+    "none",
+    "primary",
+    "lower secondary",
+    "upper secondary",
+    "short tertiary",
+    "bachelor",
+    "master",
+    "doctorate",
+)
 STATES = ("off", "standby", "running", "fault")
 #: by day and at night: from each state, how likely each state is a quarter of an hour later
 STEPS = (
@@ -372,6 +383,43 @@ def households(households: int = 300, days: int = 7, seed: int = 1) -> Dataset:
             "tariff": "nominal",
         },
         confidential=["heating"],
+    )
+
+
+def wages(people: int = 3000, seed: int = 1) -> Dataset:
+    """Keys of made-up employees: sex, region and education (in its order); confidential: the wage in an hour.
+
+    Half of the people live in three of the seventeen regions, and some levels of education are rare, so some combinations belong to one person alone.
+
+    Examples
+    --------
+    >>> data = wages()
+    >>> data
+    Dataset: 3000 records; categories 'keys' (3 columns); identifier 'id'; confidential 'wage'
+    >>> data.labels["education"].labels[0], len(data.labels["region"].labels)
+    ('none', 17)
+    """
+    draw = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 0, 3])))
+    sex = (draw.random(people) < 0.47).astype(np.int64)
+    shares = 1 / np.arange(1, 18)
+    region = np.searchsorted(np.cumsum(shares / shares.sum())[:-1], draw.random(people))
+    education = np.searchsorted([0.01, 0.08, 0.30, 0.68, 0.80, 0.92, 0.985], draw.random(people))
+    wage = np.exp(2.1 + 0.12 * education - 0.08 * sex + 0.01 * (8 - region) + 0.3 * _normal(draw, people))
+    frame = pl.DataFrame(
+        {
+            "id": [f"person-{number:05d}" for number in range(1, people + 1)],
+            "sex": np.array(["m", "f"])[sex],
+            "region": [f"region {number:02d}" for number in region + 1],
+            "education": np.array(EDUCATION)[education],
+            "wage": wage.round(2),
+        }
+    )
+    return Dataset.from_frame(
+        frame,
+        id="id",
+        blocks={"keys": {"columns": ["sex", "region", "education"], "kind": "attributes"}},
+        categories={"sex": "nominal", "region": "nominal", "education": list(EDUCATION)},
+        confidential=["wage"],
     )
 
 
@@ -507,6 +555,7 @@ EXAMPLES: dict[str, Callable[[], Dataset]] = {
     "ibex": ibex,
     "households": households,
     "device-states": device_states,
+    "wages": wages,
 }
 
 
@@ -520,7 +569,7 @@ def example(name: str) -> Dataset:
     >>> example("weather")
     Traceback (most recent call last):
     tsveil.core.errors.InputError: there is no example 'weather'
-      examples available: load-curves, food-prices, ibex, households, device-states
+      examples available: load-curves, food-prices, ibex, households, device-states, wages
     """
     if name not in EXAMPLES:
         raise InputError(f"there is no example {name!r}\n  examples available: {', '.join(EXAMPLES)}")

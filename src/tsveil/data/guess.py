@@ -441,17 +441,22 @@ def _wide(look: _Look, free: Sequence[str], carried: tuple[str, ...], id: str | 
 
 
 def _labels(look: _Look, words: Sequence[str]) -> list[str]:
-    """Which columns of words hold labels that repeat, and so can be protected beside the numbers."""
-    named = [
-        f"{name!r} ({look.distinct(name)} different)"
+    """Which columns of words hold labels that repeat, and so can be protected beside the numbers; and how many rows they single out together."""
+    names = [
+        name
         for name in words
         if may_be_labels(look.types[name]) and not look.times(name) and 2 * look.distinct(name) <= look.frame.height
     ]
-    return (
-        [f"{', '.join(named)}: labels that repeat; they can be protected as nominal, ordinal or a hierarchy"]
-        if named
-        else []
-    )
+    if not names:
+        return []
+    listed = ", ".join(f"{name!r} ({look.distinct(name)} different)" for name in names)
+    found = [f"{listed}: labels that repeat; they can be protected as nominal, ordinal or a hierarchy"]
+    if alone := int(look.frame.select(names).is_unique().sum()):
+        which = "it singles" if len(names) == 1 else "together they single"
+        found.append(
+            f"{some(names)}: {which} out {alone} of {look.frame.height} rows; as labels, method local-suppression empties their cells until k share what is left"
+        )
+    return found
 
 
 def _wide_id(look: _Look, rest: Sequence[str], before_series: bool, reasons: list[str]) -> str | None:

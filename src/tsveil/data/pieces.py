@@ -46,6 +46,8 @@ class Contents(msgspec.Struct, frozen=True):
     whole: tuple[str, ...] = ()
     #: records of which no values are published
     suppressed: int = 0
+    #: columns of labels in which cells of the original may be empty; those in which published ones may be have it in their categories
+    empty_before: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:

@@ -60,8 +60,13 @@ class Records:
         """The protected values, row by row aligned with the original; those of suppressed records are missing."""
         if self.envelopes:
             raise InputError("envelopes are published, not values\n  options: release.table")
+        source = self.contents.source
+        changed = source.labels != self.original.labels  # cells may be empty that were not
         return replace(
-            self.original, values=self._whole.made, missing=self.contents.suppressed > 0 or self.original.masked
+            self.original,
+            values=self._whole.made,
+            blocks=tuple(role.block() for role in source.blocks) if changed else self.original.blocks,
+            missing=self.contents.suppressed > 0 or self.original.masked,
         )
 
     @property

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar
+
+import polars as pl
 
 from tsveil.core.declaration import Declaration
 from tsveil.core.notebook import table_in_html
@@ -150,6 +152,11 @@ class Promise(Declaration, ABC):
         """What it means for a reader of the report who may take it for more, in paragraphs; nothing if `words` and `limits` say it all."""
         return ()
 
+    @property
+    def reads_originals(self) -> bool:
+        """Whether it speaks of the original labels, which the private side of a release keeps for it."""
+        return False
+
     def read(self, path: Path, **options: Any) -> Dataset | IntervalTable:
         """A published file of any tool, as this promise takes it; options as those of `tsveil.read`."""
         return read(path, **options)
@@ -157,6 +164,10 @@ class Promise(Declaration, ABC):
     @abstractmethod
     def verify(self, published: Any) -> Verdict:
         """Check the promise on published values."""
+
+    def verify_with(self, published: Any, originals: pl.DataFrame | None) -> Verdict:
+        """The same with the original labels of the published rows, if they are known and it speaks of them."""
+        return self.verify(published)
 
     def verdict(self, witnesses: Sequence[str], details: Sequence[str] = ()) -> Verdict:
         """Violated if there are witnesses, which are then all that is said; else it holds, with details."""
@@ -206,6 +217,12 @@ class Counted(Promise):
     def verify(self, published: Any) -> Verdict:
         """Count how many records share each row of values, and judge the counts."""
         return self._verify_by_counts(Chunks.of(self.table(published))).verdict
+
+    def verify_with(self, published: Any, originals: pl.DataFrame | None) -> Verdict:
+        """The same with the original labels."""
+        if originals is None or not self.reads_originals:
+            return self.verify(published)
+        return self._verify_by_counts(replace(Chunks.of(self.table(published)), originals=originals)).verdict
 
     def verify_chunks(self, chunks: Chunks) -> Verification:
         """The same for a table in chunks; a class with a check of its own, which only knows whole tables, is checked on the whole table."""

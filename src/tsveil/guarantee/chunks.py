@@ -224,6 +224,8 @@ class Chunks:
     records: int | None = None
     #: the person of each published row, if they are declared; a published file cannot show them
     persons: Indices | None = None
+    #: the original labels of each published row, for promises that speak of these (`Promise.reads_originals`), if they are known
+    originals: pl.DataFrame | None = None
 
     @classmethod
     def of(cls, published: Dataset | IntervalTable) -> Chunks:

@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from tsveil.core.errors import InputError, some
-from tsveil.core.params import Check, at_least, param
+from tsveil.core.params import at_least, names, param
 from tsveil.guarantee.base import Counted, Verdict
 from tsveil.guarantee.chunks import Schema
 from tsveil.guarantee.counting import Counts, Table
 from tsveil.guarantee.k_anonymity import SCOPES, KAnonymity, Scope
-
-
-class Names(tuple[str, ...]):
-    """Names as they are typed, separated by commas.
-
-    Examples
-    --------
-    >>> Names("ill, income")
-    ('ill', 'income')
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, typed: str) -> Self:
-        """Split the text at its commas."""
-        return super().__new__(cls, (name.strip() for name in typed.split(",")))
-
-
-def _are_names(value: object) -> bool:
-    return isinstance(value, tuple) and all(isinstance(name, str) and name for name in value)
 
 
 @dataclass(frozen=True)
@@ -58,9 +38,7 @@ class PSensitive(Counted):
 
     k: int = param(5, at_least(1), "fewest records that share a row of values")
     p: int = param(2, at_least(1), "fewest different values of each confidential column in a group")
-    columns: tuple[str, ...] = param(
-        (), Check("names of columns", _are_names, Names), "the confidential columns; all of them when left out"
-    )
+    columns: tuple[str, ...] = param((), names(), "the confidential columns; all of them when left out")
     scope: Scope = param("block", SCOPES, "the columns that make a row: each block, the whole record, or each column")
     #: not a parameter: how many blocks the data have, which only the words on its limits need
     blocks: int = 1

@@ -21,6 +21,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -32,6 +33,7 @@ from tsveil.core.randomness import fresh_seed
 from tsveil.core.technique import Technique, techniques_in_words
 from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.dataset import Block, Dataset
+from tsveil.data.source import BlockRole, Source
 from tsveil.data.store import Folder, Store
 from tsveil.engine.base import Engine
 from tsveil.engine.choose import chosen_engine
@@ -147,6 +149,8 @@ class Method(Declaration, ABC):
     counts_persons: ClassVar[bool] = False
     #: whether it protects records with gaps as they are (missing="mask")
     takes_gaps: ClassVar[bool] = False
+    #: whether it protects columns of labels in which cells are empty
+    takes_empty: ClassVar[bool] = False
     #: whether a release of it can continue an earlier one (`tsveil.protect.continuing`)
     continues: ClassVar[bool] = False
     #: whether its parts need the confidential columns
@@ -225,6 +229,11 @@ class Method(Declaration, ABC):
     def check_kinds(cls, blocks: Sequence[Block]) -> None:
         """Refuse blocks of a kind that the method does not protect."""
         kinds = {block.kind for block in blocks}
+        if not cls.takes_empty and (named := _columns_with_empty_cells(blocks)):
+            raise InputError(
+                f"{cls._label()} does not protect labels with empty cells ({some(named)})\n  options: method 'local-suppression', for which an empty "
+                "cell is a value of its own, or a label for what is missing"
+            )
         if kinds <= cls.takes:
             return
         words = f"{cls._label()} protects {' and '.join(sorted(cls.takes))}; this data set has {' and '.join(sorted(kinds))}"
@@ -288,12 +297,26 @@ class Method(Declaration, ABC):
         """The number of columns that it makes of a record."""
         return columns
 
+    def published_blocks(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
+        """The blocks as they are published: cells of labels may be empty there that were not."""
+        return tuple(blocks)
+
+    def published_source(self, source: Source) -> Source:
+        """The roles of the published columns."""
+        blocks = tuple(role.block() for role in source.blocks)
+        shown = self.published_blocks(blocks)
+        return source if shown == blocks else msgspec.structs.replace(source, blocks=tuple(map(BlockRole.of, shown)))
+
     def constants(self, survey: Survey, home: str) -> dict[str, Any]:
         """Figures for the report that do not depend on the parts, for a block (or what the units are reported under)."""
         return {}
 
     def remarks(self, survey: Survey, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """What the owner should know of the whole release; `facts` are the merged facts of all parts."""
+        return []
+
+    def done_in_words(self, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """What was done, in sentences for the owner that warn of nothing."""
         return []
 
     # -- doing it -----------------------------------------------------------------------------------------------------
@@ -367,6 +390,16 @@ class ValueMethod(Method):
     rounding: Literal["none", "input"] = param(
         "none", one_of("none", "input"), "round published values to the decimals of the input's columns", last=True
     )
+
+
+def _columns_with_empty_cells(blocks: Sequence[Block]) -> list[str]:
+    """The columns of labels in which cells may be empty."""
+    return [
+        name
+        for block in blocks
+        for name, categories in zip(block.columns, block.categories or (), strict=False)
+        if categories.empty
+    ]
 
 
 def checked_chunk(chunk: object) -> int | None:
@@ -464,6 +497,11 @@ def linking_warnings(survey: Survey) -> list[str]:
     """A warning for each carried column whose values are so rare that they identify records by themselves."""
     return [
         f"the carried column {name!r} has a value of its own in {count} of {survey.n} records: whoever knows it can link by it"
+        + (
+            "; if it holds labels, they can be protected as keys (method local-suppression)"
+            if 2 * survey.different[name] <= survey.n
+            else ""
+        )
         for name, count in survey.alone.items()
         if count > survey.n * RARE
     ]

@@ -152,7 +152,7 @@ def protect(store: Store, job: Job, seed: int, engine: Engine, past: Past | None
         )
     warnings = dict.fromkeys([*remarks, *of_parts, *method.remarks(survey, facts), *linking_warnings(survey)])
     withheld = int(np.asarray(store.get("withheld")).sum()) if store.has("withheld") else 0
-    store.put_plain("contents", _contents(job, done, left_out, withheld))
+    store.put_plain("contents", _contents(job, method, done, left_out, withheld))
     store.remove("read-")
     return ProtectionSummary({home: own for home, own in facts.items() if own}, tuple(warnings))
 
@@ -163,7 +163,7 @@ def _in_runs(found: Sequence[Result], runs: Sequence[Sequence[tuple[int, int]]])
     return [[next(every) for _ in parts] for parts in runs]
 
 
-def _contents(job: Job, done: Sequence[Sequence[Result]], left_out: int, withheld: int) -> Contents:
+def _contents(job: Job, method: Method, done: Sequence[Sequence[Result]], left_out: int, withheld: int) -> Contents:
     """What lies in the store when all parts are protected; `withheld` records are left out of all units."""
     units = tuple(
         pieces.Unit(unit.name, unit.columns, tuple(int(one["groups"]) for one in parts))
@@ -184,7 +184,9 @@ def _contents(job: Job, done: Sequence[Sequence[Result]], left_out: int, withhel
             "groups of another with too few persons\n"
             '  options: grouping = "joint", max_records (fewer records of each person), or share = "told"'
         )
-    return Contents(job.source, units, job.chunk_ends, job.file_rows, job.out_width, kept, suppressed + left_out)
+    source = method.published_source(job.source)
+    empty = tuple(name for name, categories in job.source.labels.items() if categories.empty)
+    return Contents(source, units, job.chunk_ends, job.file_rows, job.out_width, kept, suppressed + left_out, empty)
 
 
 # -- look and scale ---------------------------------------------------------------------------------------------------
@@ -233,7 +235,10 @@ def bounds_beside_gaps(values: Array) -> dict[str, Array]:
 def label_counts(labels: Mapping[str, Categories], names: Sequence[str], columns: AnyArray) -> dict[str, Indices]:
     """How often each label occurs in each column of labels; `columns` holds codes, one row for each of the `names`."""
     return {
-        name: np.bincount(np.nan_to_num(np.asarray(columns[at])).astype(np.int64), minlength=labels[name].leaves)
+        name: np.bincount(
+            np.nan_to_num(np.asarray(columns[at])).astype(np.int64),
+            minlength=labels[name].empty_code + 1 if labels[name].empty else labels[name].leaves,
+        )
         for at, name in enumerate(names)
         if name in labels
     }

@@ -38,7 +38,7 @@ from tsveil.attack.candidates import joined_marks, number_marks
 from tsveil.attack.gaps import with_gaps
 from tsveil.attack.kp import Piece as EnvelopePiece
 from tsveil.attack.labels import PART as LABELS
-from tsveil.attack.labels import has_labels
+from tsveil.attack.labels import blocks_with_nodes, columns_with_empty_cells, has_labels, values_with_nodes
 from tsveil.attack.pieces import Columns, Pieces, measurable
 from tsveil.attack.targets import checked_targets
 from tsveil.core import progress
@@ -151,7 +151,8 @@ def fill(
         pieces = _write(release, place, format, formulas)
         _keep_ids(release, pieces, place / "private")
         persons = _owners(release, pieces, place / "private")
-        checked = _verify_files(release, pieces, persons)
+        originals = _keep_originals(release, pieces, place / "private")
+        checked = _verify_files(release, pieces, persons, originals)
         verdict = checked.verdict
         allowed = {*allow, *(["promise"] if allow_unverified else [])}
         _check_names(allowed)
@@ -279,7 +280,7 @@ def _assess(
         carried=pl.concat(carried) if carried else pl.DataFrame(),
         card=card,
         representatives=release.method.representatives,
-        means=release.method.means and bool(release.envelopes or measurable(release.original.blocks)),
+        means=_publishes_means(release),
         persons=persons,
         subtraction=_subtraction_with_gaps(release, pieces, of_row, persons),
         suppressed=release.contents.n - pieces.published,
@@ -289,6 +290,11 @@ def _assess(
         allowed=tuple(sorted(allowed)),
     )
     return judge(evidence, limits, intruder)
+
+
+def _publishes_means(release: ProtectedRecords) -> bool:
+    """Whether means of groups are published: of labels there are none."""
+    return release.method.means and bool(release.envelopes or measurable(release.original.blocks))
 
 
 def _named(release: ProtectedRecords, pieces: WrittenPieces, private: Path) -> NamedRelease:
@@ -433,11 +439,14 @@ def write_piece(task: Task) -> Result:
             write_table(made, path.parent, path.stem, path.suffix[1:], alone=kept.files == 1)
         if has_labels(shown.original.blocks) and not kept.source.masked:
             whole = store.part(LABELS)
-            whole.put(f"original-{at}", np.ascontiguousarray(shown.original.values.T))
-            whole.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows].T))
-        columns = [place for block in measurable(shown.original.blocks) for place in _places(shown, block.name)]
-        store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, columns].T))
-        store.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows][:, columns].T))
+            own = shown.original.columns, kept.source.labels, kept.empty_before
+            original = values_with_nodes(shown.original.values, *own, published=False)
+            published = values_with_nodes(shown.made[shown.rows], *own, published=True)
+            whole.put(f"original-{at}", np.ascontiguousarray(original.T))
+            whole.put(f"released-{at}", np.ascontiguousarray(published.T))
+        places = [place for block in measurable(shown.original.blocks) for place in _places(shown, block.name)]
+        store.put(f"original-{at}", np.ascontiguousarray(shown.original.values[:, places].T))
+        store.put(f"released-{at}", np.ascontiguousarray(shown.made[shown.rows][:, places].T))
         names = {"released": table.ids if table.n == shown.original.n else _spread(table.ids, shown.own)}
     store.put_frame(f"confidential-{at}", shown.confidential)
     marked = scopes(shown)
@@ -477,12 +486,42 @@ def read_piece(place: Task) -> Chunk:
     return Chunk.of(with_names_of(table, read_like(path, content, own=True)))
 
 
-def _verify_files(release: ProtectedRecords, pieces: WrittenPieces, persons: Indices | None) -> Verification:
+def _verify_files(
+    release: ProtectedRecords, pieces: WrittenPieces, persons: Indices | None, originals: pl.DataFrame | None
+) -> Verification:
     """The promise is about the files, so the files are what is checked; it speaks of columns by their own names."""
     schema = schema_of(published_layout(release.store))
     return release.guarantee.verify_chunks(
-        Chunks(schema, list(pieces.places), release.engine, release.store, pieces.published, persons)
+        Chunks(schema, list(pieces.places), release.engine, release.store, pieces.published, persons, originals)
     )
+
+
+def _keep_originals(release: ProtectedRecords, pieces: WrittenPieces, private: Path) -> pl.DataFrame | None:
+    """Write the original labels of the published rows where the promise speaks of them, and read them again."""
+    if not release.guarantee.reads_originals:
+        return None
+    for at, before in enumerate(pieces.starts):
+        one = in_published_order(release.store, at)
+        labels = release.original.labels
+        columns = [
+            labels[name].texts(one.original.values[one.rows, place]).alias(name)
+            for place, name in enumerate(release.original.columns)
+            if name in labels
+        ]
+        rows = pl.Series("published_row", np.arange(before + 1, before + 1 + len(one.rows)))
+        _write_twin(pieces, private, "original_labels", at, pl.DataFrame([rows, *columns]))
+    return read_original_labels(private)
+
+
+def read_original_labels(private: Path) -> pl.DataFrame | None:
+    """The original labels of each published row in their order, if the private side of a release has them; null where a cell was empty."""
+    if (private / "original_labels.csv").is_file():
+        found = pl.read_csv(private / "original_labels.csv", infer_schema=False)
+    elif parts := sorted((private / "original_labels").glob("part-*.parquet")):
+        found = pl.concat([pl.read_parquet(path) for path in parts]).select(pl.all().cast(pl.String))
+    else:
+        return None
+    return found.sort(pl.col("published_row").cast(pl.Int64)).drop("published_row")
 
 
 def _owners(release: ProtectedRecords, pieces: WrittenPieces, private: Path) -> Indices | None:
@@ -557,14 +596,15 @@ def _card(
 
 def _with_labels(release: ProtectedRecords, files: Pieces) -> Schema | None:
     """The same files with all columns, in a part of the store, where some hold labels; None where there are none, or gaps beside them."""
-    if not has_labels(release.original.blocks) or release.contents.source.masked:
+    kept, blocks = release.contents, release.original.blocks
+    if not has_labels(blocks) or kept.source.masked:
         return None
     part = release.store.part(LABELS)
     for name in ("own", "records", "persons"):
         if release.store.has(name):
             part.put(name, release.store.get(name, whole=True))
-    blocks = tuple(map(Columns.of_any, release.original.blocks))
-    whole = msgspec.structs.replace(files, blocks=blocks, persons=0)
+    seen = blocks_with_nodes(blocks, columns_with_empty_cells(kept.source.labels), kept.empty_before)
+    whole = msgspec.structs.replace(files, blocks=tuple(map(Columns.of_any, seen)), persons=0)
     return Schema(whole.of_persons(part) if release.contents.source.person else whole)
 
 
@@ -688,7 +728,7 @@ def _facts(
         "limits": msgspec.to_builtins(limits),
         "intruder": msgspec.to_builtins(intruder),
         "columns": _columns(pieces.places[0]),
-        "means": release.method.means,
+        "means": _publishes_means(release),
         **({"withheld": count} if (count := _withheld(release)) else {}),
         "sha256": digest_of([path for place in pieces.places if (path := Path(place["path"])).exists()]),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -10,6 +10,7 @@ import hashlib
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from tsveil import __version__
 from tsveil.assess.assessment import Assessment
@@ -22,6 +23,15 @@ def earlier(folder: Path) -> str:
     """The record of the release that is in a folder now; empty if there is none."""
     path = folder / RECORD
     return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def last(folder: Path) -> dict[str, Any]:
+    """What the record says of the release that is in a folder now; empty where it is missing or damaged."""
+    try:
+        found = json.loads(earlier(folder).splitlines()[-1])
+    except (ValueError, IndexError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def line(place: Path, assessment: Assessment, *, input: str, digest: str, plan: str) -> str:

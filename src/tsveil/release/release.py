@@ -202,7 +202,7 @@ def release_of(
     **more: Any,
 ) -> Release:
     """A release from what a method made of data in memory, in the order of the data."""
-    source = Source.of(original)
+    source = method.published_source(Source.of(original))
     suppressed = int(np.isnan(made).all(axis=1).sum()) if original.masked else 0
     store = make_store(
         source, original.values, made, original.others, order, whole=source.integers, suppressed=suppressed

@@ -36,7 +36,7 @@ from tsveil.data.read import look_at
 from tsveil.data.records import made_of
 from tsveil.data.times import times_of_names
 from tsveil.guarantee.base import Promise
-from tsveil.release.publish import MARKER, read_id_map
+from tsveil.release.publish import MARKER, read_id_map, read_original_labels
 from tsveil.release.release import Release, release_of
 
 #: a seed, as text because it may have 128 bits; 0.1 wrote short ones
@@ -124,7 +124,7 @@ def reopen_release(folder: str | Path, original: Dataset) -> Release:
     facts = release_facts(folder)
     chosen = METHODS.make(facts["method"], facts["settings"])
     width = chosen.width(len(original.columns))
-    published, names = _read_published_values(folder, original, width)
+    published, names = _read_published_values(folder, _as_published(original, chosen), width)
     ids = id_map_of(folder, facts)
     rows, at = _rows(folder, ids, original, facts.get("rows_from", 0)), _places(folder, ids, names)
     if at.max(initial=0) >= len(published):
@@ -184,6 +184,7 @@ def judge_release(folder: Path, promise: Promise | None = None, given: Mapping[s
         limits=msgspec.convert(facts.get("limits", {}), Limits),
         knows_carried=intruder.knows_carried,
         means=facts.get("means", False),
+        originals=_original_labels(folder, len(ids)),
         withheld=facts.get("withheld", 0) > 0,
     )
     if now.records != len(ids):
@@ -214,7 +215,7 @@ def published_data(folder: Path, original: Dataset) -> tuple[Dataset, dict[str, 
         )
     ids = id_map_of(folder, facts)
     own = original.ids[_rows(folder, ids, original, facts.get("rows_from", 0))].cast(pl.String)
-    data = read_like(_published_place(folder), original)
+    data = read_like(_published_place(folder), _as_published(original, chosen))
     return data, _truth(folder, ids.with_columns(original=own), data)
 
 
@@ -252,6 +253,18 @@ def _truth(folder: Path, ids: pl.DataFrame, data: Dataset) -> dict[str, str]:
     names = [str(name) for name in data.ids.to_list()]
     rows = _published_rows(folder, ids, data.n)
     return {original: names[row] for original, row in zip(ids["original"], rows, strict=True)}
+
+
+def _original_labels(folder: Path, records: int) -> pl.DataFrame | None:
+    """The original labels of the published rows, if they were kept."""
+    place = folder / "private"
+    try:
+        found = read_original_labels(place)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{place}/original_labels cannot be read: {error}") from error
+    if found is not None and found.height != records:
+        raise InputError(f"{place}/original_labels has {found.height} rows, and the id map names {records}")
+    return found
 
 
 def promise_of_release(folder: Path, facts: Mapping[str, Any]) -> Promise:
@@ -336,6 +349,12 @@ def published_files(folder: Path) -> list[Path]:
     if not found:
         raise InputError(f"{place} has no data.csv, data.parquet or the like, nor parts of them in data/")
     return found
+
+
+def _as_published(original: Dataset, method: Any) -> Dataset:
+    """The original data with the columns of the release: cells of labels may be empty there that were not."""
+    blocks = method.published_blocks(original.blocks)
+    return original if blocks == original.blocks else replace(original, blocks=blocks)
 
 
 def _published_place(folder: Path) -> Path:

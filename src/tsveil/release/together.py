@@ -181,7 +181,7 @@ def _opened_ledger(folder: Path, *, all_there: bool = True) -> tuple[Ledger, lis
     """The ledger in a folder, and the folders of its releases, whose published files are still the same; `all_there`: none may be missing."""
     ledger = _ledger_in(folder)
     problems = Problems(f"the ledger in {folder} does not fit its releases")
-    places = [folder / entry.path for entry in ledger.releases]
+    places = [(folder / entry.path).resolve() for entry in ledger.releases]
     for place, entry in zip(places, ledger.releases, strict=True):
         if not (place / "published").is_dir():
             if all_there:

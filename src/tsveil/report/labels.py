@@ -64,21 +64,22 @@ def _bars(release: ProtectedRecords, block: Block, at: int | None, *, public: bo
     """How often each label occurs in a column, or over all times of a series."""
     assert block.categories is not None
     categories = block.categories[at or 0]
+    names = [*categories.shown, *(["(empty)"] if categories.empty else [])]
     tables = [(each if at is None else each[:, at]).ravel() for each in _codes(release, block)]
-    counts = [np.bincount(each, minlength=len(categories.shown)) for each in tables]
+    counts = [np.bincount(each, minlength=len(names)) for each in tables]
     often = counts[1] if public else counts[0] + counts[1]
     chosen = np.argsort(-often, kind="stable")[:BARS]
     chosen = np.sort(chosen[often[chosen] > 0])
     rows = []
     for file, own in (("published", counts[1]),) if public else (("original", counts[0]), ("published", counts[1])):
         share = 100 * own / own.sum()
-        rows += [(categories.shown[code], file, float(share[code])) for code in chosen]
+        rows += [(names[code], file, float(share[code])) for code in chosen]
         if len(chosen) < (often > 0).sum():
             rows.append(("all others", file, float(100 - share[chosen].sum())))
     what = "of the records" if at is not None else "of the time, over all records"
     both = "how often each label is published" if public else "how often each label occurs, before and after"
-    name = block.name if at is None else block.columns[at]
-    return label_bars(rows, title=name, caption=f"{both}, in percent {what}.")
+    title = block.name if at is None else block.columns[at]
+    return label_bars(rows, title=title, caption=f"{both}, in percent {what}.")
 
 
 def _transitions(release: ProtectedRecords, block: Block, *, public: bool) -> list[Figure]:
