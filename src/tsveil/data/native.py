@@ -37,20 +37,27 @@ def kind_of_frame(frame: Any) -> str:
       options: `Dataset.from_arrays` takes arrays, `tsveil.read` takes files
     """
     try:
-        kind = nw.from_native(frame, pass_through=True)
+        found = nw.from_native(frame, pass_through=True)
     except nw.exceptions.DuplicateError:
         _refuse_repeated([str(name) for name in frame.columns])
         raise
-    if not isinstance(kind, nw.DataFrame | nw.LazyFrame):
+    except (ImportError, ValueError) as error:  # of a library that is too old, or half installed
+        raise _foreign(frame, f" ({error})") from error
+    if not isinstance(found, nw.DataFrame | nw.LazyFrame):
         raise InputError(
             f"{TAKEN} is needed. Got {type(frame).__name__}.\n  options: `Dataset.from_arrays` takes arrays, `tsveil.read` takes files"
         )
-    if kind.implementation not in _KINDS:
-        raise InputError(
-            f"{TAKEN} is needed. Got {type(frame).__module__.split('.')[0]}.{type(frame).__name__}.\n"
-            "  options: write it to Parquet files, which `tsveil.read` takes as a folder, in chunks if they are large"
-        )
-    return _KINDS[kind.implementation]
+    if found.implementation not in _KINDS:
+        raise _foreign(frame)
+    return _KINDS[found.implementation]
+
+
+def _foreign(frame: Any, why: str = "") -> InputError:
+    """The error about a frame of another library."""
+    return InputError(
+        f"{TAKEN} is needed. Got {type(frame).__module__.split('.')[0]}.{type(frame).__name__}{why}.\n"
+        "  options: write it to Parquet files, which `tsveil.read` takes as a folder, in chunks if they are large"
+    )
 
 
 def as_polars(frame: Any) -> pl.DataFrame:
