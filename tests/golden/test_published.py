@@ -18,7 +18,8 @@ STORED = json.loads(Path(__file__).with_name("published.json").read_text(encodin
 
 
 def test_every_method_and_case_is_stored() -> None:
-    assert {case.method for case in CASES.values()} == set(METHODS)
+    # These data have no labels, without which local suppression is MDAV.
+    assert {case.method for case in CASES.values()} == set(METHODS) - {"local-suppression"}
     assert list(STORED["published"]) == list(CASES)
     assert list(STORED["figures"]) == list(FIGURES)
 

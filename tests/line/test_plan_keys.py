@@ -115,6 +115,7 @@ KEYS: dict[str, Case] = {
     "evaluate.counts": Case([1], FACTS, given=ATTRIBUTES),
     "evaluate.by": Case("blocks", FACTS, given=ATTRIBUTES),
     "evaluate.score": Case("classic", FACTS, given=ATTRIBUTES),
+    "evaluate.matched": Case("nearest", FACTS, given=ATTRIBUTES),
     "evaluate.targets": Case(20, FACTS),
     "run.memory": Case("1", "run", given=FOLDER),
     "run.chunk": Case(50, "run"),
