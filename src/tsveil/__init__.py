@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tsveil.plan.compare import compare
     from tsveil.plan.plan import Plan
     from tsveil.plan.run import estimate, run
+    from tsveil.protect.anonymise import anonymise
     from tsveil.protect.envelopes import KAnonymousEnvelopes
     from tsveil.protect.kp import KP
     from tsveil.protect.mdav import MDAV
@@ -81,6 +82,7 @@ _PLACES = {
     "RankSwap": "tsveil.protect.rank_swap",
     "RankSwapBuckets": "tsveil.protect.rank_swap_buckets",
     "RankSwapDistribution": "tsveil.protect.rank_swap_distribution",
+    "anonymise": "tsveil.protect.anonymise",
     "attack": "tsveil.attack",
     "distance": "tsveil.distance",
     "errors": "tsveil.core.errors",
@@ -124,6 +126,7 @@ __all__ = [
     "Study",
     "Verdict",
     "__version__",
+    "anonymise",
     "attack",
     "compare",
     "distance",

@@ -133,7 +133,9 @@ def test_pandas_frames() -> None:
 
 def test_lazy_frames_and_what_is_no_frame() -> None:
     assert tv.Dataset.from_frame(wide().lazy(), blocks=LOAD).n == 3
-    assert message(tv.Dataset.from_frame, [[1, 2]], blocks=LOAD) == "a polars or pandas frame is needed. Got list."
+    assert message(tv.Dataset.from_frame, [[1, 2]], blocks=LOAD).startswith(
+        "a frame of polars, pandas, pyarrow (a Table) or DuckDB (a relation) is needed. Got list."
+    )
 
 
 def test_pandas_is_not_imported_without_need() -> None:

@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from tsveil.core.errors import InputError, Problems, some
+from tsveil.core.notebook import table_in_html
 from tsveil.core.types import AnyArray, Array, ArrayLike, Indices
 from tsveil.data.categories import Categories, CategorySpec
 from tsveil.data.times import times_as_numbers
@@ -250,6 +251,59 @@ class Dataset:
         )
 
     @classmethod
+    def from_aeon(
+        cls,
+        collection: AnyArray,
+        *,
+        channels: Sequence[str] | None = None,
+        times: Sequence[Any] | AnyArray | None = None,
+        ids: Sequence[Any] | AnyArray | None = None,
+        persons: Sequence[Any] | AnyArray | None = None,
+        confidential: Mapping[str, Sequence[Any]] | pl.DataFrame | None = None,
+    ) -> Dataset:
+        """Series from an array of cases by channels by points, as aeon and sktime have them; a case is a record, and each channel a series.
+
+        Parameters
+        ----------
+        collection
+            An array of three dimensions; one of two has a single channel.
+        channels
+            The names of the series, channel_0, channel_1, ... unless given.
+        times, ids, persons, confidential
+            As for `from_arrays`; all channels have the same times.
+
+        Returns
+        -------
+        Dataset
+            A record per case. Panels of sktime in frames are taken by `from_long`, which needs the levels of their index to have names.
+
+        Raises
+        ------
+        InputError
+            If it is no such array: cases of unequal length come as a list, which `from_long` and `resample` take.
+
+        Examples
+        --------
+        >>> import numpy as np, tsveil as tv
+        >>> tv.Dataset.from_aeon(np.zeros((4, 2, 24)), channels=["power", "gas"])
+        Dataset: 4 records; series 'power' (24 points), 'gas' (24 points)
+        """
+        if not isinstance(collection, np.ndarray) or collection.ndim not in (2, 3):
+            got = f"the shape {collection.shape}" if isinstance(collection, np.ndarray) else type(collection).__name__
+            raise InputError(
+                f"the array cannot be used: cases by channels by points are needed. Got {got}.\n"
+                "  options: cases of unequal length go through `Dataset.from_long` with resample=m"
+            )
+        cube = collection if collection.ndim == 3 else collection[:, None, :]
+        names = [f"channel_{at}" for at in range(cube.shape[1])] if channels is None else list(channels)
+        if len(names) != cube.shape[1] or len(set(names)) < len(names):
+            raise InputError(
+                f"the array cannot be used: it has {cube.shape[1]} channels, and {some(names)} must be as many different names"
+            )
+        arrays = {name: cube[:, at] for at, name in enumerate(names)}
+        return cls.from_arrays(arrays, times=times, ids=ids, persons=persons, confidential=confidential)
+
+    @classmethod
     def from_frame(
         cls,
         frame: Any,
@@ -264,7 +318,7 @@ class Dataset:
         missing: Missing = "refuse",
         resample: int | None = None,
     ) -> Dataset:
-        """From a polars or pandas frame with a row per record.
+        """From a frame of polars, pandas, pyarrow or DuckDB with a row per record.
 
         `person` names the columns that say to whom a record belongs, where one person may have several records.
 
@@ -319,7 +373,7 @@ class Dataset:
         missing: Missing = "refuse",
         resample: int | None = None,
     ) -> Dataset:
-        """From a polars or pandas frame with a row per record and time, in any order.
+        """From a frame of polars, pandas, pyarrow or DuckDB with a row per record and time, in any order.
 
         A record may have several series: one per `value` column, or one per word in the `variable` column. A series has
         the times that occur in any record; a record that lacks some of them has gaps: see `from_frame` for `missing`,
@@ -453,6 +507,13 @@ class Dataset:
         parts += [f"persons by {some(self.person)}"] if self.person else []
         parts += [f"confidential {some(self.confidential)}"] if self.confidential else []
         return "Dataset: " + "; ".join(parts)
+
+    def _repr_html_(self) -> str:
+        """The blocks and roles, for notebooks; no value of any record."""
+        roles = [("identifier", [self.id] if self.id else []), ("person", self.person), ("confidential", self.confidential), ("left out", self.dropped)]  # fmt: skip
+        rows = [(block.name, block_in_words(block)) for block in self.blocks]
+        rows += [(what, some(names)) for what, names in roles if names]
+        return table_in_html(f"Dataset: {self.n:,} records", (), rows)
 
     # -- what must hold -----------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ import polars as pl
 
 from tsveil.core.errors import InputError, some
 from tsveil.data.categories import may_be_labels
+from tsveil.data.native import as_polars
 from tsveil.data.questions import (
     Question,
     code_question,
@@ -41,7 +42,7 @@ from tsveil.data.questions import (
     transpose_question,
     whose,
 )
-from tsveil.data.table import as_numbers, as_polars
+from tsveil.data.table import as_numbers
 from tsveil.data.time_forms import NO_YEAR, form_of, is_time, moment
 from tsveil.data.times import time_name, times_as_numbers
 
@@ -140,7 +141,7 @@ def guess(
     time_format: str | None = None,
     judged: Collection[str] = (),
 ) -> Guess:
-    """What a polars or pandas frame seems to be; what is given is taken as it is, the rest is guessed.
+    """What a frame of polars, pandas, pyarrow or DuckDB seems to be; what is given is taken as it is, the rest is guessed.
 
     `leave_out` are columns without a role, `categories` hold labels, `numbers` are quantities although they look like codes; `independent_rows`, `transpose` and `time_format` answer
     questions, and so do blocks that were named (`judged`, their columns).

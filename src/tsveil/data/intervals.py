@@ -33,8 +33,9 @@ import polars as pl
 
 from tsveil.core.errors import InputError, Problems, some
 from tsveil.core.types import Array, Indices, Mask
+from tsveil.data.native import as_polars
 from tsveil.data.read import look_at
-from tsveil.data.table import as_numbers, as_polars, tell
+from tsveil.data.table import as_numbers, tell
 
 LOW, HIGH = "lo_", "hi_"
 WORD, LEVEL = "pattern", "level"
@@ -107,7 +108,7 @@ class IntervalTable:
 
     @classmethod
     def from_frame(cls, frame: Any, *, subject: str = "the table cannot be used") -> IntervalTable:
-        """Read a polars or pandas frame; the frame must have the layout, but nothing is promised of its contents.
+        """Read a frame of polars, pandas, pyarrow or DuckDB; the frame must have the layout, but nothing is promised of its contents.
 
         Examples
         --------

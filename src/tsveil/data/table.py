@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from tsveil.core.errors import InputError, Problems, some
+from tsveil.core.errors import Problems, some
 from tsveil.core.types import Array, Mask
+from tsveil.data.native import as_polars
 
 #: what stands for a missing number in text
 NOTHING = ("", "na", "n/a", "nan", "null", "none")
@@ -30,21 +31,6 @@ _COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
 def as_list(names: str | Sequence[str] | None) -> list[str]:
     """No name, one or several, as a list."""
     return [names] if isinstance(names, str) else list(names or ())
-
-
-def as_polars(frame: Any) -> pl.DataFrame:
-    """A polars frame from a polars or pandas one; a named index of a pandas frame becomes a column."""
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    if isinstance(frame, pl.LazyFrame):
-        return frame.collect()
-    if type(frame).__module__.split(".")[0] != "pandas" or not hasattr(frame, "columns"):
-        raise InputError(f"a polars or pandas frame is needed. Got {type(frame).__name__}.")
-    frame = frame.rename(columns=str)
-    twice = list(dict.fromkeys(frame.columns[frame.columns.duplicated()]))
-    if twice:
-        raise InputError(f"the frame cannot be used: column named more than once: {some(twice)}")
-    return pl.from_pandas(frame, include_index=any(name is not None for name in frame.index.names))
 
 
 def as_numbers(text: pl.Series, decimal: str = ".") -> tuple[pl.Series, pl.Series]:

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from tsveil.core.declaration import Declaration
+from tsveil.core.notebook import table_in_html
 from tsveil.data.dataset import Dataset
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.read import read
@@ -72,6 +73,11 @@ class Verdict:
     def blocks_release(self) -> bool:
         """Whether a release with this verdict must not be written without being asked."""
         return self.status in (Status.VIOLATED, Status.UNKNOWN)
+
+    def _repr_html_(self) -> str:
+        """The same as the text, for notebooks."""
+        rows = [("promise", self.guarantee), ("why", self.witness), *(("found", detail) for detail in self.details)]
+        return table_in_html(self.status.upper(), (), [row for row in rows if row[1]])
 
     def __str__(self) -> str:
         lines = [f"{self.status.upper()}: {self.guarantee}"]

@@ -46,7 +46,7 @@ from tsveil.guarantee.faults import SHOWN
 def verify_kp(table: Any, k: int, P: int) -> Verdict:
     """Check (k,P)-anonymity of a published table, made by any tool.
 
-    `table` is a polars or pandas frame, or the path of a CSV or Parquet file. The layout is that of `tsveil.data.intervals`: columns lo_T and hi_T for every time point T, pattern and level; all
+    `table` is a frame of polars, pandas, pyarrow or DuckDB, or the path of a CSV or Parquet file. The layout is that of `tsveil.data.intervals`: columns lo_T and hi_T for every time point T, pattern and level; all
     other columns are taken for carried ones.
 
     Examples

@@ -100,7 +100,7 @@ class Queries:
 
     @classmethod
     def of(cls, table: Any) -> Queries:
-        """Queries on a polars or pandas frame, or on the CSV or Parquet file of a release."""
+        """Queries on a frame of polars, pandas, pyarrow or DuckDB, or on the CSV or Parquet file of a release."""
         return cls(read_table(table))
 
     def range_count(self, ranges: Mapping[Any, Range | Sequence[float | None]]) -> RangeCount:

@@ -9,6 +9,7 @@ import polars as pl
 
 from tsveil.attack.base import Finding
 from tsveil.attack.links import Links
+from tsveil.core.notebook import table_in_html
 from tsveil.measure.base import Meaning
 
 
@@ -85,6 +86,18 @@ class Scorecard(Mapping[str, float]):
         else:
             lines = [f"{title:<26} {value:12.2f} {unit}".rstrip() for _, value, (title, unit, _) in self.rows()]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """All figures with what they mean, for notebooks; nothing of single records."""
+        rows = [
+            (
+                words.title if not self.short_names else f"{words.title} ({name})",
+                f"{value:.2f} {words[1]}".strip(),
+                words[2],
+            )
+            for name, value, words in self.rows()
+        ]
+        return table_in_html(repr(self), ("figure", "value", "meaning"), rows)
 
     def __repr__(self) -> str:
         names = (name if self.short_names else self.meanings[name].title for name in self.main)

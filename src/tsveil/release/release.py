@@ -21,14 +21,17 @@ import polars as pl
 
 from tsveil.assess.protected import AppliedMethod, ProtectedRecords
 from tsveil.core.errors import InputError
+from tsveil.core.notebook import table_in_html
 from tsveil.core.params import Parameters
 from tsveil.core.randomness import secret_numbers
 from tsveil.core.toml import toml_text
 from tsveil.core.types import Array, Indices
+from tsveil.data.column_types import with_types
 from tsveil.data.dataset import Dataset
 from tsveil.data.pieces import make_store
 from tsveil.data.records import in_published_order
 from tsveil.data.source import Source
+from tsveil.data.write import as_frame, words_as_text
 from tsveil.guarantee.base import Promise
 from tsveil.release.ledger import Ledger, has_ledger, ledger_facts, ledger_in, read_ledger
 from tsveil.release.publish import publish
@@ -74,6 +77,56 @@ class Release(ProtectedRecords):
         raise InputError(
             "the release that this one continues was not written, so its ledger cannot name it\n  options: write that one first, or pass its folder as after="
         )
+
+    # -- as a frame -----------------------------------------------------------------------------------------------------
+
+    def to_polars(self) -> pl.DataFrame:
+        """What is published, as a frame of polars: rows in random order, fresh identifiers, columns as in the file.
+
+        The promise is not checked here: `verify` does that, and `write` refuses what does not keep it.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row per record, or per record and time if the data were read like this; envelopes with their bounds.
+
+        Examples
+        --------
+        >>> import tsveil as tv
+        >>> data = tv.Dataset.from_arrays({"load": [[1.0, 2.0], [3.0, 4.0]]})
+        >>> tv.MDAV(k=2).protect(data).to_polars().drop("id").rows()
+        [(2.0, 3.0), (2.0, 3.0)]
+        """
+        tables = [self.published(at) for at in range(self.contents.files)]
+        frames = [as_frame(one) if isinstance(one, Dataset) else one.to_frame() for one in tables]
+        return with_types(pl.concat([words_as_text(one) for one in frames]), self.original.layout.types)
+
+    def to_pandas(self) -> Any:
+        """What is published, as a frame of pandas; see `to_polars`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The same rows and columns.
+
+        Raises
+        ------
+        InputError
+            If pandas or pyarrow is not installed.
+
+        Examples
+        --------
+        >>> import tsveil as tv
+        >>> data = tv.Dataset.from_arrays({"load": [[1.0, 2.0], [3.0, 4.0]]})
+        >>> tv.MDAV(k=2).protect(data).to_pandas()["0"].tolist()
+        [2.0, 2.0]
+        """
+        try:
+            return self.to_polars().to_pandas()
+        except ImportError as error:
+            raise InputError(
+                f"the release cannot be given as a frame of pandas: {error}\n  options: pip install pandas pyarrow, or to_polars()"
+            ) from error
 
     # -- its folder -----------------------------------------------------------------------------------------------------
 
@@ -123,6 +176,15 @@ class Release(ProtectedRecords):
             return toml_text(tables) + "\n"
         except TypeError:
             return ""
+
+    def _repr_html_(self) -> str:
+        """What was done and is promised, for notebooks; nothing is checked for that, and the seed is not shown."""
+        rows = [("method", str(self.method)), ("records protected", f"{self.contents.n:,}"), ("records suppressed", f"{self.contents.suppressed:,}")]  # fmt: skip
+        rows += (
+            [("promise, not checked here", self.guarantee.words)] if self.guarantee.claims else [("promise", "none")]
+        )
+        rows += [("does not cover", self.guarantee.limits)] if self.guarantee.limits else []
+        return table_in_html("Release", (), [*rows, *(("warning", text) for text in self.warnings)])
 
     def __repr__(self) -> str:
         gone = f" ({len(self.suppressed)} suppressed)" if self.envelopes and len(self.suppressed) else ""

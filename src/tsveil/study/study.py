@@ -14,6 +14,7 @@ from tsveil.assess.assessment import Attempt, strongest
 from tsveil.assess.limits import IN_WORDS, RUNGS, Intruder, Knows
 from tsveil.assess.summary import LOSS, risk_in_words
 from tsveil.core.errors import InputError
+from tsveil.core.notebook import table_in_html
 from tsveil.core.randomness import derived_seed, release_seed
 from tsveil.study import store
 from tsveil.study.choice import Recommendation, recommend, with_front
@@ -160,6 +161,15 @@ class Study:
     def release_seed_of(self, key: str) -> int:
         """The seed of the release of a configuration."""
         return release_seed(self.seed_of(key), self.secret)
+
+    def _repr_html_(self) -> str:
+        """The Pareto front, from the least risk to the most, for notebooks."""
+        rows = [
+            (row["label"], f"{row['risk']:.1f} %", f"{row['loss']:.1f} %", row["verdict"])
+            for row in self.pareto().iter_rows(named=True)
+        ]
+        caption = " ".join([f"{self!r}.", *self.definitions])
+        return table_in_html(caption, ("configuration", "risk", "loss", "promise"), rows)
 
     def __repr__(self) -> str:
         failed = int(self.table["problem"].is_not_null().sum())
