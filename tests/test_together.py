@@ -28,7 +28,6 @@ from tsveil.release.publish import publish
 from tsveil.release.reopen import judge_release, published_files
 from tsveil.release.together import LEDGER, judge_ledger, judge_releases, opened_release
 
-SMART_METER = Path("/work/shared/data/smart_meter.csv")
 PERSONS = 60
 
 
@@ -407,12 +406,13 @@ def test_ledgers_that_do_not_fit_are_refused(ledger: list[Path], damage: Any, me
 # -- real data ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not SMART_METER.is_file(), reason=f"{SMART_METER} is not here")
 @pytest.mark.parametrize(("k", "alone", "below"), [(5, 47.3, 95.8), (10, 27.0, 97.3)])
 @pytest.mark.parametrize("tie", ["identifiers", "a carried column"])
-def test_two_weeks_of_real_households(tmp_path: Path, tie: str, k: int, alone: float, below: float) -> None:
+def test_two_weeks_of_real_households(
+    shared_data: Path, tmp_path: Path, tie: str, k: int, alone: float, below: float
+) -> None:
     """Each week is k-anonymous by itself; whatever ties its rows to those of the other week leaves half of the households alone."""
-    table = pl.read_csv(SMART_METER).with_columns(home=pl.col("household").cast(pl.String))
+    table = pl.read_csv(shared_data / "smart_meter.csv").with_columns(home=pl.col("household").cast(pl.String))
     folders = []
     for week in range(2):
         hours = table.columns[1 + 168 * week : 1 + 168 * week + 168]

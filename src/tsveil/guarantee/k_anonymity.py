@@ -67,7 +67,7 @@ class KAnonymity(Counted):
         what = {
             "records": f"at least {self.k} records.",
             "persons": f"records of at least {self.k} different persons.",
-            "share": f"records of at least {self.k} different persons, none of whom has more than 1/{self.k} of them.",
+            "share": f"records of at least {self.k} different persons, where nobody has more than 1/{self.k} of them.",
         }[self.counts]
         return f"{self.k}-anonymity: {where} is shared by {what}"
 

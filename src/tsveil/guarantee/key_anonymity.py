@@ -88,7 +88,7 @@ class KeyAnonymity(Counted):
         what = {
             "records": f"at least {self.k} records",
             "persons": f"records of at least {self.k} different persons",
-            "share": f"records of at least {self.k} different persons, none of whom has more than 1/{self.k} of them",
+            "share": f"records of at least {self.k} different persons, where nobody has more than 1/{self.k} of them",
         }[self.counts]
         if self.empty == "wildcard":
             return f"Key anonymity: every original combination of {which} is compatible with {what} that are published; an empty cell may be anything."
@@ -173,7 +173,7 @@ class KeyAnonymity(Counted):
         return keys
 
     def judge(self, counts: Counts) -> Verdict:
-        """Every class needs k records, or persons; or every original combination so many that are compatible with it."""
+        """Every class needs k records, or persons; or every original combination k that are compatible with it."""
         if self.empty == "wildcard":
             return self._judge_wildcards(counts)
         found = KAnonymity(self.k, counts=self.counts).judge(counts)

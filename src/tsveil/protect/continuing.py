@@ -1,6 +1,6 @@
 """The groups of a release that continues an earlier one: old groups stay together, for every change of them costs something.
 
-    newcomers   k or more of them form groups of their own by the method; fewer join the nearest group, one by one. Where published values tie the releases, those of whom nothing was published
+    newcomers   k or more of them form groups of their own by the method; fewer join the nearest group, one by one. Where published values tie the releases, persons without anything published
                 so far are grouped apart from the others
     small       an old group of which fewer than k persons are left joins its nearest group, and the next nearest until they are k
     refined     a group of 2k persons or more is parted by the method

@@ -19,7 +19,7 @@ original (`{"kind": "nominal", "empty": true}` when reading) is not counted as e
 Beside keys there may be series, numbers and labels that are no keys: these are microaggregated by MDAV among the records that share their keys, so that at least k persons share the whole record.
 Without columns of labels nothing is emptied, and this is MDAV.
 
-Guarantee: key anonymity, of whole records where there is anything beside the keys. Where persons have several records it counts persons, one of whom may have most records of a class.
+Guarantee: key anonymity, of whole records where there is anything beside the keys. Where persons have several records it counts persons, and one person may have most records of a class.
 
 Who knows the method may ask what an optimum would have left filled (the minimality attack [4]). In the strict reading of all keys, whoever has all originals can run the method again, and k persons
 remain who differ in nothing. And no emptied cell can be filled in with certainty from the file and the method: the records of a class have at least two different contents in each

@@ -208,7 +208,7 @@ def _identifiers(release: ProtectedRecords, pieces: WrittenPieces) -> pl.DataFra
 
 
 def _withheld(release: ProtectedRecords) -> int:
-    """The number of persons of whom something is left out because of earlier releases."""
+    """The number of persons for whom something is left out because of earlier releases."""
     return int(ledger_facts(release.store).figures.get("withheld") or 0) if has_ledger(release.store) else 0
 
 

@@ -81,7 +81,7 @@ class Facts(msgspec.Struct, kw_only=True):
     intruder: Intruder = Intruder()
     columns: ColumnFacts = msgspec.field(default_factory=ColumnFacts)
     means: bool = False
-    #: persons of whom carried values, or records, were left out because of earlier releases
+    #: persons whose carried values, or records, were left out because of earlier releases
     withheld: int = 0
     sha256: str | None = None
     #: the number of the first record where records have no identifier; 0.1 wrote 0 in files, and 1 in parts, which are read as if from 0
