@@ -162,7 +162,8 @@ def test_a_column_that_singles_out_more_than_a_twentieth_is_told(n: int, alone: 
     town = [f"town {at}" if at < alone else "elsewhere" for at in range(n)]
     data = tv.Dataset.from_arrays({"x": np.ones((n, 2))}, confidential={"same": ["a"] * n, "town": town})
     told = (
-        f"the carried column 'town' has a value of its own in {alone} of {n} records: whoever knows it can link by it"
+        f"the carried column 'town' has a value of its own in {alone} of {n} records: whoever knows it can link by it; "
+        "if it holds labels, they can be protected as keys (method local-suppression)"
     )
     expected = [told] if warned else []
     survey = survey_of(data)

@@ -242,13 +242,14 @@ def on_one_scale(a: Array, b: Array, scaling: Scaling = "original") -> tuple[Arr
     With the original's mean and deviation for both files the mean cancels, and differences are taken between raw values: 5
     is then exactly as far from 4 as from 6, and no tie depends on rounding. The factor is 0 where the original is constant.
     With `scaling="own"` each file is standardised by itself first. Sums run over sorted values, so the order of the
-    records changes nothing, and columns are multiplied by a power of two, so huge and tiny values do no harm.
+    records changes nothing. Columns of decimals are measured in steps of their last decimal, and others multiplied by a power of two, so huge
+    and tiny values do no harm (`in_steps`).
 
     Examples
     --------
     >>> import numpy as np
     >>> on_one_scale(np.array([[4.0], [5.0], [6.0]]), np.array([[4.0], [4.0], [6.0]]))[2]
-    array([8.])
+    array([1.])
     """
     if scaling not in get_args(Scaling):
         raise ParameterError(f"The 'scaling' parameter of an attack must be 'original' or 'own'. Got {scaling!r}.")

@@ -43,7 +43,7 @@ def options() -> list[Option]:
     Examples
     --------
     >>> [(option.name, option.metavar) for option in options()][:3]
-    [('k', 'K'), ('p-sensitive', 'K,P'), ('nlk', 'N,L,K')]
+    [('k', 'K'), ('p-sensitive', 'K,P'), ('key-anonymity', 'K')]
     """
     found: dict[str, Option] = {}
     others: dict[str, Option] = {}
