@@ -6,6 +6,7 @@ the names and types of its columns. Types that list labels (categories, ENUM) li
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -86,7 +87,7 @@ def _names(frame: Any) -> list[str]:
 
 
 def _refuse_repeated(names: list[str]) -> None:
-    if twice := list(dict.fromkeys(name for name in names if names.count(name) > 1)):
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise InputError(f"the frame cannot be used: column named more than once: {some(twice)}")
 
 
