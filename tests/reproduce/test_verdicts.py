@@ -130,13 +130,20 @@ def test_no_trend_without_another_line_to_test_it_by() -> None:
 
 
 def test_no_trend_where_wrong_lines_pass_as_one() -> None:
-    # Our lines hardly differ, and lie between those in print: each would do for the other.
-    printed = ("10 20 30 40", "14 28 42 56")
-    found = cells(table(*printed), "11.6 23 34.6 46.1", "11.7 23.3 35 46.6")
+    # Our second line follows the first printed one as well as our first does, so following it is no evidence.
+    found = cells(table("10 20 30 40", "20 40 60 80"), "12 24 36 48", "12.2 24.4 36.6 48.8")
     assert [cell.verdict for cell in found] == ["differs"] * 8
-    # Exchanged, every wrong line is a trend; with the right ones none is.
-    exchanged = cells(table(*printed), "15 31 45 60", "9 18 26 36")
-    assert {cell.verdict for cell in exchanged} == {"differs"}
+    assert "this says nothing: in this table 50 % of the wrong lines would do so too" in found[0].why
+    assert found[0].wrong is not None
+    assert found[0].wrong["trend"] == 0.0
+    # With a second line of its own the first one is a trend.
+    assert verdicts(table("10 20 30 40", "20 40 60 80"), "12 24 36 48", "20 40 60 80")[:4] == ["trend"] * 4
+
+
+def test_a_statement_that_every_figure_meets_says_nothing() -> None:
+    found = cells(table(">5", ">10"), "20", "30")
+    assert [cell.verdict for cell in found] == ["differs"] * 2
+    assert all(cell.why.startswith("the statement holds, but this says nothing") for cell in found)
 
 
 def test_false_rates_are_those_of_exchanged_lines() -> None:
