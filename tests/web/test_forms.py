@@ -265,7 +265,7 @@ def test_each_code_has_an_answer_of_its_own() -> None:
     found = forms.add_answers({f"answer_{at}": [str(at)] for at in range(3)}, look, {"confidential": ["tariff"]})
     labels = {"town": "nominal", "sex": "nominal"}
     assert found == {"confidential": ["tariff", "sex"], "leave_out": [names[1]], "categories": {"town": "nominal"}}
-    again = forms.add_answers({f"answer_{at}": ["2"] for at in (0, 2)} | {"answer_1": ["3"]}, look, {})
+    again = forms.add_answers({f"answer_{at}": ["2"] for at in (0, 2)} | {"answer_1": ["4"]}, look, {})
     assert again == {"numbers": [names[1]], "categories": labels}
     form = wide(**blocks(("x", "attributes", "pay", "tax")), nominal=["who"])
     assert forms.roles(form, COLUMNS)["categories"] == {"who": "nominal"}
@@ -273,8 +273,11 @@ def test_each_code_has_an_answer_of_its_own() -> None:
 
 def test_every_option_that_a_question_names_is_known() -> None:
     """A new answer in tsveil.data.questions must not stop the page."""
-    options = {f"--{word}" for word in re.findall(r"--([a-z][a-z-]+)", Path(questions.__file__).read_text())}
-    assert options <= set(forms.TYPED)
+    sources = "".join(source.read_text() for source in Path(questions.__file__).parent.rglob("*.py"))
+    answers = re.findall(r', f?"(--[a-z][^"]*)"', sources)
+    options = {f"--{word}" for answer in answers for word in re.findall(r"--([a-z][a-z-]+)", answer)}
+    options |= {"--sheet", "--table"}  # which of the two, the format says
+    assert {"--transpose", "--no-header", "--decimal"} <= options <= set(forms.TYPED)
 
 
 def test_persons_and_what_the_rows_are_come_back_as_they_were_shown() -> None:

@@ -45,7 +45,7 @@ def test_a_file_with_problems_cannot_be_confirmed_until_they_are_settled(client:
     study, job = uploaded(client, METERS.replace(b"m3,3.5", b"m3,"))
     told(client, job)
     page = client.get(f"/s/{study}/load").text
-    assert "2 problems found" in page
+    assert "Some values are missing" in page
     assert "the value is missing" in page
     refused = client.post(f"/s/{study}/confirm")
     assert refused.status_code == 400

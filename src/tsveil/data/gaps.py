@@ -22,6 +22,12 @@ from tsveil.data.times import even_times
 
 Missing = Literal["refuse", "drop", "interpolate", "mask", "keep"]
 
+#: how problems sound that the options for gaps settle, and how a hint names such an option and what it does
+_ABOUT_GAPS = re.compile(
+    r": the value is missing$|more missing values$| incomplete: | has no value at all | records have gaps, |, so its gaps cannot be interpolated: | have too few times in common to fill the others$"
+)
+_CURE = re.compile(r"\b(missing|resample|split)=(?:'(\w+)'|\w\b) ([^,]+)")
+
 
 #: facts of a release of records with gaps: points of the published records, how many of these are empty, records suppressed because they have fewer than a
 #: third of their points, and the fewest persons behind a published value
@@ -135,6 +141,41 @@ def resampled_block(block: Block, m: int, *, alone: bool) -> Block:
     labels, form = even_times(block.labels, block.times, m, block.form)
     columns = labels if alone else tuple(f"{block.name}.{label}" for label in labels)
     return Block(block.name, columns, np.arange(1, m + 1, dtype=np.float64), labels, form)
+
+
+@dataclass(frozen=True)
+class Cure:
+    """What a reader offers to do about gaps: an option of reading, its value (empty: a number that somebody chooses), and what it does."""
+
+    option: str
+    value: str
+    does: str
+
+
+def is_about_gaps(problem: str) -> bool:
+    """Whether a problem is one that the options for gaps settle.
+
+    Examples
+    --------
+    >>> is_about_gaps("row 5, column 'load': the value is missing"), is_about_gaps("row 5, column 'load': 'abc' is not a number")
+    (True, False)
+    """
+    return _ABOUT_GAPS.search(problem) is not None
+
+
+def cures_of(message: str) -> list[Cure]:
+    """The options for gaps that an error message names, each once.
+
+    Examples
+    --------
+    >>> for cure in cures_of("gaps\\n  options: missing='drop' leaves incomplete records out, resample=m brings every series to m points"):
+    ...     print(cure)
+    Cure(option='missing', value='drop', does='leaves incomplete records out')
+    Cure(option='resample', value='', does='brings every series to m points')
+    """
+    hints = [line for line in message.splitlines() if line.strip().startswith("options: ")]
+    found = [Cure(option, value, does) for line in hints for option, value, does in _CURE.findall(line)]
+    return list({(cure.option, cure.value): cure for cure in found}.values())
 
 
 #: what notes say was done, as anybody may read it; how many records and points it concerned is left out

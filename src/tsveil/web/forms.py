@@ -7,6 +7,7 @@ job checks everything again.
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -23,9 +24,11 @@ ROWS: dict[str, dict[str, Any]] = {
     "times": {"transpose": True},
     "records": {"transpose": False},
 }
+#: what may be said of the first line
+HEADER = {"names": True, "record": False}
 #: the fields of the roles with one value, and those with several
 SINGLE = (
-    "layout", "id", "time", "variable", "missing", "separator", "decimal", "time_format", "resample", "split",
+    "layout", "id", "time", "variable", "missing", "separator", "decimal", "time_format", "sheet", "table", "query", "resample", "split",
 )  # fmt: skip
 SEVERAL = ("person", "leave_out", "numbers", "confidential", "value")
 #: rows shown for blocks that are not there yet
@@ -106,8 +109,10 @@ def roles(form: Form, columns: Sequence[str]) -> dict[str, Any]:
     }.items():
         if first(form, name) in choices:
             found[name] = first(form, name)
-    if text := first(form, "time_format"):
-        found["time_format"] = text
+    for name in ("time_format", "sheet", "table", "query"):
+        if text := first(form, name):
+            found[name] = text
+    found["header"] = HEADER.get(first(form, "header"))
     for name in ("resample", "split"):
         if text := first(form, name):
             if text.isdigit() and len(text) < 10:
@@ -137,6 +142,7 @@ def typed_roles(form: Form) -> tuple[dict[str, Any], list[dict[str, str]]]:
     options: dict[str, Any] = {name: first(form, name) for name in SINGLE}
     options |= {name: [text for text in form.get(name, ()) if text] for name in SEVERAL}
     options["categories"] = _labels(form)
+    options["header"] = HEADER.get(first(form, "header"))
     options |= ROWS.get(first(form, "rows"), {})
     parts = ("name", "kind", "from", "to")
     lists = [form.get(f"block_{part}", ()) for part in parts]
@@ -162,7 +168,9 @@ def question_forms(questions: Sequence[Any]) -> list[dict[str, Any]]:
     """
     found = []
     for question in questions:
-        answers = [(meaning, _parse_options(options)) for meaning, options in question.answers]
+        answers = [
+            (meaning, _parse_options(options)) for answer in question.answers for meaning, options in _in_full(*answer)
+        ]
         columns = [[value for value in own.values() if isinstance(value, list)] for _, own in answers]
         each = columns[0][0] if all(one == columns[0] and len(one) == 1 for one in columns) else []
         if len(each) > 1:
@@ -174,6 +182,24 @@ def question_forms(questions: Sequence[Any]) -> list[dict[str, Any]]:
             subjects = [{"name": "", "answers": answers}]
         found.append({"seen": question.seen, "subjects": subjects})
     return found
+
+
+def _in_full(meaning: str, options: str) -> list[tuple[str, str]]:
+    """An answer; one that names another option in brackets is two: a form cannot be typed into.
+
+    Examples
+    --------
+    >>> _in_full("Or are they labels (in their order: --ordinal)?", "--nominal size")
+    [('Or are they labels without an order?', '--nominal size'), ('Or are they labels in their order?', '--ordinal size')]
+    """
+    named = re.search(r" \((in their order): (--[a-z-]+)\)", meaning)
+    if named is None:
+        return [(meaning, options)]
+    other = re.sub(r"--nominal\b", named[2], options)
+    return [
+        (meaning.replace(named[0], " without an order"), options),
+        (meaning.replace(named[0], f" {named[1]}"), other),
+    ]
 
 
 #: the kinds of labels that a question offers
@@ -193,6 +219,11 @@ TYPED: dict[str, tuple[str, Any]] = {
     "--independent-rows": ("independent_rows", True),
     "--transpose": ("transpose", True),
     "--no-transpose": ("transpose", False),
+    "--sheet": ("sheet", ""),
+    "--table": ("table", ""),
+    "--decimal": ("decimal", ""),
+    "--header": ("header", True),
+    "--no-header": ("header", False),
 }
 
 
@@ -206,6 +237,8 @@ def _parse_options(text: str) -> dict[str, Any]:
             found[name] = value
         elif isinstance(value, list):
             found[name] = [*found.get(name, []), words.pop(0)]
+        elif name in found:  # several identifiers make one together
+            found[name] = [*([found[name]] if isinstance(found[name], str) else found[name]), words.pop(0)]
         else:
             found[name] = words.pop(0)
     return found

@@ -11,7 +11,7 @@ import asyncio
 import base64
 import hashlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -30,10 +30,12 @@ from starlette.types import Receive, Scope, Send
 
 from tsveil import __version__
 from tsveil.core.errors import TsveilError
+from tsveil.data.formats.known import FORMATS, PACKED
 from tsveil.report.pages import percent, templates
 from tsveil.web import forms, uploads
 from tsveil.web.gate import csrf_is_right
 from tsveil.web.jobs import Job, Jobs, Kind
+from tsveil.web.load_step import LoadStep, described_columns, kept_beside
 from tsveil.web.studies import Limits, Studies, Study
 
 #: step -> its title
@@ -61,9 +63,15 @@ ROLES = (
     "missing",
     "separator",
     "decimal",
+    "header",
+    "sheet",
+    "table",
+    "query",
     "resample",
     "split",
 )
+#: how the names of files end that can be uploaded
+ENDINGS = ",".join([*(ending for one in FORMATS.values() for ending in one.endings), *PACKED])
 #: the check of the verdict that a release above the limit fails
 ACCEPTED = "accepted-risk"
 #: what a form may be long
@@ -179,6 +187,7 @@ class App:
             Route("/jobs/{id}/stop", self.form_handler(self.stop), methods=post),
             *(Route(f"{at}/{step}", getattr(self, step), methods=get) for step in STEPS),
             Route(f"{at}/look", self.form_handler(self.look_again), methods=post),
+            *LoadStep(self).routes(at),
             Route(f"{at}/confirm", self.form_handler(self.confirm), methods=post),
             Route(f"{at}/sweep", self.form_handler(self.start_sweep), methods=post),
             Route(f"{at}/limits", self.form_handler(self.set_limits), methods=post),
@@ -279,6 +288,7 @@ class App:
             "seed": study.seed,
             "largest": self.largest,
             "limits": msgspec.to_builtins(study.limits),
+            "beside": {name: str(path) for name, path in self.studies.beside(study).items()},
         }
         return self.jobs.add(kind, study.id, task | more)
 
@@ -340,7 +350,14 @@ class App:
         """Step 1 without a file yet, and what was studied before."""
         studies = [(study, self._steps_so_far(study)[-1]) for study in self.studies.all()]
         return self._step(
-            request, "home.html.j2", None, "load", studies=studies, given=self.given, largest=self.largest
+            request,
+            "home.html.j2",
+            None,
+            "load",
+            studies=studies,
+            given=self.given,
+            largest=self.largest,
+            endings=ENDINGS,
         )
 
     def _steps_so_far(self, study: Study) -> list[str]:
@@ -385,14 +402,20 @@ class App:
         """Take a file."""
         target = self.studies.upload_place()
         try:
-            name = await uploads.receive_file(request, target, self.largest)
-        except uploads.TooLargeError as error:
-            return DrainingResponse(self.message(413, "The file is too large", str(error), "/"))
-        except uploads.ForgedError as error:
-            return DrainingResponse(self.message(403, "Out of date", str(error), "/"))
+            name, _ = await uploads.receive_file(request, target, self.largest)
         except TsveilError as error:
-            return DrainingResponse(self.message(400, "The file did not arrive", str(error), "/"))
+            return self.refused_upload(error, "/")
         return _see(f"/s/{self._new(name, 'upload', target, name).id}/load")
+
+    def refused_upload(self, error: TsveilError, back: str) -> Response:
+        """The answer to an upload that did not arrive, or that is not taken."""
+        if isinstance(error, uploads.TooLargeError):
+            status, title = 413, "The file is too large"
+        elif isinstance(error, uploads.ForgedError):
+            status, title = 403, "Out of date"
+        else:
+            status, title = 400, "The file did not arrive"
+        return DrainingResponse(self.message(status, title, str(error), back))
 
     async def start_demo(self, request: Request, form: forms.Form) -> Response:
         """Take the bundled example."""
@@ -408,18 +431,21 @@ class App:
         """Step 1: what is in the file."""
         study = self._study(request)
         look = self.studies.read_result(study, "look.json")
-        return self._load_page(request, study, look)
+        return self.load_page(request, study, look)
 
-    def _load_page(
+    def load_page(
         self,
         request: Request,
         study: Study,
         look: Any,
         typed: forms.Form | None = None,
         error: TsveilError | None = None,
+        chosen: Mapping[str, str] | None = None,
+        typed_numbers: Mapping[str, str] | None = None,
     ) -> Response:
         """What was found, with its roles: those that were found, or those that were chosen and refused."""
         shown: dict[str, Any] = {"look": look, "rows": [], "options": {}, "carriable": [], "error": error}
+        shown["typed_numbers"] = typed_numbers or {}
         job = self.jobs.latest(study.id, "look")
         if look is not None:
             columns = look["columns"]
@@ -427,8 +453,8 @@ class App:
             options = dict.fromkeys(ROLES) | (study.input if refused else {"layout": look["layout"]} | look["options"])
             rows = forms.block_rows(options, columns)
             if typed is not None:
-                chosen, rows = forms.typed_roles(typed)
-                options |= chosen
+                typed_options, rows = forms.typed_roles(typed)
+                options |= typed_options
             inside = {name for row in rows for name in _between(row, columns)}
             named = {*inside, options["id"], *(options["person"] or ())}
             carriable = [name for name in columns if name not in named or name in (options["confidential"] or ())]
@@ -438,6 +464,7 @@ class App:
                 "rows_as": forms.rows_as(options),
                 "carriable": carriable[: forms.OFFERED],
                 "changed": refused or typed is not None,
+                **described_columns(look, options, list(self.studies.beside(study)), chosen),
             }
         return self._step(request, "load.html.j2", study, "load", job, 400 if error else 200, **shown)
 
@@ -449,11 +476,15 @@ class App:
             raise HTTPException(404)
         if "layout" in form:
             try:
-                wanted = forms.roles(form, look["columns"])
+                wanted = kept_beside(look["options"], forms.roles(form, look["columns"]))
             except TsveilError as error:
-                return self._load_page(request, study, look, form, error)
+                return self.load_page(request, study, look, form, error)
         else:
             wanted = forms.add_answers(form, look, study.input)
+        return self.look_with(study, wanted)
+
+    def look_with(self, study: Study, wanted: dict[str, Any]) -> Response:
+        """Look at the file again, with other options of reading."""
         self._add("look", study, input=wanted)
         study.input, study.confirmed, study.methods, study.picked = wanted, False, {}, ""
         self._forget(study, "risk.json", "result.json", "sweep.toml", "sweep", "releases")

@@ -92,6 +92,8 @@ class Studies:
                 if study.id == place.name:
                     self._known[study.id] = study
         self._sources: dict[str, Path] = {}
+        #: study -> name in its plan -> file: what lies beside the data, the files of hierarchies
+        self._beside: dict[str, dict[str, Path]] = {}
 
     def close(self) -> None:
         """Remove the uploads."""
@@ -134,6 +136,17 @@ class Studies:
         """The data of a study; None when they were removed with an earlier server."""
         return self._sources.get(study.id)
 
+    def beside(self, study: Study) -> dict[str, Path]:
+        """The files beside the data: name in the plan -> file."""
+        return self._beside.get(study.id, {})
+
+    def put_beside(self, study: Study, name: str, path: Path) -> None:
+        """Take a file beside the data, in place of an earlier one of the same name."""
+        earlier = self._beside.setdefault(study.id, {}).get(name)
+        self._beside[study.id][name] = path
+        if earlier is not None:
+            earlier.unlink(missing_ok=True)
+
     def save(self, study: Study) -> None:
         """Keep what was decided."""
         write_text(self.place(study) / "study.json", msgspec.json.encode(study).decode())
@@ -157,5 +170,7 @@ class Studies:
         data = self._sources.pop(study.id, None)
         if data is not None and study.source != "file":
             data.unlink(missing_ok=True)
+        for path in self._beside.pop(study.id, {}).values():
+            path.unlink(missing_ok=True)
         del self._known[study.id]
         shutil.rmtree(self.place(study))

@@ -108,8 +108,8 @@ class _Parts:
         return MultipartParser(boundary, {f"on_{name}": getattr(self, f"on_{name}") for name in names})  # type: ignore[arg-type]
 
 
-async def receive_file(request: Request, target: Path, largest: int = LARGEST) -> str:
-    """Write the uploaded file to `target` and give the name that the client has for it; nothing is left behind on an error."""
+async def receive_file(request: Request, target: Path, largest: int = LARGEST) -> tuple[str, dict[str, str]]:
+    """Write the uploaded file to `target`, and give the name that the client has for it and the other fields; nothing is left behind on an error."""
     if int(request.headers.get("content-length") or 0) > largest + SMALL:
         raise too_large(largest)
     kind, options = parse_options_header(request.headers.get("content-type", ""))
@@ -138,7 +138,7 @@ async def receive_file(request: Request, target: Path, largest: int = LARGEST) -
         parts.close()
         if not complete:
             target.unlink(missing_ok=True)
-    return shown_name(parts.filename)
+    return shown_name(parts.filename), parts.fields
 
 
 def too_large(largest: int) -> TooLargeError:

@@ -16,12 +16,13 @@ import sys
 import threading
 import traceback
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+import polars as pl
 
 from tsveil.assess.limits import IN_WORDS
 from tsveil.core import progress
@@ -30,6 +31,9 @@ from tsveil.core.params import Parameter
 from tsveil.core.registry import METHODS
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
+from tsveil.data.file_table import WANTED, Wanted
+from tsveil.data.files import opened_table
+from tsveil.data.gaps import is_about_gaps
 from tsveil.data.read import Look, look_at
 from tsveil.data.write import write_text
 from tsveil.measure.uniqueness import singled_out
@@ -48,10 +52,15 @@ from tsveil.study.grids import default_grid
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
 from tsveil.web.bounds import check_columns, check_unpacked_size
+from tsveil.web.columns import ORDINAL
+from tsveil.web.cures import gaps_in
 from tsveil.web.forms import question_forms
+from tsveil.web.pictures import with_pictures
 
 #: rows, and columns from the left and from the right, of the preview
-ROWS, LEFT, RIGHT = 6, 7, 2
+ROWS, LEFT, RIGHT = 6, 25, 2
+#: bytes of a file that is read again for each answer to the question of how it is read, and labels that somebody may put in order
+READ_AGAIN, LABELS_SHOWN = 5_000_000, 100
 
 
 class Telling:
@@ -106,30 +115,61 @@ def look(task: dict[str, Any], place: Path, telling: Telling) -> None:
             check_unpacked_size(source, int(task["largest"]))
         roles = _input(task, options)
         given = {name: value for name, value in options.items() if name not in ("block_size", "blocks_by")}
+        given["categories"] = _with_places(options.get("categories") or {}, task.get("beside", {}))
         seen = look_at(source, **given)
         check_columns(len(seen.columns), task["name"])
-    found = _describe_look(seen, options)
+    found = _describe_look(seen, options, task)
     try:
         if not found["questions"]:
             with progress.step("Reading all values"):
                 data = roles.read(Path())
             found |= _ready(data)
     except InputError as error:
-        found["problems"] = [problem.replace(source.name, task["name"]) for problem in error.problems]
+        found["gaps"] = gaps_in(error.problems, str(error))
+        others = [one for one in error.problems if not (found["gaps"] and is_about_gaps(one))]
+        found["problems"] = [_with_own_names(one, task) for one in others]
         found["hints"] = [line.strip() for line in str(error).splitlines() if line.strip().startswith("options:")]
     _keep(place / "look.json", found)
 
 
 def _input(task: dict[str, Any], options: dict[str, Any]) -> Input:
-    """The roles, checked as those of a plan are; the path is that of the data at hand."""
+    """The roles, checked as those of a plan are; the paths are those of the files at hand."""
+    categories = _with_places(options.get("categories") or {}, task.get("beside", {}))
     try:
-        return msgspec.convert({"path": str(task["data"]), **options}, Input)
+        return msgspec.convert({"path": str(task["data"]), **options, "categories": categories}, Input)
     except msgspec.ValidationError as error:
         raise InputError(f"the roles cannot be used: {error}") from error
 
 
-def _describe_look(seen: Look, options: dict[str, Any]) -> dict[str, Any]:
+def _with_places(categories: dict[str, Any], beside: dict[str, str]) -> dict[str, Any]:
+    """The labels with the places of the files of their hierarchies."""
+    return {
+        name: {**spec, "hierarchy": beside[spec["hierarchy"]]}
+        if isinstance(spec, dict) and isinstance(spec.get("hierarchy"), str)
+        else spec
+        for name, spec in categories.items()
+    }
+
+
+def _with_own_names(text: str, task: dict[str, Any]) -> str:
+    """A message with the names that a person gave to the files, in place of where they lie."""
+    for name, path in {task["name"]: str(task["data"]), **task.get("beside", {})}.items():
+        text = text.replace(path, name).replace(Path(path).name, name)
+    return text
+
+
+def _describe_look(seen: Look, options: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
     columns = list(seen.columns)
+    frame = seen.source.frame
+
+    def read_again(own: Mapping[str, Any]) -> pl.DataFrame:
+        wanted = {name: value for name, value in {**options, **own}.items() if name in WANTED}
+        return opened_table(Path(task["data"]), Wanted(**wanted)).frame
+
+    # Only small files are read again for the pictures of the answers.
+    small = Path(task["data"]).stat().st_size <= READ_AGAIN
+    questions = with_pictures(question_forms(seen.guess.questions), frame, read_again if small else None)
+    ordinal = [name for name, spec in (options.get("categories") or {}).items() if spec == ORDINAL]
     shown = columns if len(columns) <= LEFT + RIGHT + 1 else [*columns[:LEFT], *columns[-RIGHT:]]
     first = seen.source.frame.head(ROWS)
     return {
@@ -137,15 +177,29 @@ def _describe_look(seen: Look, options: dict[str, Any]) -> dict[str, Any]:
         "columns": columns,
         "shown": shown,
         "left_out": len(columns) - len(shown),
+        "left": LEFT,
         "preview": [["" if cell is None else str(cell) for cell in row] for row in first.select(shown).iter_rows()],
         "layout": seen.guess.layout,
-        "options": {**options, **seen.options()},
+        # Labels as they were described, with the names of the files beside the data.
+        "options": {
+            **options,
+            **seen.options(),
+            **({"categories": given} if (given := options.get("categories")) else {}),
+        },
         "reasons": list(seen.guess.reasons),
-        "questions": question_forms(seen.guess.questions),
+        "questions": questions,
+        "labels": {name: _labels_in(frame[name]) for name in ordinal if name in frame.columns},
+        "gaps": None,
         "problems": [],
         "hints": [],
         "ready": False,
     }
+
+
+def _labels_in(column: pl.Series) -> list[str]:
+    """The labels of a column, to be put in their order by somebody; none where there are very many of them."""
+    different = column.drop_nulls().unique(maintain_order=True)
+    return [str(label) for label in different] if len(different) <= LABELS_SHOWN else []
 
 
 def _ready(data: Dataset) -> dict[str, Any]:
@@ -339,12 +393,25 @@ def _make_release(task: dict[str, Any], place: Path, study: Study, key: str) -> 
         input=msgspec.convert({"path": task["path"], **task["input"]}, Input),
         output=Output(folder="release", title=task["title"], formulas="neutralise"),
     )
-    outcome = run(plan, base=partial, source=Path(task["data"]), allow=task.get("allow", ()))
+    with _beside(partial, task.get("beside", {})):
+        outcome = run(plan, base=partial, source=Path(task["data"]), allow=task.get("allow", ()))
     with progress.step("Drawing curves"):
         _keep(partial / "outcome.json", _outcome(outcome, row))
     _pack_files(outcome.folder / "published", partial / "release.zip")
     write_text(partial / "plan.toml", plan.to_toml(_remarks(task)) + "\n")
     partial.rename(final)
+
+
+@contextlib.contextmanager
+def _beside(folder: Path, files: dict[str, str]) -> Iterator[None]:
+    """The files of hierarchies where a plan of this folder looks for them; like the data, they are not kept."""
+    for name, path in files.items():
+        shutil.copyfile(path, folder / name)
+    try:
+        yield
+    finally:
+        for name in files:
+            (folder / name).unlink()
 
 
 def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
@@ -391,7 +458,8 @@ def _curves(outcome: Outcome) -> list[dict[str, str]]:
 
 
 def _remarks(task: dict[str, Any]) -> dict[str, str]:
-    beside = "" if task["source"] == "file" else f"\nPut this file beside {task['path']}."
+    files = [*([] if task["source"] == "file" else [task["path"]]), *task.get("beside", {})]
+    beside = f"\nPut this file beside {' and '.join(files)}." if files else ""
     return {
         "secret": SECRET,
         "seed": f"Repeats a release made in the web app: tsveil run PLAN{beside}\n"
@@ -458,9 +526,7 @@ def main() -> None:
             KINDS[task["kind"]](task, Path(task["place"]), telling)
         telling.tell(finished=True)
     except TsveilError as error:
-        telling.tell(
-            problem=str(error).replace(str(task["data"]), task["name"]).replace(Path(task["data"]).name, task["name"])
-        )
+        telling.tell(problem=_with_own_names(str(error), task))
     except Exception:
         traceback.print_exc(file=sys.stderr)
         telling.tell(problem="")

@@ -43,6 +43,20 @@ for (const form of document.querySelectorAll("form[data-largest]")) {
   });
 }
 
+// A click anywhere on a header opens the choice of what its column is; a choice that was not checked yet can be seen.
+for (const label of document.querySelectorAll(".preview th label")) {
+  const select = label.querySelector("select");
+  label.addEventListener("click", (event) => {
+    if (event.target !== select && select.showPicker) {
+      event.preventDefault();
+      select.focus();
+      select.showPicker();
+    }
+  });
+  const before = select.value;
+  select.addEventListener("change", () => label.parentElement.classList.toggle("changed", select.value !== before));
+}
+
 if (window.location.search === "?picked") document.getElementById("picked")?.scrollIntoView();
 
 // A mark of the map that was chosen can be made the release: the form below the map is for that mark.
