@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import numpy as np
 import polars as pl
 import pytest
 
@@ -23,6 +22,7 @@ from tsveil.web import columns
 from tsveil.web.cures import WORDS, gaps_in
 from tsveil.web.forms import question_forms
 from tsveil.web.pictures import with_pictures
+from web.homes import households, said, study_of
 from web.running import Client, Server
 
 WIDE: dict[str, Any] = {
@@ -32,31 +32,6 @@ WIDE: dict[str, Any] = {
     "leave_out": ["note"],
 }
 NAMES = ["home", "town", "1", "2", "3", "4", "note", "size"]
-
-
-def households(rows: int = 30) -> pl.DataFrame:
-    rng = np.random.default_rng(1)
-    towns = ["Bern", "Chur", "Genf"]
-    return pl.DataFrame(
-        {
-            "home": [f"h{at}" for at in range(rows)],
-            **{f"2024-01-0{day}": np.round(rng.gamma(2, 2, rows), 2) for day in range(1, 5)},
-            "town": [towns[at % 3] for at in range(rows)],
-            "size": [("small", "large", "medium")[at % 3] for at in range(rows)],
-        }
-    )
-
-
-def study_of(client: Client, name: str, content: bytes) -> tuple[str, str]:
-    """The study of an upload, and its page."""
-    path = client.upload(name, content).url.path
-    return path.split("/")[2], client.ready(path).text
-
-
-def said(page: str | httpx.Response) -> str:
-    """The text of a page, as it is read."""
-    text = page if isinstance(page, str) else page.text
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", text)))
 
 
 def headers(page: str) -> dict[str, str]:

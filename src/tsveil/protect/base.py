@@ -139,7 +139,7 @@ class Method(Declaration, ABC):
     techniques: ClassVar[tuple[Technique, ...]]
     #: whether it protects time series, attributes or both
     takes: ClassVar[frozenset[str]] = frozenset({"series", "attributes"})
-    #: whether it is a choice to start with
+    #: whether it is among the choices to start with: those that promise something are recommended, the others are there to compare with
     starting: ClassVar[bool] = False
     #: whether it publishes representatives of groups: then who has the originals can run it again, and only the place inside a class is left to guess
     representatives: ClassVar[bool] = False

@@ -65,6 +65,7 @@ class Noise(ValueMethod):
 
     name: ClassVar[str] = "noise"
     plain: ClassVar[str] = "add random noise to every value"
+    starting: ClassVar[bool] = True
     summary: ClassVar[str] = "normal noise is added to every value, in proportion to the spread of its column"
     reference: ClassVar[str] = "Kim 1986; Brand 2002"
     rates: ClassVar[Rates] = Rates()

@@ -79,6 +79,7 @@ class RankSwap(RankSwapping):
 
     name: ClassVar[str] = "rank-swap"
     plain: ClassVar[str] = "swap each value with a near one of its column"
+    starting: ClassVar[bool] = True
     summary: ClassVar[str] = "every value trades places with a random one within p percent of the ranks of its column"
     reference: ClassVar[str] = "Moore 1996; Domingo-Ferrer and Torra 2001; Nin, Herranz and Torra 2008"
     rates: ClassVar[Rates] = Rates(link=2.7e-10)

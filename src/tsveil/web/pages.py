@@ -36,6 +36,7 @@ from tsveil.web import forms, uploads
 from tsveil.web.gate import csrf_is_right
 from tsveil.web.jobs import Job, Jobs, Kind
 from tsveil.web.load_step import LoadStep, described_columns, kept_beside
+from tsveil.web.method_step import MethodStep, in_order, with_words
 from tsveil.web.studies import Limits, Studies, Study
 
 #: step -> its title
@@ -103,6 +104,7 @@ def own_templates() -> Environment:
         "" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in values
     )
     pages.filters["statement"] = statement
+    pages.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
     return pages
 
 
@@ -188,6 +190,7 @@ class App:
             *(Route(f"{at}/{step}", getattr(self, step), methods=get) for step in STEPS),
             Route(f"{at}/look", self.form_handler(self.look_again), methods=post),
             *LoadStep(self).routes(at),
+            *MethodStep(self).routes(at),
             Route(f"{at}/confirm", self.form_handler(self.confirm), methods=post),
             Route(f"{at}/sweep", self.form_handler(self.start_sweep), methods=post),
             Route(f"{at}/limits", self.form_handler(self.set_limits), methods=post),
@@ -533,10 +536,9 @@ class App:
         error: TsveilError | None = None,
     ) -> Response:
         """The methods as they were chosen, or as they were typed and refused."""
-        fitting = [method for method in look["methods"] if not method["problem"]]
-        fitting.sort(key=lambda method: (not method["recommended"], not method["promises"]))
-        others = [method for method in look["methods"] if method["problem"]]
-        shown: dict[str, Any] = {"fitting": fitting, "others": others, "typed": typed, "error": error}
+        first, more, others = in_order(look["methods"])
+        first, more = (with_words(part, look["described"], typed, study.methods) for part in (first, more))
+        shown: dict[str, Any] = {"first": first, "more": more, "others": others, "typed": typed, "error": error}
         return self._step(request, "methods.html.j2", study, "methods", status=400 if error else 200, **shown)
 
     async def start_sweep(self, request: Request, form: forms.Form) -> Response:
@@ -588,7 +590,9 @@ class App:
         study = self._study(request)
         job = self.jobs.latest(study.id, "sweep", "conclude")
         result = self.studies.read_result(study, "result.json")
-        return self._step(request, "run.html.j2", study, "run", job, result=result)
+        look = self.studies.read_result(study, "look.json") or {}
+        plain = {method["name"]: method["plain"] for method in look.get("methods", ())}
+        return self._step(request, "run.html.j2", study, "run", job, result=result, plain=plain)
 
     async def compare(self, request: Request) -> Response:
         """Step 5: what was found."""

@@ -31,6 +31,8 @@ from tsveil.data.disk import make_and_lock, remove, remove_unless_in_use, unlock
 from tsveil.data.write import write_text
 
 Source = Literal["upload", "demo", "file"]
+#: of `look.json`: what an earlier version of tsveil saw in a file has not all that the pages show
+LOOK_VERSION = 2
 #: how the folders of uploads begin
 UPLOADS = "tsveil-web-"
 
@@ -91,6 +93,7 @@ class Studies:
                     continue  # not ours, or of another version
                 if study.id == place.name:
                     self._known[study.id] = study
+                    _forget_older_look(place / "look.json")
         self._sources: dict[str, Path] = {}
         #: study -> name in its plan -> file: what lies beside the data, the files of hierarchies
         self._beside: dict[str, dict[str, Path]] = {}
@@ -174,3 +177,18 @@ class Studies:
             path.unlink(missing_ok=True)
         del self._known[study.id]
         shutil.rmtree(self.place(study))
+
+
+class _Version(msgspec.Struct):
+    version: int = 1
+
+
+def _forget_older_look(path: Path) -> None:
+    """Remove what another version saw in a file: the file itself is gone, and what was found of it stays."""
+    with contextlib.suppress(FileNotFoundError):
+        try:
+            version = msgspec.json.decode(path.read_bytes(), type=_Version).version
+        except msgspec.MsgspecError:
+            version = 0
+        if version != LOOK_VERSION:
+            path.unlink()

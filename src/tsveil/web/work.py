@@ -55,7 +55,9 @@ from tsveil.web.bounds import check_columns, check_unpacked_size
 from tsveil.web.columns import ORDINAL
 from tsveil.web.cures import gaps_in
 from tsveil.web.forms import question_forms
+from tsveil.web.method_step import describe
 from tsveil.web.pictures import with_pictures
+from tsveil.web.studies import LOOK_VERSION
 
 #: rows, and columns from the left and from the right, of the preview
 ROWS, LEFT, RIGHT = 6, 25, 2
@@ -173,6 +175,7 @@ def _describe_look(seen: Look, options: dict[str, Any], task: dict[str, Any]) ->
     shown = columns if len(columns) <= LEFT + RIGHT + 1 else [*columns[:LEFT], *columns[-RIGHT:]]
     first = seen.source.frame.head(ROWS)
     return {
+        "version": LOOK_VERSION,
         "rows": seen.rows,
         "columns": columns,
         "shown": shown,
@@ -221,6 +224,7 @@ def _ready(data: Dataset) -> dict[str, Any]:
             for block in data.blocks
         ],
         "methods": [_method(name, data) for name in METHODS],
+        "described": describe(data),
     }
 
 
@@ -228,10 +232,9 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
     """A method as the page offers it: two sentences, whether it fits, and the values worth trying."""
     kind = METHODS[name]
     found: dict[str, Any] = {"name": name, "summary": kind.summary, "reference": kind.reference, "problem": ""}
-    found["example"] = str(kind())
     grid = default_grid(name, data)[0]
     found["parameters"] = [_parameter(p, grid.get(p.name)) for p in kind.parameters()]
-    found["recommended"] = kind.starting
+    found |= {"plain": kind.plain_name(), "starting": kind.starting}
     try:
         kinds = {block.kind for block in data.blocks}
         if not kinds <= kind.takes:
@@ -241,10 +244,10 @@ def _method(name: str, data: Dataset) -> dict[str, Any]:
         kind().check_gaps(survey)
         promise = _fitting(kind, grid.get("grouping", []), survey).guarantee(data)
         found["promises"] = promise.claims
-        found["guarantee"] = promise.words
     except InputError as error:
-        found |= {"problem": error.problems[0], "promises": False, "guarantee": ""}
-    return found
+        found |= {"problem": error.problems[0], "promises": False}
+    # A choice to start with that promises nothing is one to compare with.
+    return found | {"recommended": kind.starting and found["promises"]}
 
 
 def _fitting(kind: type[Method], groupings: list[str], survey: Survey) -> Method:

@@ -57,6 +57,28 @@ for (const label of document.querySelectorAll(".preview th label")) {
   select.addEventListener("change", () => label.parentElement.classList.toggle("changed", select.value !== before));
 }
 
+// What a method promises follows the values that are set.
+for (const card of document.querySelectorAll("[data-promise]")) {
+  let asked = 0;
+  card.addEventListener("change", async () => {
+    const own = ++asked;
+    const fields = new URLSearchParams();
+    for (const field of card.querySelectorAll("input, select")) {
+      if (field.name !== "method" && (field.type !== "checkbox" || field.checked)) fields.append(field.name, field.value);
+    }
+    const answer = await fetch(`${card.dataset.promise}?${fields}`);
+    if (!answer.ok || own !== asked) return;
+    const { words, problem } = await answer.json();
+    const lines = (problem ? [problem] : words).map((text) => {
+      const line = document.createElement("li");
+      line.textContent = text;
+      if (problem) line.className = "problem";
+      return line;
+    });
+    card.querySelector(".promise").replaceChildren(...lines);
+  });
+}
+
 if (window.location.search === "?picked") document.getElementById("picked")?.scrollIntoView();
 
 // A mark of the map that was chosen can be made the release: the form below the map is for that mark.
