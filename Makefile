@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install -qq
 # Python keeps what it compiles, wherever it was told not to: the suite starts hundreds of processes, which would each compile all modules anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lowest oracles check bench bench-quick exhaustive faults docs fuzz fuzz-inputs coverage mutation lock licences sbom clean
+.PHONY: demo test lowest oracles axe check bench bench-quick exhaustive faults docs fuzz fuzz-inputs coverage mutation lock licences sbom clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -25,6 +25,15 @@ CORE := tests/data tests/guarantee tests/protect/test_base.py tests/protect/test
   tests/protect/test_parameters.py tests/test_plan.py tests/test_release.py tests/cli/test_commands.py tests/cli/test_words.py
 lowest: .venv-lowest/.installed
 	@NUMBA_CACHE_DIR=.venv-lowest/compiled .venv-lowest/bin/python -m pytest -n auto $(CORE)
+
+# axe-core, which judges whether pages can be used by everybody, for the browser tests; it is not part of tsveil.
+AXE := 4.14.1
+AXE_SHA512 := 1477dafa598d8d065f273d6af302aa203c02e83131707b7fa648cd41bd3d6b734f8c22a0dab86ee6a6f64b8afbe804b214d36db85a2826965edfb3a0b9d546b5
+axe: build/axe/axe.min.js
+build/axe/axe.min.js:
+	@mkdir -p build/axe
+	@cd build/axe && npm pack --silent axe-core@$(AXE) >/dev/null
+	@cd build/axe && echo "$(AXE_SHA512)  axe-core-$(AXE).tgz" | sha512sum --check --quiet && tar -xzmf axe-core-$(AXE).tgz --strip-components=1 package/axe.min.js package/LICENSE
 
 # Programs of others, in an environment of their own, against which releases are checked; `make test` skips these tests where it is missing.
 oracles: .venv/.test .venv-oracles/.installed

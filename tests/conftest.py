@@ -117,6 +117,15 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core, which says what keeps people from using a page."""
+    place = Path(os.environ.get("TSVEIL_AXE") or Path(__file__).parents[1] / "build" / "axe" / "axe.min.js")
+    if not place.is_file():
+        needed("axe-core", "make axe, or TSVEIL_AXE with the place of axe.min.js")
+    return place.read_text(encoding="utf-8")
+
+
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports with the hash of each chart in its place."""

@@ -17,7 +17,12 @@
     const front = svg.querySelector(".map-front");
     const pairs = front.dataset.front.split(" ").filter(Boolean).map((pair) => pair.split(",").map(Number));
     let domain = whole;
-    for (const point of points) point.setAttribute("tabindex", point === points[0] ? "0" : "-1");
+    const seen = () => points.filter((one) => !one.hasAttribute("hidden") && !one.classList.contains("faded"));
+    const stop = (at) => points.forEach((point) => point.setAttribute("tabindex", point === at ? "0" : "-1"));
+    // The tab key comes to one mark, always to one that is shown.
+    const keepStop = () => stop(seen().find((point) => point.getAttribute("tabindex") === "0") || seen()[0]);
+    for (const point of points) point.setAttribute("aria-pressed", "false");
+    stop(points[0]);
 
     // -- tooltip and score card
 
@@ -46,20 +51,22 @@
     }
 
     function choose(point) {
-      for (const other of points) other.classList.toggle("chosen", other === point);
+      for (const other of points) {
+        other.classList.toggle("chosen", other === point);
+        other.setAttribute("aria-pressed", String(other === point));
+      }
       for (const [key, card] of cards) card.hidden = key !== point.dataset.key;
       map.querySelector(".map-none").hidden = true;
     }
 
     function walk(point, step) {
-      const seen = points.filter((one) => !one.hasAttribute("hidden") && !one.classList.contains("faded"));
-      const next = seen[seen.indexOf(point) + step];
+      const next = seen()[seen().indexOf(point) + step];
       if (next) next.focus();
     }
 
     for (const point of points) {
       point.addEventListener("focus", () => {
-        for (const other of points) other.setAttribute("tabindex", other === point ? "0" : "-1");
+        stop(point);
         show(point);
       });
       point.addEventListener("blur", hide);
@@ -78,6 +85,7 @@
         const pressed = button.getAttribute("aria-pressed") !== "true";
         for (const other of map.querySelectorAll(".map-method")) other.setAttribute("aria-pressed", String(pressed && other === button));
         for (const point of points) point.classList.toggle("faded", pressed && point.dataset.method !== button.dataset.method);
+        keepStop();
       });
     }
 
@@ -125,8 +133,7 @@
         mark.toggleAttribute("hidden", !(inside(risk, domain.risk) && inside(loss, domain.loss)));
         mark.setAttribute("transform", `translate(${across(loss)} ${upwards(risk)})`);
       }
-      const shown = points.filter((one) => !one.hasAttribute("hidden"));
-      for (const point of points) point.setAttribute("tabindex", point === shown[0] ? "0" : "-1");
+      keepStop();
       const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
       let path = "";
       for (const [loss, risk] of pairs) {
@@ -160,8 +167,7 @@
     function nearest(event) {
       const at = inDrawing(event);
       const away = (point) => Math.hypot(across(Number(point.dataset.loss)) - at.x, upwards(Number(point.dataset.risk)) - at.y);
-      const seen = points.filter((one) => !one.hasAttribute("hidden") && !one.classList.contains("faded"));
-      const [best] = seen.map((point) => [away(point), point]).sort((a, b) => a[0] - b[0]);
+      const [best] = seen().map((point) => [away(point), point]).sort((a, b) => a[0] - b[0]);
       // A finger is broader than the tip of a mouse.
       const reach = ((event.pointerType === "mouse" ? 10 : 24) * svg.viewBox.baseVal.width) / svg.getBoundingClientRect().width;
       return best && best[0] <= reach ? best[1] : null;
