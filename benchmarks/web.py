@@ -2,6 +2,8 @@
 of which uploads a table, looks at its pages for a while and removes it.
 
     python benchmarks/web.py [MEGABYTES [SECONDS]]        SECONDS: how long the twenty visit
+    python benchmarks/web.py steps [MEGABYTES]            every step of a large file: wall time, memory, and the longest time without progress
+    python benchmarks/web.py bomb                         a small file that unpacks to 5 GB
 
 First paint is what Chromium reports for a page of the demo, from the click to the first pixels. Memory is the resident set of the server's
 process, and of the job's process beside it, sampled every 20 ms.
@@ -9,6 +11,7 @@ process, and of the job's process beside it, sampled every 20 ms.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -18,7 +21,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -119,10 +123,9 @@ def first_paint(server: Server) -> list[float]:
     return found
 
 
-def written(path: Path, megabytes: float) -> int:
+def written(path: Path, megabytes: float, points: int = 1000) -> int:
     """A wide table of random walks of about so many bytes."""
     rng = np.random.default_rng(1)
-    points = 1000
     with path.open("w") as file:
         file.write(",".join(["meter", *(str(t) for t in range(1, points + 1))]) + "\n")
         record = 0
@@ -153,12 +156,110 @@ def upload(server: Server, folder: Path, megabytes: int) -> None:
     print(f"| peak of the job's process, MB | {peak.job:.0f} |", flush=True)
 
 
-def sent(client: httpx.Client, path: str, **form: object) -> httpx.Response:
+def sent(client: httpx.Client, path: str, fields: Mapping[str, object] | None = None, **form: object) -> httpx.Response:
     """The answer to a form of the app's own page."""
     csrf = re.search(r'name="csrf" value="([^"]+)"', client.get("/").text)
     assert csrf is not None
     headers = {"Origin": str(client.base_url).rstrip("/")}
-    return client.post(path, data={"csrf": csrf.group(1)}, headers=headers, **form)  # type: ignore[arg-type]
+    return client.post(path, data={"csrf": csrf.group(1), **(fields or {})}, headers=headers, **form)  # type: ignore[arg-type]
+
+
+class Progress:
+    """What a page is told of a job, from now to its end: the longest time in which nothing changed."""
+
+    def __init__(self, client: httpx.Client, page: str) -> None:
+        self.longest, self.during, self.kinds = 0.0, "", 0
+        begun = time.perf_counter()
+        found = re.search(r'data-events="([^"]+)"', client.get(page).text)
+        last, words = begun, "starting"
+        if found is not None:
+            with client.stream("GET", found[1]) as events:
+                for line in events.iter_lines():
+                    if not line.startswith("data:"):
+                        continue
+                    news = json.loads(line.removeprefix("data:"))
+                    now = time.perf_counter()
+                    if (told := f"{news['text']} {news['done']}") != words:
+                        if now - last > self.longest:
+                            self.longest, self.during = now - last, words
+                        last, words = now, told
+                        self.kinds += 1
+        self.wall = time.perf_counter() - begun
+
+
+def steps(server: Server, folder: Path, megabytes: int) -> None:
+    """Every step of a file of so many bytes."""
+    client = server.entered()
+    size = written(folder / "walks.csv", megabytes, points=100)
+    ready(client, "/")
+    idle = server.watched.memory_info().rss / 1e6
+    print(f"| file, MB | {size / 1e6:.0f} |\n| server when idle, MB | {idle:.0f} |")
+
+    def step(name: str, page: str, begin: Callable[[], object]) -> None:
+        with Peak(server) as peak:
+            start = time.perf_counter()
+            begin()
+            sent_after = time.perf_counter() - start
+            told = Progress(client, page)
+            opened_after = time.perf_counter()
+            shown = client.get(page)
+            opened_after = time.perf_counter() - opened_after
+        assert shown.status_code == 200, shown.text
+        assert "This did not work" not in shown.text, shown.text
+        print(
+            f"| {name}: form s, job s, page s | {sent_after:.1f}, {told.wall:.1f}, {opened_after:.2f} |\n"
+            f"| {name}: longest without progress, s | {told.longest:.1f} ({told.during}) |\n"
+            f"| {name}: server above idle, job's process, MB | {peak.server - idle:.0f}, {peak.job:.0f} |",
+            flush=True,
+        )
+
+    place: list[str] = []
+
+    def upload_file() -> None:
+        with (folder / "walks.csv").open("rb") as file:
+            place.append(sent(client, "/upload", files={"file": ("walks.csv", file)}).url.path.rpartition("/")[0])
+
+    begun = Peak(server)
+    with begun:
+        upload_file()
+    print(f"| upload: server above idle, MB | {begun.server - idle:.0f} |")
+    (study,) = place
+    step("load", f"{study}/load", lambda: None)
+    step("risk", f"{study}/risk", lambda: sent(client, f"{study}/confirm"))
+    step("methods", f"{study}/methods", lambda: None)
+    wanted = {"method": "mdav", "mdav.k": "5", "mdav.refine": "none", "max_risk": "100"}
+    step("run", f"{study}/run", lambda: sent(client, f"{study}/sweep", fields=wanted))
+    step("compare", f"{study}/compare", lambda: None)
+    step("limits", f"{study}/compare", lambda: sent(client, f"{study}/limits", fields={"max_risk": "90"}))
+    step("download", f"{study}/download", lambda: None)
+    with Peak(server) as peak:
+        start = time.perf_counter()
+        with client.stream("GET", f"{study}/files/release") as answer:
+            received = sum(len(piece) for piece in answer.iter_bytes())
+    print(
+        f"| release, MB, s, server above idle, MB | {received / 1e6:.0f}, {time.perf_counter() - start:.1f}, {peak.server - idle:.0f} |"
+    )
+
+
+def bomb(server: Server, folder: Path) -> None:
+    """A gzip file of some megabytes that unpacks to 5 GB."""
+    client = server.entered()
+    packer = zlib.compressobj(9, wbits=31)
+    line = b"m," + b"0," * 4_000 + b"0\n"
+    piece = line * (1_000_000 // len(line))
+    with (folder / "bomb.csv.gz").open("wb") as file:
+        for _ in range(5_000_000_000 // len(piece)):
+            file.write(packer.compress(piece))
+        file.write(packer.flush())
+    size = (folder / "bomb.csv.gz").stat().st_size
+    with Peak(server) as peak, (folder / "bomb.csv.gz").open("rb") as file:
+        start = time.perf_counter()
+        page = sent(client, "/upload", files={"file": ("bomb.csv.gz", file)}).url.path
+        ready(client, page)
+        wall = time.perf_counter() - start
+    assert "the most that can be uploaded" in client.get(page).text
+    print(f"| {size / 1e6:.1f} MB of gzip that unpack to 5 GB, refused after s | {wall:.1f} |")
+    print(f"| server's peak, job's process, MB | {peak.server:.0f}, {peak.job:.0f} |", flush=True)
 
 
 def sessions(server: Server, folder: Path, seconds: float) -> None:
@@ -192,6 +293,14 @@ def sessions(server: Server, folder: Path, seconds: float) -> None:
 
 
 def main() -> None:
+    if sys.argv[1:2] in (["steps"], ["bomb"]):
+        print("| what | measured |\n| --- | ---: |")
+        with started() as (server, folder):
+            if sys.argv[1] == "bomb":
+                bomb(server, folder)
+            else:
+                steps(server, folder, int(sys.argv[2]) if len(sys.argv) > 2 else 200)
+        return
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 10.0
     print("| what | measured |\n| --- | ---: |")

@@ -27,6 +27,7 @@ from math import comb
 
 import numpy as np
 
+from tsveil.core import progress
 from tsveil.core.types import Array, Mask
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.counting import classes_of_rows, shared_by, shares_of
@@ -57,14 +58,21 @@ def singled_out(
     columns = values.shape[1]
     rng = np.random.default_rng(seed)
     draws = max(3, min(DRAWS, WORK // data.n))
-    found = {}
+    chosen: dict[int, list[list[int]]] = {}
     for count in sorted({count for count in counts if count <= columns}):
         if comb(columns, count) <= draws:
-            sets = [list(chosen) for chosen in combinations(range(columns), count)]
+            chosen[count] = [list(one) for one in combinations(range(columns), count)]
         else:
-            sets = [rng.choice(columns, count, replace=False).tolist() for _ in range(draws)]
-        alone = [100 * float(_alone(data, values[:, chosen]).mean()) for chosen in sets]
-        found[count] = sum(alone) / len(alone)
+            chosen[count] = [rng.choice(columns, count, replace=False).tolist() for _ in range(draws)]
+    found = {}
+    how = "known roughly" if coarse else "known exactly"
+    with progress.step(f"Counting who stands alone, {how}", total=sum(map(len, chosen.values()))) as counter:
+        for count, sets in chosen.items():
+            alone = 0.0
+            for one in sets:
+                alone += 100 * float(_alone(data, values[:, one]).mean())
+                counter[0] += 1
+            found[count] = alone / len(sets)
     return found
 
 

@@ -16,6 +16,7 @@ import sys
 import traceback
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, Literal
 
 import msgspec
@@ -48,6 +49,8 @@ class Job:
     #: set whenever something changed, then replaced
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     process: asyncio.subprocess.Process | None = None
+    #: when something changed last, on the monotonic clock
+    since: float = field(default_factory=monotonic)
 
     @property
     def over(self) -> bool:
@@ -63,6 +66,7 @@ class Job:
             "done": self.done,
             "total": self.total,
             "left": remaining(self.seconds_left),
+            "seconds": 0 if self.over else int(monotonic() - self.since),
             "over": self.over,
         }
 
@@ -70,6 +74,7 @@ class Job:
         """Change something and wake whoever waits for it."""
         for name, value in news.items():
             setattr(self, name, value)
+        self.since = monotonic()
         self.changed.set()
         self.changed = asyncio.Event()
 

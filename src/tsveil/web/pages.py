@@ -328,7 +328,8 @@ class App:
             if job.over:
                 return
             waits = [asyncio.create_task(changed.wait()), asyncio.create_task(self.jobs.ending.wait())]
-            await asyncio.wait(waits, timeout=10, return_when=asyncio.FIRST_COMPLETED)
+            # Also where nothing is told, so that a page shows for how long.
+            await asyncio.wait(waits, timeout=1, return_when=asyncio.FIRST_COMPLETED)
             for wait in waits:
                 wait.cancel()
             await asyncio.sleep(0.1)  # many small steps are told together

@@ -19,6 +19,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from time import monotonic
 from typing import IO, Any
 
 import msgspec
@@ -65,16 +66,21 @@ ROWS, LEFT, RIGHT = 6, 25, 2
 READ_AGAIN, LABELS_SHOWN = 5_000_000, 100
 
 
+#: seconds after which a small step is told
+A_WHILE = 1.0
+
+
 class Telling:
     """Tells the server what is going on: at every step, and while a counter rises."""
 
     def __init__(self, out: IO[str]) -> None:
         self._out = out
         self._lock = threading.Lock()
-        self._steps: list[tuple[str, int, Indices]] = []
+        #: text, total, counter and beginning of the steps that are not over
+        self._steps: list[tuple[str, int, Indices, float]] = []
         self._last: dict[str, Any] = {}
-        #: a sweep tells of its own progress, and its many small steps are not worth a word
-        self.quiet = False
+        #: what a sweep told of its own progress; of its many small steps only those are told beside it that take a while
+        self.sweep: dict[str, Any] | None = None
         threading.Thread(target=self._follow, daemon=True).start()
 
     def tell(self, **news: Any) -> None:
@@ -86,8 +92,9 @@ class Telling:
 
     def begin(self, text: str, total: int, counter: Indices) -> None:
         """A step begins."""
-        self._steps.append((text, total, counter))
-        self._step()
+        self._steps.append((text, total, counter, monotonic()))
+        if self.sweep is None:
+            self._step()
 
     def end(self) -> None:
         """The latest step is over."""
@@ -95,9 +102,15 @@ class Telling:
 
     def _step(self) -> None:
         steps = self._steps[-1:]
-        if steps and not self.quiet:
-            text, total, counter = steps[0]
-            self.tell(text=text, done=int(counter[0]), total=total, seconds_left=None)
+        if not steps:
+            return
+        text, total, counter, begun = steps[0]
+        done = int(counter[0])
+        if self.sweep is None:
+            self.tell(text=text, done=done, total=total, seconds_left=None)
+        elif monotonic() - begun >= A_WHILE:
+            inside = f"{text}, {100 * done // total} %" if total else text
+            self.tell(**self.sweep | {"text": f"{self.sweep['text']}: {inside}"})
 
     def _follow(self) -> None:
         while not threading.Event().wait(0.3):
@@ -287,8 +300,7 @@ def _parameter(parameter: Parameter, values: list[Any] | None) -> dict[str, Any]
 def risk(task: dict[str, Any], place: Path, telling: Telling) -> None:
     """What an intruder finds in the data as they are."""
     data = _read(task)
-    with progress.step("Counting who stands alone"):
-        exact, rough = singled_out(data), singled_out(data, coarse=0.5)
+    exact, rough = singled_out(data), singled_out(data, coarse=0.5)
     _keep(
         place / "risk.json",
         {
@@ -304,11 +316,11 @@ def risk(task: dict[str, Any], place: Path, telling: Telling) -> None:
 def try_methods(task: dict[str, Any], place: Path, telling: Telling) -> None:
     """Try the chosen methods, and make the release that is recommended."""
     data = _read(task)
-    telling.quiet = True
 
     def on_progress(done: int, total: int, label: str, left: float | None) -> None:
         text = f"{label} is done" if label else "trying the methods"
-        telling.tell(text=text, done=done, total=total, seconds_left=left)
+        telling.sweep = {"text": text, "done": done, "total": total, "seconds_left": left}
+        telling.tell(**telling.sweep)
 
     study = sweep(
         data,
@@ -318,7 +330,7 @@ def try_methods(task: dict[str, Any], place: Path, telling: Telling) -> None:
         seed=int(task["seed"]),
         on_progress=on_progress,
     )
-    telling.quiet = False
+    telling.sweep = None
     _conclude(task, place, study)
 
 

@@ -17,6 +17,8 @@ function follow(panel) {
     }
     panel.querySelector(".done").textContent = job.total > 1 ? `${job.done} of ${job.total}` : "";
     panel.querySelector(".left").textContent = job.left;
+    // Beside what is read aloud: a number that changes every second would be.
+    panel.querySelector(".since").textContent = job.seconds > 1 ? `working on this for ${job.seconds} s` : "";
     if (job.over) {
       events.close();
       window.location.reload();
@@ -32,15 +34,43 @@ for (const form of document.querySelectorAll("form[data-largest]")) {
   const fits = () => !input.files.length || input.files[0].size <= Number(form.dataset.largest);
   input.addEventListener("change", () => { problem.hidden = fits(); });
   form.addEventListener("submit", (event) => {
-    if (!fits()) {
-      event.preventDefault();
-      problem.hidden = false;
+    event.preventDefault();
+    problem.hidden = fits();
+    if (fits() && !form.classList.contains("sending")) send(form);
+  });
+}
+
+// An upload with a bar; what comes back is shown as if the form had been sent without a script.
+function send(form) {
+  const bar = form.querySelector("progress");
+  const sending = (now) => {
+    form.classList.toggle("sending", now);
+    form.querySelector("button").setAttribute("aria-disabled", String(now));
+    form.querySelector(".sent").hidden = !now;
+  };
+  const request = new XMLHttpRequest();
+  request.upload.addEventListener("progress", (event) => {
+    bar.max = event.total;
+    bar.value = event.loaded;
+    form.querySelector(".share").textContent = `${Math.floor((100 * event.loaded) / event.total)} %`;
+  });
+  request.addEventListener("load", () => {
+    if (request.status === 200) {
+      window.location.assign(request.responseURL);
       return;
     }
-    const button = form.querySelector("button");
-    button.textContent = "Loading …";
-    button.setAttribute("aria-disabled", "true");
+    document.open();
+    document.write(request.responseText);
+    document.close();
   });
+  request.addEventListener("error", () => {
+    sending(false);
+    form.querySelector(".broken").hidden = false;
+  });
+  form.querySelector(".broken").hidden = true;
+  sending(true);
+  request.open("POST", form.action);
+  request.send(new FormData(form));
 }
 
 // A click anywhere on a header opens the choice of what its column is; a choice that was not checked yet can be seen.
