@@ -165,13 +165,15 @@ def sent(client: httpx.Client, path: str, fields: Mapping[str, object] | None = 
 
 
 class Progress:
-    """What a page is told of a job, from now to its end: the longest time in which nothing changed."""
+    """What a page is told of a job, from now to its end: the longest time in which nothing on it changed, and in which the work told nothing new."""
 
     def __init__(self, client: httpx.Client, page: str) -> None:
-        self.longest, self.during, self.kinds = 0.0, "", 0
+        self.still = self.same = 0.0
+        self.during = ""
         begun = time.perf_counter()
         found = re.search(r'data-events="([^"]+)"', client.get(page).text)
-        last, words = begun, "starting"
+        seen, told = begun, begun
+        shown, words = "", "starting"
         if found is not None:
             with client.stream("GET", found[1]) as events:
                 for line in events.iter_lines():
@@ -179,11 +181,12 @@ class Progress:
                         continue
                     news = json.loads(line.removeprefix("data:"))
                     now = time.perf_counter()
-                    if (told := f"{news['text']} {news['done']}") != words:
-                        if now - last > self.longest:
-                            self.longest, self.during = now - last, words
-                        last, words = now, told
-                        self.kinds += 1
+                    if line != shown:
+                        self.still, seen, shown = max(self.still, now - seen), now, line
+                    if (said := f"{news['text']} {news['done']}") != words:
+                        if now - told > self.same:
+                            self.same, self.during = now - told, words
+                        told, words = now, said
         self.wall = time.perf_counter() - begun
 
 
@@ -208,7 +211,7 @@ def steps(server: Server, folder: Path, megabytes: int) -> None:
         assert "This did not work" not in shown.text, shown.text
         print(
             f"| {name}: form s, job s, page s | {sent_after:.1f}, {told.wall:.1f}, {opened_after:.2f} |\n"
-            f"| {name}: longest without progress, s | {told.longest:.1f} ({told.during}) |\n"
+            f"| {name}: longest in which the page stood still, and in which the work told nothing new, s | {told.still:.1f}, {told.same:.1f} ({told.during}) |\n"
             f"| {name}: server above idle, job's process, MB | {peak.server - idle:.0f}, {peak.job:.0f} |",
             flush=True,
         )

@@ -135,6 +135,14 @@ def test_roles_are_chosen_at_the_headers(client: Client) -> None:
     assert headers(client.ready(f"/s/{study}/load").text)["size"] == "ordinal"
 
 
+def test_the_demo_is_a_series_whose_kind_its_plan_leaves_open(client: Client) -> None:
+    study = client.post("/demo").url.path.split("/")[2]
+    page = client.ready(f"/s/{study}/load").text
+    assert headers(page)["2024-01-01T00:00"] == "series:load"
+    client.post(f"/s/{study}/columns", chosen(page, **{"2024-01-01T00:00": "out"}))
+    assert "series 'load' (335 points)" in said(client.ready(f"/s/{study}/load"))
+
+
 def test_refused_roles_come_back_as_they_were_chosen(client: Client) -> None:
     study, page = study_of(client, "homes.csv", households().write_csv().encode())
     refused = client.post(f"/s/{study}/columns", chosen(page, town="hierarchy", size="confidential"))

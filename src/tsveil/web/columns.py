@@ -53,6 +53,22 @@ def roles_of(options: Mapping[str, Any], columns: Sequence[str]) -> dict[str, st
     return found
 
 
+def with_kinds(options: Mapping[str, Any], found: Sequence[Mapping[str, str]]) -> Options:
+    """The options with the kind of each block: a plan may leave it to the names of the columns, and `found` says what it turned out to be.
+
+    Examples
+    --------
+    >>> with_kinds({"blocks": {"load": {"from": "1", "to": "2"}}}, [{"name": "load", "kind": "time series"}])
+    {'blocks': {'load': {'from': '1', 'to': '2', 'kind': 'series'}}}
+    """
+    kinds = {block["name"]: SERIES if "series" in block["kind"] else ATTRIBUTES for block in found}
+    blocks = {}
+    for name, spec in (options.get("blocks") or {}).items():
+        own = dict(spec) if isinstance(spec, Mapping) else {"columns": list(spec)}
+        blocks[name] = own if "kind" in own or name not in kinds else {**own, "kind": kinds[name]}
+    return {**options, **({"blocks": blocks} if blocks else {})}
+
+
 def choices(options: Mapping[str, Any], hierarchies: Sequence[str] = ()) -> dict[str, str]:
     """Role -> its words, as a header offers them.
 

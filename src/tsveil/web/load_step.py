@@ -49,7 +49,11 @@ class LoadStep:
         orders = {name: [one for label in labels if (one := label.strip())] for name, labels in orders.items()}
         try:
             wanted = columns.with_roles(
-                look["options"], look["columns"], chosen, list(self._app.studies.beside(study)), orders
+                columns.with_kinds(look["options"], look.get("blocks", ())),
+                look["columns"],
+                chosen,
+                list(self._app.studies.beside(study)),
+                orders,
             )
         except TsveilError as error:
             return self._app.load_page(request, study, look, error=error, chosen=chosen)
@@ -83,7 +87,8 @@ class LoadStep:
         self._app.studies.put_beside(study, name, target)
         try:
             role = {fields.get("column", ""): f"{columns.HIERARCHY}:{name}"}
-            wanted = columns.with_roles(look["options"], look["columns"], role, [name])
+            options = columns.with_kinds(look["options"], look.get("blocks", ()))
+            wanted = columns.with_roles(options, look["columns"], role, [name])
         except TsveilError as error:
             return self._app.load_page(request, study, look, error=error)
         # The file may be a corrected one of the same name: it is looked at, whatever was chosen before.
@@ -129,7 +134,7 @@ def described_columns(
     look: Mapping[str, Any], options: Mapping[str, Any], hierarchies: Sequence[str], chosen: Mapping[str, str] | None
 ) -> dict[str, Any]:
     """What the headers of the preview show: the role of each column that is shown, and those that may be chosen."""
-    names = look["columns"]
+    names, options = look["columns"], columns.with_kinds(options, look.get("blocks", ()))
     found = columns.roles_of(options, names)
     roles = found | {name: role for name, role in (chosen or {}).items() if name in found}
     categories = options.get("categories") or {}
