@@ -319,3 +319,14 @@ def pressed_until(page: Page, value: str) -> None:
             return
         page.keyboard.press("ArrowDown")
     raise AssertionError(f"the choice has no {value}")
+
+
+def test_an_upload_that_is_refused_is_shown_as_without_a_script(visit: Visit, tmp_path: Path) -> None:
+    page = visit.page
+    page.locator("form[data-largest] [name=csrf]").evaluate("field => { field.value = 'another'; }")
+    page.get_by_label("File", exact=True).set_input_files(written(tmp_path / "homes.csv", "a,b\n1,2\n"))
+    page.get_by_role("button", name="Load the file").click()
+    page.get_by_role("heading", name="Out of date").wait_for()
+    assert page.get_by_text("load the page again and repeat the upload").is_visible()
+    page.get_by_role("link", name="Back").click()
+    page.get_by_role("button", name="Load the file").wait_for()
