@@ -694,6 +694,8 @@ class App:
             raise HTTPException(404)
         path, shown, kind = FILES[name]
         folder = self._outcome_path(study, study.picked).parent
+        if name == "data" and (packed := folder / outcome["data"]).is_file():  # a folder, which was packed
+            return packed, outcome["data"], "application/zip"
         return folder / path.format(data=outcome["data"]), shown.format(data=outcome["data"]), kind
 
     async def file(self, request: Request) -> Response:

@@ -413,6 +413,8 @@ def _make_release(task: dict[str, Any], place: Path, study: Study, key: str) -> 
     with progress.step("Drawing curves"):
         _keep(partial / "outcome.json", _outcome(outcome, row))
     _pack_files(outcome.folder / "published", partial / "release.zip")
+    if (data := _data_of(outcome.folder)).is_dir():
+        _pack_files(data, partial / f"{data.name}.zip")
     write_text(partial / "plan.toml", plan.to_toml(_remarks(task)) + "\n")
     partial.rename(final)
 
@@ -452,9 +454,14 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "short": release.guarantee.short,
         "warnings": list(release.warnings),
         "scores": outcome.card.to_dict(),
-        "data": next(path.name for path in (outcome.folder / "published").iterdir() if path.stem == "data"),
+        "data": _data_of(outcome.folder).name + (".zip" if _data_of(outcome.folder).is_dir() else ""),
         "curves": _curves(outcome),
     }
+
+
+def _data_of(release: Path) -> Path:
+    """The protected data of a release: a file, or of many records a folder of several."""
+    return next(path for path in (release / "published").iterdir() if path.stem == "data")
 
 
 def _left_alone(counts: Counts | None) -> int:
@@ -486,8 +493,8 @@ def _remarks(task: dict[str, Any]) -> dict[str, str]:
 def _pack_files(folder: Path, target: Path) -> None:
     """The published files in one archive, without dates that tell when."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.iterdir()):
-            about = zipfile.ZipInfo(path.name)
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            about = zipfile.ZipInfo(path.relative_to(folder).as_posix())
             about.compress_type = zipfile.ZIP_DEFLATED
             about.external_attr = 0o644 << 16
             with path.open("rb") as inside, archive.open(about, "w") as outside:
