@@ -78,6 +78,14 @@ def in_order(
     return fitting[:FIRST], fitting[FIRST:], [method for method in methods if method["problem"]]
 
 
+def load_methods() -> None:
+    """Load the methods, so that the first page of methods does not wait for it."""
+    from tsveil.core.registry import METHODS
+
+    for name in METHODS:
+        METHODS[name]
+
+
 def in_words(method: Mapping[str, Any], grid: Mapping[str, Sequence[Any]], described: Mapping[str, Any]) -> list[str]:
     """What a method promises with the values that are set: with the first of each; and with the last of each what is different then."""
     from tsveil.core.registry import METHODS

@@ -36,7 +36,7 @@ from tsveil.web import forms, uploads
 from tsveil.web.gate import csrf_is_right
 from tsveil.web.jobs import Job, Jobs, Kind
 from tsveil.web.load_step import LoadStep, described_columns, kept_beside
-from tsveil.web.method_step import MethodStep, in_order, with_words
+from tsveil.web.method_step import MethodStep, in_order, load_methods, with_words
 from tsveil.web.studies import Limits, Studies, Study
 
 #: step -> its title
@@ -203,12 +203,14 @@ class App:
         @asynccontextmanager
         async def lifespan(app: Starlette) -> AsyncIterator[None]:
             worker = asyncio.create_task(self.jobs.run())
+            loading = asyncio.create_task(asyncio.to_thread(load_methods))
             self._start()
             try:
                 yield
             finally:
                 self.jobs.close()
                 await worker
+                await loading
 
         handlers: dict[Any, Callable[[Request, Exception], Response]] = {
             HTTPException: self._not_here,
