@@ -77,8 +77,11 @@ class LoadStep:
 
     async def take_hierarchy(self, request: Request) -> Response:
         """The file with the hierarchy of a column."""
-        study, look = self._looked_at(request)
         target = self._app.studies.upload_place()
+        try:
+            study, look = self._looked_at(request)
+        except InputError as error:
+            return self._app.refused_upload(error, "/")
         try:
             name, fields = await uploads.receive_file(request, target, min(LARGEST_HIERARCHY, self._app.largest))
         except TsveilError as error:
@@ -99,6 +102,9 @@ class LoadStep:
         look = None if study is None else self._app.studies.read_result(study, "look.json")
         if study is None or look is None:
             raise HTTPException(404)
+        if look["questions"]:
+            # What is chosen at one header would settle what was guessed of all others, and then nobody would be asked about these.
+            raise InputError("the file may mean several things\n  answer the question first")
         return study, look
 
 
