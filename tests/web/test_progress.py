@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 from time import monotonic
 
 import numpy as np
@@ -22,7 +23,10 @@ def test_a_step_within_a_configuration_is_told_once_it_takes_a_while(monkeypatch
     out = io.StringIO()
     telling = Telling(out)
     telling.sweep = {"text": "mdav k=3 is done", "done": 1, "total": 4, "seconds_left": 9.0}
-    telling.begin("Linking records", 200, np.array([50], dtype=np.int64))
+    telling.begin("Trying 4 configurations", 4, np.array([1], dtype=np.int64))
+    within = threading.Thread(target=telling.begin, args=("Linking records", 200, np.array([50], dtype=np.int64)))
+    within.start()
+    within.join()
     telling._step()
     assert out.getvalue() == ""
     monkeypatch.setattr(work, "A_WHILE", 0.0)
@@ -59,3 +63,18 @@ def test_counting_who_stands_alone_counts_its_sets() -> None:
     ((text, total, done),) = counted
     assert text == "Counting who stands alone, known roughly"
     assert total == done > 2
+
+
+def test_a_sweep_lets_hear_of_the_steps_within_configurations() -> None:
+    heard: list[str] = []
+
+    class Listener:
+        def begin(self, text: str, total: int, counter: np.ndarray) -> None:
+            heard.append(text)
+
+        def end(self) -> None:
+            heard.append("")
+
+    tv.sweep(tv.example("food-prices"), ["mdav"], {"mdav": {"k": [2, 3]}}, seed=1, listener=Listener())
+    assert any(text.startswith("Linking records") for text in heard)
+    assert heard.count("") == len(heard) / 2

@@ -55,6 +55,7 @@ def sweep(
     workers: int | None = None,
     on_progress: OnProgress | None = None,
     stopped: Callable[[], bool] | None = None,
+    listener: progress.Listener | None = None,
 ) -> Study:
     """Try methods with many parameters on a data set and measure the risk and the loss of each.
 
@@ -67,7 +68,7 @@ def sweep(
     and is drawn from the operating system when left out; a short one becomes one by a `secret` text, which the folder holds too. `workers` is the number of threads, by default the number of cores.
 
     `on_progress(done, total, label, seconds_left)` is called after each configuration; when `stopped()` is true, no further
-    configuration is begun and the study has what was finished.
+    configuration is begun and the study has what was finished. A `listener` (`tsveil.core.progress`) hears of the steps within configurations, from several threads at once.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def sweep(
         watch = _Watch(len(keys), len(keys) - len(todo), on_progress)
 
         def work(key: str) -> dict[str, Any]:
-            with on_one_core():
+            with on_one_core(), nullcontext() if listener is None else progress.listening(listener):
                 row, final = row_of(data, keys[key], blank.release_seed_of(key), options, intruder, key)
             if place is not None and final:
                 store.keep(place, row)

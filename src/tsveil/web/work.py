@@ -76,8 +76,9 @@ class Telling:
     def __init__(self, out: IO[str]) -> None:
         self._out = out
         self._lock = threading.Lock()
-        #: text, total, counter and beginning of the steps that are not over
-        self._steps: list[tuple[str, int, Indices, float]] = []
+        #: thread -> text, total, counter and beginning of its steps that are not over; a sweep has threads of its own
+        self._steps: dict[int, list[tuple[str, int, Indices, float]]] = {}
+        self._own = threading.get_ident()
         self._last: dict[str, Any] = {}
         #: what a sweep told of its own progress; of its many small steps only those are told beside it that take a while
         self.sweep: dict[str, Any] | None = None
@@ -92,25 +93,28 @@ class Telling:
 
     def begin(self, text: str, total: int, counter: Indices) -> None:
         """A step begins."""
-        self._steps.append((text, total, counter, monotonic()))
+        self._steps.setdefault(threading.get_ident(), []).append((text, total, counter, monotonic()))
         if self.sweep is None:
             self._step()
 
     def end(self) -> None:
-        """The latest step is over."""
-        self._steps.pop()
+        """The latest step of this thread is over."""
+        self._steps[threading.get_ident()].pop()
 
     def _step(self) -> None:
-        steps = self._steps[-1:]
-        if not steps:
+        sweep = self.sweep
+        latest = [
+            steps[-1] for thread, steps in list(self._steps.items()) if steps and (sweep is None or thread != self._own)
+        ]
+        if not latest:
             return
-        text, total, counter, begun = steps[0]
+        text, total, counter, begun = latest[0]
         done = int(counter[0])
-        if self.sweep is None:
+        if sweep is None:
             self.tell(text=text, done=done, total=total, seconds_left=None)
         elif monotonic() - begun >= A_WHILE:
             inside = f"{text}, {100 * done // total} %" if total else text
-            self.tell(**self.sweep | {"text": f"{self.sweep['text']}: {inside}"})
+            self.tell(**sweep | {"text": f"{sweep['text']}: {inside}"})
 
     def _follow(self) -> None:
         while not threading.Event().wait(0.3):
@@ -329,6 +333,7 @@ def try_methods(task: dict[str, Any], place: Path, telling: Telling) -> None:
         folder=place / "sweep",
         seed=int(task["seed"]),
         on_progress=on_progress,
+        listener=telling,
     )
     telling.sweep = None
     _conclude(task, place, study)
