@@ -75,6 +75,7 @@ from tsveil.release.ledger import (
 from tsveil.report.context import Context
 from tsveil.report.counts import CARRIED, EVERYTHING, Counts, Crowd, disclosed_columns, scopes
 from tsveil.report.release import report
+from tsveil.transform.pattern import segments
 
 #: what happens to texts that a spreadsheet would take for formulas
 Formulas = Literal["keep", "neutralise"]
@@ -830,9 +831,16 @@ def _envelopes_in_words(shown: ProtectedRecords) -> tuple[str, str, str]:
         "between the two, both included\n"
     )
     if table.words is not None:
+        scaled = (
+            f"The series is scaled to mean 0 and standard deviation 1, cut into {segments(table.words[0])} segments of equal length, and the "
+            "mean of each becomes"
+        )
         columns += (
-            f"- `pattern`: the shape of the record's series as a SAX word. The series is scaled to mean 0 and standard deviation 1, cut into "
-            f"{len(table.words[0])} segments of equal length, and the mean of each becomes a letter\n"
+            f"- `pattern`: the shape of the record's series as values of PAA. {scaled} the middle of the interval that holds it\n"
+            "- `level`: how fine these intervals are: at level 2, 4, 8, ... they are 4 divided by the level wide, and 0 is a border; at level 1 there "
+            "is one, and its middle is written 0\n"
+            if table.words[0].startswith("[")
+            else f"- `pattern`: the shape of the record's series as a SAX word. {scaled} a letter\n"
             "- `level`: how many letters the word chooses from, with the same chance for each under the normal distribution: at level 4 the letters "
             "a to d mean below -0.674, -0.674 to 0, 0 to 0.674, above 0.674\n"
         )
