@@ -222,7 +222,7 @@ class Method(Declaration, ABC):
         if survey.gaps and not self.takes_gaps:
             raise InputError(
                 f"{self._label()} cannot protect records with gaps (missing='mask')\n"
-                "  options: method 'mdav', or read the data with missing='drop' or missing='interpolate'"
+                "  options: method 'mdav', for series also 'nlk', or read the data with missing='drop' or missing='interpolate'"
             )
 
     @classmethod
