@@ -12,7 +12,7 @@ import polars as pl
 
 from tsveil.assess.assessment import Attempt, strongest
 from tsveil.assess.limits import IN_WORDS, RUNGS, Intruder, Knows
-from tsveil.assess.summary import LOSS, risk_in_words
+from tsveil.assess.summary import LOSS, Baseline, risk_in_words
 from tsveil.core.errors import InputError
 from tsveil.core.notebook import table_in_html
 from tsveil.core.randomness import derived_seed, release_seed
@@ -39,7 +39,7 @@ class Study:
     #: attacked), loss, attack, intruder, verdict, guarantee, bound (of the risk, by the promise), stopped (by which checks), seconds, problem, figures (JSON),
     #: ladder (JSON: what all attacks find), pareto
     table: pl.DataFrame
-    #: what was swept and how it was measured: data, kind, records, evaluate, intruder, version, seed (a secret), asked
+    #: what was swept and how it was measured: data, kind, records, evaluate, intruder, baseline, version, seed (a secret), asked
     about: Mapping[str, Any]
 
     @classmethod
@@ -84,6 +84,11 @@ class Study:
     def definitions(self) -> tuple[str, str]:
         """What risk and loss are, in words."""
         return risk_in_words(self.intruder), LOSS[self.about["kind"]]
+
+    @property
+    def baseline(self) -> Baseline | None:
+        """What is found in the original data and by guessing; studies of earlier versions do not know it."""
+        return Baseline(**self.about["baseline"]) if "baseline" in self.about else None
 
     @property
     def intruder(self) -> Intruder:

@@ -121,7 +121,7 @@
       map.querySelector(".map-ticks").replaceChildren(...grid);
       for (const mark of [...points, ...map.querySelectorAll(".map-corner")]) {
         const risk = Number(mark.dataset.risk);
-        const loss = Number(mark.dataset.loss);
+        const loss = "line" in mark.dataset ? domain.loss[0] : Number(mark.dataset.loss);
         mark.toggleAttribute("hidden", !(inside(risk, domain.risk) && inside(loss, domain.loss)));
         mark.setAttribute("transform", `translate(${across(loss)} ${upwards(risk)})`);
       }
