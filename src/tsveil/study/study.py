@@ -106,23 +106,27 @@ class Study:
         """The front: what no other configuration beats in both risk and loss, from the least risk to the most."""
         return self.table.filter("pareto").sort("risk", "loss", maintain_order=True)
 
-    def recommend(self, max_risk: float | None = None, max_loss: float | None = None) -> Recommendation:
+    def recommend(
+        self, max_risk: float | None = None, max_loss: float | None = None, *, verified: bool = False
+    ) -> Recommendation:
         """The least loss within a limit of risk, or the least risk within a limit of loss, in percent; for another intruder see `against`.
 
-        With both limits: the least loss within both. The notes say what each intruder finds in it, and what would have been chosen against weaker ones.
+        With both limits: the least loss within both; `verified` leaves out what promises nothing. The notes say what each intruder finds in it, and what would have been chosen against weaker ones.
         """
-        found = recommend(self.table, max_risk, max_loss)
+        found = recommend(self.table, max_risk, max_loss, verified=verified)
         if found.best is None or found.best["ladder"] is None or max_risk is None:
             return found
         return replace(
-            found, notes=(_rungs_in_words(found.best), *self._against_weaker(found.best, max_risk, max_loss))
+            found, notes=(_rungs_in_words(found.best), *self._against_weaker(found.best, max_risk, max_loss, verified))
         )
 
-    def _against_weaker(self, best: Mapping[str, Any], max_risk: float, max_loss: float | None) -> Iterator[str]:
+    def _against_weaker(
+        self, best: Mapping[str, Any], max_risk: float, max_loss: float | None, verified: bool
+    ) -> Iterator[str]:
         """What would have been chosen if the intruder knew less, and why it was not."""
         keys = {best["key"]}
         for knows in RUNGS[: RUNGS.index(self.intruder.knows)]:
-            other = recommend(self.against(knows).table, max_risk, max_loss).best
+            other = recommend(self.against(knows).table, max_risk, max_loss, verified=verified).best
             if other is None or other["key"] in keys:
                 continue
             keys.add(other["key"])

@@ -40,6 +40,8 @@ class Limits(msgspec.Struct, kw_only=True):
 
     max_risk: float | None = 10.0
     max_loss: float | None = None
+    #: only what has a promise that was verified
+    verified: bool = True
 
 
 class Study(msgspec.Struct, kw_only=True):
@@ -57,12 +59,30 @@ class Study(msgspec.Struct, kw_only=True):
     confirmed: bool = False
     #: method -> parameter -> values to try
     methods: dict[str, dict[str, list[Any]]] = {}
+    #: configurations that were added one by one: method, and parameter -> its value in a list
+    added: list[tuple[str, dict[str, list[Any]]]] = []
     limits: Limits = msgspec.field(default_factory=Limits)
     title: str = ""
     #: a secret that makes the downloaded plan repeat the release exactly; as text, because JSON readers round large numbers
     seed: str = ""
     #: the configuration that was chosen
     picked: str = ""
+
+    @property
+    def tried(self) -> dict[str, Any]:
+        """Everything to try, as a sweep takes it: method -> its grid, or a list of grids.
+
+        Examples
+        --------
+        >>> study = Study(id="", name="", source="demo", created="", path="", methods={"mdav": {"k": [3, 5]}}, added=[("mdav", {"k": [7]}), ("noise", {})])
+        >>> study.tried
+        {'mdav': [{'k': [3, 5]}, {'k': [7]}], 'noise': [{}]}
+        """
+        found: dict[str, Any] = dict(self.methods)
+        for method in dict.fromkeys(name for name, _ in self.added):
+            own = [grid for name, grid in self.added if name == method]
+            found[method] = [*([self.methods[method]] if method in self.methods else []), *own]
+        return found
 
 
 class Studies:

@@ -42,13 +42,15 @@ from tsveil.protect.work import survey_of
 from tsveil.release.publish import Outcome
 from tsveil.report.counts import CARRIED, Counts
 from tsveil.report.overview import ladder_rows
+from tsveil.report.utility import printed_card
 from tsveil.study import store
-from tsveil.study.choice import SAME
 from tsveil.study.grids import default_grid
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
+from tsveil.web.advice import advise, described_rows
 from tsveil.web.bounds import check_columns, check_unpacked_size
 from tsveil.web.forms import question_forms
+from tsveil.web.studies import Limits
 
 #: rows, and columns from the left and from the right, of the preview
 ROWS, LEFT, RIGHT = 6, 7, 2
@@ -288,32 +290,23 @@ def _conclude(task: dict[str, Any], place: Path, study: Study) -> None:
         seed=int(task["seed"]),
     )
     write_text(place / "sweep.toml", compared.to_toml() + "\n")
-    _keep(place / "result.json", describe_study(study, task["limits"]))
-    best = study.recommend(**_limits(task["limits"])).best
-    if best is not None:
-        _make_release(task, place, study, best["key"])
+    found = describe_study(study, msgspec.convert(task["limits"], Limits))
+    _keep(place / "result.json", found)
+    if found["best"]:
+        _make_release(task, place, study, found["best"])
 
 
-def describe_study(study: Study, limits: dict[str, Any]) -> dict[str, Any]:
+def describe_study(study: Study, limits: Limits) -> dict[str, Any]:
     """A study as the page shows it."""
-    advice, most = study.recommend(**_limits(limits)), limits["max_risk"]
     return {
-        "rows": [
-            row | {"above": most is not None and (row["high"] or 0.0) > most * SAME} for row in study.table.to_dicts()
-        ],
+        "rows": described_rows(study, limits),
         "definitions": list(study.definitions),
         "complete": study.complete,
         "asked": int(study.about["asked"]),
-        "limits": limits,
+        "limits": msgspec.to_builtins(limits),
         "map": study.map_html(),
-        "advice": " ".join([advice.reason, *advice.notes]),
-        "best": advice.best["key"] if advice.best else "",
+        **advise(study, limits),
     }
-
-
-def _limits(limits: dict[str, Any]) -> dict[str, Any]:
-    given = {name: value for name, value in limits.items() if value is not None}
-    return given or {"max_risk": 100.0}
 
 
 def make_release(task: dict[str, Any], place: Path, telling: Telling) -> None:
@@ -356,6 +349,7 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "risk": assessment.risk.rate,
         "attack": assessment.risk.attack,
         "knows": IN_WORDS[assessment.intruder.knows],
+        "guess": assessment.risk.guess,
         "loss": row["loss"],
         "verdict": str(outcome.verdict.status),
         "judged": assessment.verdict.value,
@@ -370,6 +364,7 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "short": release.guarantee.short,
         "warnings": list(release.warnings),
         "scores": outcome.card.to_dict(),
+        "card": printed_card(outcome.card, envelopes=release.envelopes),
         "data": next(path.name for path in (outcome.folder / "published").iterdir() if path.stem == "data"),
         "curves": _curves(outcome),
     }
