@@ -36,6 +36,7 @@ from tsveil.web.answers import see_other as _see
 from tsveil.web.compare import ComparePages
 from tsveil.web.gate import csrf_is_right
 from tsveil.web.jobs import Job, Jobs, Kind
+from tsveil.web.people import PeoplePages
 from tsveil.web.studies import Studies, Study
 
 #: step -> its title
@@ -81,6 +82,8 @@ ASSETS = {
     "style.css": ("tsveil.web", "static/style.css", "text/css"),
     "app.js": ("tsveil.web", "static/app.js", "text/javascript"),
     "compare.css": ("tsveil.web", "static/compare.css", "text/css"),
+    "people.css": ("tsveil.web", "static/people.css", "text/css"),
+    "people.js": ("tsveil.web", "static/people.js", "text/javascript"),
     "compare.js": ("tsveil.web", "static/compare.js", "text/javascript"),
     "map.css": ("tsveil.report", "templates/risk_map.css", "text/css"),
     "map.js": ("tsveil.report", "templates/risk_map.js", "text/javascript"),
@@ -185,6 +188,7 @@ class App:
             Route(f"{at}/confirm", self.form_handler(self.confirm), methods=post),
             Route(f"{at}/sweep", self.form_handler(self.start_sweep), methods=post),
             *self.step_5.routes(at),
+            *PeoplePages(self).routes(at),
             Route(f"{at}/delete", self.form_handler(self.delete), methods=post),
             Route(f"{at}/files/{{name}}", self.file, methods=get),
             Route(f"{at}/view/{{name}}", self.view, methods=get),

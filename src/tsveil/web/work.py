@@ -50,6 +50,7 @@ from tsveil.study.sweep import sweep
 from tsveil.web.advice import advise, described_rows
 from tsveil.web.bounds import check_columns, check_unpacked_size
 from tsveil.web.forms import question_forms
+from tsveil.web.records import keep_records
 from tsveil.web.studies import Limits
 
 #: rows, and columns from the left and from the right, of the preview
@@ -335,6 +336,8 @@ def _make_release(task: dict[str, Any], place: Path, study: Study, key: str) -> 
     outcome = run(plan, base=partial, source=Path(task["data"]), allow=task.get("allow", ()))
     with progress.step("Drawing curves"):
         _keep(partial / "outcome.json", _outcome(outcome, row))
+    with progress.step("Keeping the records to look at"):
+        keep_records(outcome, partial)
     _pack_files(outcome.folder / "published", partial / "release.zip")
     write_text(partial / "plan.toml", plan.to_toml(_remarks(task)) + "\n")
     partial.rename(final)
