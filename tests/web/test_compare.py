@@ -134,3 +134,38 @@ def test_one_more_is_tried_alone_and_stays_in_the_plan_of_the_comparison(
     assert "[4]" in plan
     # Without its data a study can be looked at, and nothing more be tried.
     assert client.post("/s/0000000000000000/add", {"method": "mdav"}).status_code == 404
+
+
+def test_the_report_is_finished_here(place: tuple[Client, str]) -> None:
+    client, at = place
+    before = client.get(f"{at}/files/data").content
+    assert "shown as not stated" in client.get(f"{at}/download").text
+    long = client.post(f"{at}/context", {"purpose": "x" * 4001, "controller": "The <b>office"})
+    assert long.status_code == 400
+    assert "Purpose: 4,001 characters, at most 4,000" in long.text
+    assert "The &lt;b&gt;office</textarea>" in long.text
+    answers = {
+        "title": "Visits, <2026>",
+        "purpose": 'research on "demand"\r\nand teaching',
+        "intruders": "a jealous neighbour",
+        "review_date": "2027-11-01",
+        "nothing": "of the kind",
+    }
+    client.post(f"{at}/context", dict(answers))
+    client.ready(f"{at}/compare")
+    plan = client.get(f"{at}/files/plan").text
+    assert 'review_date = "2027-11-01"' in plan
+    assert "nothing" not in plan
+    private, public = (client.get(f"{at}/files/{name}-report").text for name in ("private", "public"))
+    for report in (private, public):
+        assert "Visits, &lt;2026&gt;" in report
+        assert "2027-11-01" in report
+        assert "and teaching" in report
+    assert "a jealous neighbour" in private
+    assert "a jealous neighbour" not in public  # what a publisher assumes of intruders is private
+    assert client.get(f"{at}/files/data").content == before
+    form = client.get(f"{at}/context").text
+    assert "a jealous neighbour</textarea>" in form
+    # The same answers once more: nothing is made again.
+    assert client.post(f"{at}/context", dict(answers)).url.path == f"{at}/download"
+    assert "data-events" not in client.get(f"{at}/compare").text

@@ -156,7 +156,7 @@ def test_every_door_shows_the_same_verdict(name: str, tmp_path: Path) -> None:
     shown = {
         "study": study, "csrf": "", "step": "compare", "reached": [], "job": None, "busy": False, "ahead": 0, "data_here": True, "current": True,
         "typed": None, "adding": None, "offered": [], "wanted": None, "error": None,
-        "result": result, "outcome": outcome, "above": None, "plan": "", "place": "",
+        "result": result, "outcome": outcome, "above": None, "plan": "", "place": "", "questions": 13,
     }  # fmt: skip
     for template in ("compare.html.j2", "download.html.j2"):
         rendered = own_templates().get_template(template).render(shown)

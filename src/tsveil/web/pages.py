@@ -30,10 +30,12 @@ from starlette.types import Receive, Scope, Send
 
 from tsveil import __version__
 from tsveil.core.errors import TsveilError
+from tsveil.report.context import QUESTIONS
 from tsveil.report.pages import percent, templates
 from tsveil.web import forms, uploads
 from tsveil.web.answers import see_other as _see
 from tsveil.web.compare import ComparePages
+from tsveil.web.context import ContextPages
 from tsveil.web.gate import csrf_is_right
 from tsveil.web.jobs import Job, Jobs, Kind
 from tsveil.web.people import PeoplePages
@@ -189,6 +191,7 @@ class App:
             Route(f"{at}/sweep", self.form_handler(self.start_sweep), methods=post),
             *self.step_5.routes(at),
             *PeoplePages(self).routes(at),
+            *ContextPages(self).routes(at),
             Route(f"{at}/delete", self.form_handler(self.delete), methods=post),
             Route(f"{at}/files/{{name}}", self.file, methods=get),
             Route(f"{at}/view/{{name}}", self.view, methods=get),
@@ -282,6 +285,7 @@ class App:
             "source": study.source,
             "input": study.input,
             "title": study.title,
+            "context": study.context,
             "seed": study.seed,
             "largest": self.largest,
             "limits": msgspec.to_builtins(study.limits),
@@ -562,7 +566,8 @@ class App:
             return _see(f"/s/{study.id}/compare")
         place = self._outcome_path(study, study.picked).parent
         plan = (place / "plan.toml").read_text(encoding="utf-8")
-        return self._step(request, "download.html.j2", study, "download", outcome=outcome, plan=plan, place=str(place))
+        shown = {"outcome": outcome, "plan": plan, "place": str(place), "questions": len(QUESTIONS)}
+        return self._step(request, "download.html.j2", study, "download", **shown)
 
     async def delete(self, request: Request, form: forms.Form) -> Response:
         """Remove a study and everything in it."""

@@ -63,6 +63,8 @@ class Study(msgspec.Struct, kw_only=True):
     added: list[tuple[str, dict[str, list[Any]]]] = []
     limits: Limits = msgspec.field(default_factory=Limits)
     title: str = ""
+    #: what only a person knows of the release: the section [context] of its plan
+    context: dict[str, str] = {}
     #: a secret that makes the downloaded plan repeat the release exactly; as text, because JSON readers round large numbers
     seed: str = ""
     #: the configuration that was chosen

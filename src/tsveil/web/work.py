@@ -40,6 +40,7 @@ from tsveil.protect.base import Method, linking_warnings
 from tsveil.protect.survey import Survey
 from tsveil.protect.work import survey_of
 from tsveil.release.publish import Outcome
+from tsveil.report.context import Context
 from tsveil.report.counts import CARRIED, Counts
 from tsveil.report.overview import ladder_rows
 from tsveil.report.utility import printed_card
@@ -333,6 +334,7 @@ def _make_release(task: dict[str, Any], place: Path, study: Study, key: str) -> 
         input=msgspec.convert({"path": task["path"], **task["input"]}, Input),
         output=Output(folder="release", title=task["title"], formulas="neutralise"),
     )
+    plan = msgspec.structs.replace(plan, context=Context(**task.get("context", {})))
     outcome = run(plan, base=partial, source=Path(task["data"]), allow=task.get("allow", ()))
     with progress.step("Drawing curves"):
         _keep(partial / "outcome.json", _outcome(outcome, row))
