@@ -55,6 +55,8 @@ class ComparePages:
     async def show(self, request: Request) -> Response:
         """What was found."""
         study = self.app._study(request)
+        if study.after:
+            return await self.app.over_time.show(request, study)
         if self.app.studies.read_result(study, "result.json") is None:
             return see_other(f"/s/{study.id}/run")
         return self._page(request, study)

@@ -65,10 +65,13 @@ class ContextPages:
         except TsveilError as error:
             return self._page(request, study, typed, error)
         if changed:
-            study.context, study.title = answers, typed["title"]
-            app._forget(study, "releases")
-            app.studies.save(study)
             if outcome is not None:
+                app._forget(study, "releases")
+            study.context, study.title = answers, typed["title"]
+            app.studies.save(study)
+            if study.after and outcome is not None:
+                app.over_time.start(study)
+            elif outcome is not None:
                 app._add("release", study, key=study.picked, allow=outcome["allowed"])
         return see_other(f"/s/{study.id}/{'download' if outcome is None or not changed else 'compare?picked'}")
 

@@ -38,6 +38,7 @@ from tsveil.web.compare import ComparePages
 from tsveil.web.context import ContextPages
 from tsveil.web.gate import csrf_is_right
 from tsveil.web.jobs import Job, Jobs, Kind
+from tsveil.web.over_time import OverTimePages
 from tsveil.web.people import PeoplePages
 from tsveil.web.studies import Studies, Study
 
@@ -159,8 +160,9 @@ class App:
     """The app over its studies and jobs."""
 
     studies: Studies
-    #: a file that was named when the server was started
+    #: a file that was named when the server was started, and the release that its own will continue
     given: Path | None = None
+    after: Path | None = None
     demo: bool = False
     largest: int = uploads.LARGEST
 
@@ -168,6 +170,7 @@ class App:
         self.jobs = Jobs()
         self._pages = own_templates()
         self.step_5 = ComparePages(self)
+        self.over_time = OverTimePages(self)
         #: where a newcomer is sent
         self.first = "/"
 
@@ -192,6 +195,7 @@ class App:
             *self.step_5.routes(at),
             *PeoplePages(self).routes(at),
             *ContextPages(self).routes(at),
+            *self.over_time.routes(at),
             Route(f"{at}/delete", self.form_handler(self.delete), methods=post),
             Route(f"{at}/files/{{name}}", self.file, methods=get),
             Route(f"{at}/view/{{name}}", self.view, methods=get),
@@ -216,7 +220,7 @@ class App:
     def _start(self) -> None:
         """Begin with the file or the demo that was asked for on the command line."""
         if self.given is not None:
-            study = self._new(self.given.name, "file", self.given, str(self.given))
+            study = self._new_given(self.given)
         elif self.demo:
             study = self._new_demo()
         else:
@@ -286,6 +290,7 @@ class App:
             "input": study.input,
             "title": study.title,
             "context": study.context,
+            "after": study.after,
             "seed": study.seed,
             "largest": self.largest,
             "limits": msgspec.to_builtins(study.limits),
@@ -301,10 +306,13 @@ class App:
             )
         return data
 
-    def _new(self, name: str, source: Any, data: Path, path: str) -> Study:
-        study = self.studies.new(name, source, data, path)
+    def _new(self, name: str, source: Any, data: Path, path: str, after: str = "") -> Study:
+        study = self.studies.new(name, source, data, path, after)
         self._add("look", study)
         return study
+
+    def _new_given(self, file: Path) -> Study:
+        return self._new(file.name, "file", file, str(file), str(self.after) if self.after else "")
 
     def _new_demo(self) -> Study:
         return self._new("load_curves.csv", "demo", self.studies.upload_place(), "load_curves.csv")
@@ -340,7 +348,14 @@ class App:
         self.jobs.stop(job)
         if cut and study is not None:
             self._add("conclude", study, methods=study.tried)  # shows what was finished, once the run has ended
-        steps = {"look": "load", "risk": "risk", "sweep": "run", "conclude": "compare", "release": "compare"}
+        steps = {
+            "look": "load",
+            "risk": "risk",
+            "sweep": "run",
+            "conclude": "compare",
+            "release": "compare",
+            "continue": "compare",
+        }
         step = steps[job.kind]
         return _see(f"/s/{job.study}/{step}")
 
@@ -361,7 +376,7 @@ class App:
             steps += ["risk", "methods"]
         if study.methods:
             steps.append("run")
-        if (place / "result.json").is_file():
+        if (place / "result.json").is_file() or (study.after and study.picked):
             steps.append("compare")
         if study.picked and self._outcome_path(study, study.picked).is_file():
             steps.append("download")
@@ -393,6 +408,10 @@ class App:
 
     async def upload(self, request: Request) -> Response:
         """Take a file."""
+        return await self.receive(request)
+
+    async def receive(self, request: Request, after: str = "") -> Response:
+        """Take a file, for a release that may continue another one."""
         target = self.studies.upload_place()
         try:
             name = await uploads.receive_file(request, target, self.largest)
@@ -402,7 +421,7 @@ class App:
             return DrainingResponse(self.message(403, "Out of date", str(error), "/"))
         except TsveilError as error:
             return DrainingResponse(self.message(400, "The file did not arrive", str(error), "/"))
-        return _see(f"/s/{self._new(name, 'upload', target, name).id}/load")
+        return _see(f"/s/{self._new(name, 'upload', target, name, after).id}/load")
 
     async def start_demo(self, request: Request, form: forms.Form) -> Response:
         """Take the bundled example."""
@@ -412,7 +431,7 @@ class App:
         """Take the file that was named at the start, once more."""
         if self.given is None:
             raise HTTPException(404)
-        return _see(f"/s/{self._new(self.given.name, 'file', self.given, str(self.given)).id}/load")
+        return _see(f"/s/{self._new_given(self.given).id}/load")
 
     async def load(self, request: Request) -> Response:
         """Step 1: what is in the file."""
@@ -464,9 +483,9 @@ class App:
                 return self._load_page(request, study, look, form, error)
         else:
             wanted = forms.add_answers(form, look, study.input)
+        self._forget(study, "risk.json", "result.json", "sweep.toml", "sweep", "releases")
         self._add("look", study, input=wanted)
         study.input, study.confirmed, study.methods, study.added, study.picked = wanted, False, {}, [], ""
-        self._forget(study, "risk.json", "result.json", "sweep.toml", "sweep", "releases")
         self.studies.save(study)
         return _see(f"/s/{study.id}/load")
 
@@ -501,6 +520,8 @@ class App:
         look = self.studies.read_result(study, "look.json")
         if look is None or not study.confirmed:
             return _see(f"/s/{study.id}/load")
+        if study.after:
+            return await self.over_time.ask(request, study)
         return self._methods_page(request, study, look)
 
     def _methods_page(
@@ -572,6 +593,7 @@ class App:
     async def delete(self, request: Request, form: forms.Form) -> Response:
         """Remove a study and everything in it."""
         study = self._study(request)
+        self.studies.check_not_continued(study)
         for job in self.jobs.of(study.id):
             self.jobs.stop(job)
             if job.process is not None:

@@ -25,10 +25,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from tsveil.core.errors import OutputError
+from tsveil.core.errors import InputError, OutputError
 from tsveil.core.randomness import fresh_seed
 from tsveil.data.disk import make_and_lock, remove, remove_unless_in_use, unlock
 from tsveil.data.write import write_text
+from tsveil.release.ledger import Ids
 
 Source = Literal["upload", "demo", "file"]
 #: how the folders of uploads begin
@@ -65,6 +66,10 @@ class Study(msgspec.Struct, kw_only=True):
     title: str = ""
     #: what only a person knows of the release: the section [context] of its plan
     context: dict[str, str] = {}
+    #: the folder of the release that this one continues, and how (`[output]` of a plan); empty: it continues none
+    after: str = ""
+    ids: Ids = "fresh"
+    regroup: bool = False
     #: a secret that makes the downloaded plan repeat the release exactly; as text, because JSON readers round large numbers
     seed: str = ""
     #: the configuration that was chosen
@@ -132,14 +137,15 @@ class Studies:
         """Where the next upload may be written."""
         return self._data / secrets.token_hex(8)
 
-    def new(self, name: str, source: Source, data: Path, path: str) -> Study:
-        """A new study of a file."""
+    def new(self, name: str, source: Source, data: Path, path: str, after: str = "") -> Study:
+        """A new study of a file; `after` is the folder of the release that its own will continue."""
         study = Study(
             id=secrets.token_hex(8),
             name=name,
             source=source,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             path=path,
+            after=after,
             seed=str(fresh_seed()),
         )
         self.place(study).mkdir(mode=0o700)
@@ -167,6 +173,8 @@ class Studies:
 
     def forget(self, study: Study, *names: str) -> None:
         """Remove what jobs wrote, because it was made for other choices."""
+        if "releases" in names:
+            self.check_not_continued(study)
         for name in names:
             path = self.place(study) / name
             if path.is_dir():
@@ -174,8 +182,19 @@ class Studies:
             else:
                 path.unlink(missing_ok=True)
 
+    def check_not_continued(self, study: Study) -> None:
+        """Refuse to lose a release that another one continues: without its ledger nothing can be said of both together."""
+        place = self.place(study)
+        for other in self._known.values():
+            if other is not study and other.after and Path(other.after).is_relative_to(place):
+                raise InputError(
+                    f"{other.title or other.name} continues a release of this study, which would be removed\n"
+                    "  options: a new study of the same file; or delete the one that continues it first"
+                )
+
     def delete(self, study: Study) -> None:
         """Remove a study with everything that was found, and its upload."""
+        self.check_not_continued(study)
         data = self._sources.pop(study.id, None)
         if data is not None and study.source != "file":
             data.unlink(missing_ok=True)

@@ -24,6 +24,7 @@ from typing import IO, Any
 import msgspec
 
 from tsveil.assess.limits import IN_WORDS
+from tsveil.assess.summary import summed_up
 from tsveil.core import progress
 from tsveil.core.errors import InputError, TsveilError
 from tsveil.core.params import Parameter
@@ -33,7 +34,7 @@ from tsveil.data.dataset import Dataset
 from tsveil.data.read import Look, look_at
 from tsveil.data.write import write_text
 from tsveil.measure.uniqueness import singled_out
-from tsveil.plan.plan import Input, Output
+from tsveil.plan.plan import Input, Output, Plan
 from tsveil.plan.run import demo_plan, run
 from tsveil.plan.sweep import SECRET, StudyFolder, SweepOptions, SweepPlan, plan_of
 from tsveil.protect.base import Method, linking_warnings
@@ -45,11 +46,12 @@ from tsveil.report.counts import CARRIED, Counts
 from tsveil.report.overview import ladder_rows
 from tsveil.report.utility import printed_card
 from tsveil.study import store
-from tsveil.study.grids import default_grid
+from tsveil.study.grids import Configuration, default_grid
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
 from tsveil.web.advice import advise, described_rows
 from tsveil.web.bounds import check_columns, check_unpacked_size
+from tsveil.web.continued import CONTINUED, plan_that_continues, roles_of_last
 from tsveil.web.forms import question_forms
 from tsveil.web.records import keep_records
 from tsveil.web.studies import Limits
@@ -108,6 +110,8 @@ def look(task: dict[str, Any], place: Path, telling: Telling) -> None:
     with progress.step("Looking at the file"):
         if task["source"] == "upload":
             check_unpacked_size(source, int(task["largest"]))
+        if task.get("after") and not options:
+            options = roles_of_last(Path(task["after"]), source)
         roles = _input(task, options)
         given = {name: value for name, value in options.items() if name not in ("block_size", "blocks_by")}
         seen = look_at(source, **given)
@@ -319,13 +323,6 @@ def make_release(task: dict[str, Any], place: Path, telling: Telling) -> None:
 def _make_release(task: dict[str, Any], place: Path, study: Study, key: str) -> None:
     """A release with its reports, its curves and its plan, all or nothing."""
     row = next(row for row in study.table.to_dicts() if row["key"] == key)
-    final = place / "releases" / key
-    if (final / "outcome.json").is_file():
-        return
-    partial = place / "releases" / f".{key}.partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    shutil.rmtree(final, ignore_errors=True)
-    partial.mkdir(parents=True)
     # The seed and the limit of the sweep: the release has the figures that were looked at.
     plan = plan_of(
         study,
@@ -335,9 +332,29 @@ def _make_release(task: dict[str, Any], place: Path, study: Study, key: str) -> 
         output=Output(folder="release", title=task["title"], formulas="neutralise"),
     )
     plan = msgspec.structs.replace(plan, context=Context(**task.get("context", {})))
+    _run(task, plan, key, row["label"], row["loss"])
+
+
+def continue_release(task: dict[str, Any], place: Path, telling: Telling) -> None:
+    """Make the release that continues an earlier one."""
+    plan = plan_that_continues(task)
+    settings = dict(plan.method)
+    label = Configuration(name := settings.pop("name"), METHODS[name].with_defaults(settings)).label
+    _run(task, plan, CONTINUED, label)
+
+
+def _run(task: dict[str, Any], plan: Plan, key: str, label: str, loss: float | None = None) -> None:
+    """Run a plan, and keep what the pages show of its release; a study knows the loss of its configurations."""
+    final = Path(task["place"]) / "releases" / key
+    if (final / "outcome.json").is_file():
+        return
+    partial = final.with_name(f".{key}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(final, ignore_errors=True)
+    partial.mkdir(parents=True)
     outcome = run(plan, base=partial, source=Path(task["data"]), allow=task.get("allow", ()))
     with progress.step("Drawing curves"):
-        _keep(partial / "outcome.json", _outcome(outcome, row))
+        _keep(partial / "outcome.json", _outcome(outcome, key, label, loss))
     with progress.step("Keeping the records to look at"):
         keep_records(outcome, partial)
     _pack_files(outcome.folder / "published", partial / "release.zip")
@@ -345,17 +362,17 @@ def _make_release(task: dict[str, Any], place: Path, study: Study, key: str) -> 
     partial.rename(final)
 
 
-def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
+def _outcome(outcome: Outcome, key: str, label: str, loss: float | None) -> dict[str, Any]:
     release, assessment = outcome.release, outcome.assessment
     assert assessment is not None
     return {
-        "key": row["key"],
-        "label": row["label"],
+        "key": key,
+        "label": label,
         "risk": assessment.risk.rate,
         "attack": assessment.risk.attack,
         "knows": IN_WORDS[assessment.intruder.knows],
         "guess": assessment.risk.guess,
-        "loss": row["loss"],
+        "loss": summed_up(release, outcome.card, assessment, {}).loss if loss is None else loss,
         "verdict": str(outcome.verdict.status),
         "judged": assessment.verdict.value,
         "headline": assessment.headline,
@@ -426,6 +443,7 @@ KINDS: dict[str, Callable[[dict[str, Any], Path, Telling], None]] = {
     "sweep": try_methods,
     "conclude": conclude,
     "release": make_release,
+    "continue": continue_release,
 }
 
 
