@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -132,7 +133,8 @@ class ComparePages:
             limits = forms.limits(form, study.limits)
         except TsveilError as error:
             return self.app._page("advice.html.j2", 400, problem=str(error))
-        found = advise(Tried.load(self.app.studies.place(study) / "sweep"), limits)
+        folder = self.app.studies.place(study) / "sweep"
+        found = await run_in_threadpool(lambda: advise(Tried.load(folder), limits))
         shown = {"advice": found["advice"], "best": found["best"], "limits": limits, "moved": limits != study.limits}
         return self.app._page("advice.html.j2", **shown, outcome=self.app._outcome(study))
 

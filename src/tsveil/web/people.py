@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 import polars as pl
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -60,7 +61,7 @@ class PeoplePages:
         if not (folder / SCHEMA).is_file():
             return app._step(request, "people.html.j2", study, "compare", kept=False, **shown)
         schema = msgspec.json.decode((folder / SCHEMA).read_bytes())
-        found = _find(folder / TABLE, shown["which"], shown["name"])
+        found = await run_in_threadpool(_find, folder / TABLE, shown["which"], shown["name"])
         shown |= {"kept": True, "schema": schema, "record": None, "curves": [], "lists": [], "chances": []}
         shown["distributions"] = [_bars(one) for one in schema["distributions"]]
         if found is not None:
