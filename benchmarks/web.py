@@ -152,7 +152,7 @@ def compared(server: Server, folder: Path) -> tuple[int, list[tuple[float, float
     ready(client, f"{at}/load")
     sent(client, f"{at}/confirm")
     ready(client, f"{at}/risk")
-    values = {
+    values: dict[str, str | list[str]] = {
         "method": ["mdav", "rank-swap", "noise"],
         "mdav.k": ", ".join(map(str, range(2, 12))),
         "mdav.refine": ["none", "swap"],

@@ -89,7 +89,7 @@ def test_the_demo_to_limits_that_move_and_back_by_keyboard(browser: Browser, tmp
         assert len(outside(page)) == 3
         page.get_by_text("Nothing fits your limits").wait_for()
         page.locator("input[name=max_risk]").fill("30")
-        page.locator("#advice", has_text="These limits are not in force yet").wait_for()
+        page.locator("#advice", has_text="These limits are not in force").wait_for()
         page.locator("tr", has_text="mdav k=4").locator(".best").wait_for(state="visible")
         assert page.locator(".map-limit").count() == 1
         assert all("/advice?" in url for url in requests)
@@ -116,7 +116,8 @@ def test_the_demo_to_limits_that_move_and_back_by_keyboard(browser: Browser, tmp
 
         # -- the table is sorted by its heads
         def column(number: int) -> list[str]:
-            return rows.evaluate_all(f"rows => rows.map(row => row.cells[{number}].dataset.value)")
+            found: list[str] = rows.evaluate_all(f"rows => rows.map(row => row.cells[{number}].dataset.value)")
+            return found
 
         head = page.get_by_role("columnheader", name="Risk").get_by_role("button")
         head.press("Enter")

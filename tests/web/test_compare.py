@@ -71,7 +71,7 @@ def test_moved_limits_are_answered_as_the_command_line_answers(
     assert f'data-best="{best}"' in text
     assert ('class="head">Recommended' in text) == bool(best)
     saved = limits == {"max_risk": "40"} and verified == "yes"
-    assert ("These limits are not in force yet" in text) == (not saved)
+    assert ("These limits are not in force" in text) == (not saved)
     # Green is only what was made, and holds.
     assert "box good" not in text or saved
 

@@ -121,3 +121,16 @@ def test_a_curve_of_many_points_is_drawn_as_means_and_looked_at_closer() -> None
         assert _curve(block, record, schema, begin, end)["rows"]
     gaps = _curve(block, {**record, "after": [float("nan")] * points}, schema, "1", "3")
     assert gaps["paths"][1] == ""
+
+
+def test_data_that_are_worked_on_in_chunks_are_released_without_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What does not fit into memory is not held after the run: the release is made, and its private folder has the figures."""
+    monkeypatch.setattr("tsveil.plan.run._in_chunks", lambda *given: True)
+    made = released("series", tmp_path)
+    assert not (made / "records.parquet").exists()
+    assert (made / "release" / "private" / "report.html").is_file()
+    outcome = json.loads((made / "outcome.json").read_text())
+    assert outcome["curves"] == []
+    assert outcome["judged"] in ("holds", "warns")

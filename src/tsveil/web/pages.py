@@ -543,7 +543,7 @@ class App:
         """Step 3: try it."""
         study = self._study(request)
         look = self.studies.read_result(study, "look.json")
-        if look is None or not study.confirmed:
+        if look is None or not study.confirmed or study.after:
             raise HTTPException(404)
         try:
             chosen, limits = forms.methods(form, look["methods"]), forms.limits(form, study.limits)

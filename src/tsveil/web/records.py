@@ -20,6 +20,7 @@ import polars as pl
 
 from tsveil.core.types import AnyArray, Array
 from tsveil.data.dataset import Block, Dataset
+from tsveil.data.store import Memory
 from tsveil.data.write import write_bytes, write_text
 from tsveil.guarantee.counting import classes_of_rows, shares_of
 from tsveil.release.publish import Outcome
@@ -37,8 +38,10 @@ PART = 256
 def keep_records(outcome: Outcome, folder: Path) -> None:
     """Keep what the page shows, if the release is not too large for it."""
     release = outcome.release
+    if not isinstance(release.store, Memory) or release.contents.files > 1:
+        return
     data = release.original
-    if release.contents.files > 1 or 2 * data.values.size > MOST:
+    if 2 * data.values.size > MOST:
         return
     twin = release.store.get_frame("twin-0")
     records = twin["record"].to_numpy()

@@ -32,6 +32,7 @@ from tsveil.core.registry import METHODS
 from tsveil.core.types import Indices
 from tsveil.data.dataset import Dataset
 from tsveil.data.read import Look, look_at
+from tsveil.data.store import Memory
 from tsveil.data.write import write_text
 from tsveil.measure.uniqueness import singled_out
 from tsveil.plan.plan import Input, Output, Plan
@@ -401,9 +402,11 @@ def _left_alone(counts: Counts | None) -> int:
 
 
 def _curves(outcome: Outcome) -> list[dict[str, str]]:
-    """A few records before and after, as the private report draws them."""
+    """A few records before and after, as the private report draws them; of data that were worked on in chunks nothing is held any more, and the report has them."""
     from tsveil.report.curves import pictures
 
+    if not isinstance(outcome.release.store, Memory):
+        return []
     return [asdict(figure) for figure in pictures(outcome.release.in_published_order(), public=False)]
 
 
