@@ -6,6 +6,7 @@ import html
 import io
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from tsveil.assess.assessment import Outcome
+import tsveil as tv
+from tsveil.assess.assessment import Attempt, Check, Outcome
 from tsveil.cli import main
+from tsveil.release.publish import publish
 from tsveil.report.pages import percent
 from tsveil.web import work
 from tsveil.web.pages import own_templates
@@ -203,3 +206,19 @@ def test_every_door_shows_the_same_verdict(name: str, tmp_path: Path) -> None:
     # What is said of single persons stays private.
     for private in ("p17", "riskiest", "SHA-256"):
         assert private not in pages["published"]
+
+
+def test_a_check_and_an_attack_that_come_later_stand_on_the_page_without_a_change_there(tmp_path: Path) -> None:
+    """The page lists what the assessment has, and knows no check and no attack by name."""
+    made = publish(tv.MDAV(k=4).protect(tv.example("food-prices"), seed=1), tmp_path / "release")
+    assert made.assessment is not None
+    later = replace(
+        made.assessment,
+        checks=[*made.assessment.checks, Check("shared-secrets", Outcome.WARNS, "Two persons share a secret.")],
+        ladder=[*made.assessment.ladder, Attempt("person", "clairvoyance", 12.345, 12.0, 13.0, 25.0, 4)],
+    )
+    outcome = work._outcome(replace(made, assessment=later), "key", "mdav k=4", 1.0)
+    page = plain(own_templates().get_template("outcome.html.j2").module.findings(outcome, True))  # type: ignore[attr-defined]
+    page = page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "shared-secrets HOLDS, WITH WARNINGS Two persons share a secret." in page
+    assert "person clairvoyance 12.3 % 12.0 % to 13.0 % 25.0 %" in page

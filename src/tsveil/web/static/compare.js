@@ -64,7 +64,7 @@
         if (advice) document.getElementById("advice")?.replaceWith(advice);
         mark();
       } catch (error) {
-        if (error.name !== "AbortError") throw error;
+        if (error.name !== "AbortError") fitting.textContent = "The server does not answer: the recommendation above is that of other limits.";
       }
     }, 150);
   }
