@@ -138,8 +138,13 @@ def _table(title: str, words: str, head: Sequence[str], rows: Sequence[Sequence[
 
 
 def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    def cell(text: str) -> str:
+        # In code a bar needs no escape, and the sign of one would be seen.
+        parts = text.replace("\n", " ").split("`")
+        return "`".join(part if at % 2 else part.replace("|", "\\|") for at, part in enumerate(parts))
+
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+        return f"| {' | '.join(map(cell, cells))} |"
 
     return [line(head), line(["---"] * len(head)), *map(line, rows), ""]
 
