@@ -16,6 +16,7 @@ import msgspec
 
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.core.errors import ParameterError, PlanError, Problems
+from tsveil.core.registry import METHODS
 from tsveil.core.toml import toml_text
 from tsveil.data.categories import with_absolute_paths
 from tsveil.data.dataset import Dataset
@@ -166,11 +167,18 @@ def with_new_names(tables: dict[str, Any], source: str) -> dict[str, Any]:
     return tables
 
 
+#: the version of the keys of plans
+VERSION: Literal[1] = 1
+
+
 class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """What plans of every kind have in common: they are read from TOML and written as TOML."""
 
     #: how to get one to start from
     start: ClassVar[str] = "`tsveil plan FILE` writes a plan to start from"
+
+    #: the version of the keys; a plan without it is of version 1
+    version: Literal[1] = VERSION
 
     @classmethod
     def from_toml(cls, text: str, source: str = "the plan") -> Self:
@@ -178,7 +186,9 @@ class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
         problems = Problems(f"{source} cannot be used", PlanError)
         try:
             tables = with_new_names(tomllib.loads(text), source)
+            _refuse_newer(tables.get("version"), source)
             look_through(cls, tables, problems)
+            cls.look_further(tables, problems)
             problems.hint(f"options: {cls.start}")
             problems.raise_if_any()
             return msgspec.convert(tables, cls)
@@ -186,6 +196,10 @@ class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
             raise
         except (ValueError, RecursionError) as error:  # not TOML, numbers of thousands of digits, brackets without end
             raise PlanError(f"{source} cannot be used: {error}\n  options: {cls.start}") from error
+
+    @classmethod
+    def look_further(cls, tables: Mapping[str, Any], problems: Problems) -> None:
+        """Note what is wrong with a plan beyond its sections and keys."""
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -198,7 +212,16 @@ class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
 
     def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
         """The plan as TOML text; `comments` maps 'section' or 'section.key' to a remark put above it."""
-        return toml_text(msgspec.to_builtins(self), comments)
+        return toml_text({"version": VERSION, **msgspec.to_builtins(self)}, comments)
+
+
+def _refuse_newer(version: object, source: str) -> None:
+    """Refuse a plan whose keys this version cannot know, before each of them is called wrong."""
+    if isinstance(version, int) and version > VERSION:
+        raise PlanError(
+            f"{source} cannot be used: it is a plan of version {version}, and this tsveil reads version {VERSION}\n"
+            "  options: the tsveil that the plan was written for, or a newer one"
+        )
 
 
 class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -218,6 +241,7 @@ class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tru
     >>> plan.method["k"]
     7
     >>> print(plan.to_toml())
+    version = 1
     [input]
     path = "meters.csv"
     <BLANKLINE>
@@ -254,14 +278,24 @@ class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tru
             self.limits = msgspec.structs.replace(self.limits, accepted_risk=old)
 
     @classmethod
-    def from_toml(cls, text: str, source: str = "the plan") -> Self:
-        """Read a plan from TOML text."""
-        plan = super().from_toml(text, source)
-        if not isinstance(plan.method.get("name"), str):
-            raise PlanError(
-                f'{source} cannot be used: [method] needs a name, such as name = "mdav"\n  `tsveil methods` lists them'
-            )
-        return plan
+    def look_further(cls, tables: Mapping[str, Any], problems: Problems) -> None:
+        """Note what is wrong with the method and its parameters."""
+        settings = tables.get("method")
+        if not isinstance(settings, Mapping):
+            return
+        name = settings.get("name")
+        if not isinstance(name, str):
+            problems.add('[method] needs a name, such as name = "mdav"')
+            problems.hint("`tsveil methods` lists them")
+            return
+        try:
+            METHODS.make(name, {key: value for key, value in settings.items() if key != "name"})
+        except ParameterError as error:
+            first, *hints = str(error).splitlines()
+            for problem in error.problems or [first]:
+                problems.add(f"[method]: {problem}")
+            for hint in hints if not error.problems else ():
+                problems.hint(hint.strip())
 
 
 def refuse_outside(plan: str | Path, base: Path, folder: str) -> None:

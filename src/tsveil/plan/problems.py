@@ -55,7 +55,10 @@ def look_through(plan: type[msgspec.Struct], tables: Mapping[str, Any], problems
             elif field.required:
                 problems.add(f"the section [{name}] is missing")
         elif inner and isinstance(tables[name], Mapping):
+            before = len(problems.found)
             look_through(field.type, tables[name], problems, f"{section}.{name}" if section else name)
+            if len(problems.found) == before and (reason := _why_not(tables[name], field.type)):
+                problems.add(f"[{name}]: {reason}")
         elif not _fits(tables[name], field.type):
             place = f"[{section}]: {name}" if section else name
             problems.add(f"{place} must be {kind_in_words(field.type)}.{_value_in_words(name, tables[name])}")
@@ -80,11 +83,16 @@ def _value_in_words(name: str, value: Any) -> str:
 
 
 def _fits(value: Any, kind: Any) -> bool:
+    return not _why_not(value, kind)
+
+
+def _why_not(value: Any, kind: Any) -> str:
+    """Why a value is not of a kind, in the words of the library or of the kind itself; empty if it is."""
     try:
         msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return False
-    return True
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
 
 
 def kind_in_words(kind: Any) -> str:
