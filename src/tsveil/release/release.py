@@ -1,7 +1,7 @@
 """A release: protected records, what they promise, and what must stay private.
 
     folder/
-      published/   data.csv or data.parquet (data/part-00000.csv ... where there are many), README.md, report.html     may be passed on
+      published/   data.csv or data.parquet (data/part-00000.csv ... where there are many), README.md, report.html, datapackage.json, croissant.json     may be passed on
       private/     id_map groups suppressed risk attribute_disclosure (.csv, or folders of parts), release.json, report.html,
                    ledger.json and ledger.parquet (what the next release of the same persons has to know)                         must not
 
