@@ -39,6 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SECTIONS: dict[str, list[str]] = {
     "Tutorials": ["tutorials/steward.md", "tutorials/monthly.md", "tutorials/researcher.md", "tutorials/engineer.md"],
     "Guides": [
+        "install.md",
         "reading.md",
         "report.md",
         "verdict.md",
