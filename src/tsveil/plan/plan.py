@@ -182,13 +182,31 @@ class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
 
     @classmethod
     def from_toml(cls, text: str, source: str = "the plan") -> Self:
-        """Read a plan from TOML text."""
+        """Read a plan from TOML text.
+
+        Parameters
+        ----------
+        text
+            The TOML text.
+        source
+            What messages call it.
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        PlanError
+            If the plan cannot be used; all problems at once.
+        """
         problems = Problems(f"{source} cannot be used", PlanError)
         try:
             tables = with_new_names(tomllib.loads(text), source)
             _refuse_newer(tables.get("version"), source)
             look_through(cls, tables, problems)
-            cls.look_further(tables, problems)
+            cls._look_further(tables, problems)
             problems.hint(f"options: {cls.start}")
             problems.raise_if_any()
             return msgspec.convert(tables, cls)
@@ -198,12 +216,28 @@ class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
             raise PlanError(f"{source} cannot be used: {error}\n  options: {cls.start}") from error
 
     @classmethod
-    def look_further(cls, tables: Mapping[str, Any], problems: Problems) -> None:
+    def _look_further(cls, tables: Mapping[str, Any], problems: Problems) -> None:
         """Note what is wrong with a plan beyond its sections and keys."""
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a plan file."""
+        """Read a plan file.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        PlanError
+            If the plan cannot be used; all problems at once.
+        """
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -211,7 +245,18 @@ class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
         return cls.from_toml(text, str(path))
 
     def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
-        """The plan as TOML text; `comments` maps 'section' or 'section.key' to a remark put above it."""
+        """The plan as TOML text.
+
+        Parameters
+        ----------
+        comments
+            'section' or 'section.key' to a remark that is put above it.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return toml_text({"version": VERSION, **msgspec.to_builtins(self)}, comments)
 
 
@@ -278,7 +323,7 @@ class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tru
             self.limits = msgspec.structs.replace(self.limits, accepted_risk=old)
 
     @classmethod
-    def look_further(cls, tables: Mapping[str, Any], problems: Problems) -> None:
+    def _look_further(cls, tables: Mapping[str, Any], problems: Problems) -> None:
         """Note what is wrong with the method and its parameters."""
         settings = tables.get("method")
         if not isinstance(settings, Mapping):

@@ -1,4 +1,4 @@
-"""Protection as a step of a scikit-learn pipeline: a thin adapter of `tsveil.anonymise`. scikit-learn itself is not needed, and nothing else in tsveil knows of it."""
+"""Protection as a step of a pipeline of scikit-learn, by the function for frames. The library itself is not needed, and nothing else here knows of it."""
 
 from tsveil.sklearn.anonymiser import Anonymiser
 
