@@ -1,7 +1,7 @@
 """Everything that is wrong with a plan, in the words of whoever wrote it.
 
 The structures of `plan` and `sweep_plan` say what a plan may hold. The library that reads them stops at the first thing that does not fit and
-names it in its own terms; here each section and key is held against its structure, and all that does not fit is told at once.
+names it in its own terms; here each section and key is held against its structure, and the message names all that does not fit.
 """
 
 from __future__ import annotations
