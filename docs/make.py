@@ -1,7 +1,7 @@
 """Makes the documentation site: `make docs`, or `python docs/make.py [SITE]`.
 
 Pages written by hand stand in docs/; the README is the first page. Pages that follow from the code (one for each method, promise, attack,
-measure and distance, and the reference of all public names) are made here from the registries and from docstrings and are not kept in the
+measure and distance, the commands, the figures of the glossary, and the reference of all public names) are made here from the registries and from docstrings and are not kept in the
 repository, so they cannot be out of date. Everything is put together in build/docs and built by zensical in strict mode; the site opens from disk and loads
 nothing from elsewhere.
 """
@@ -20,16 +20,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import click
+
 import tsveil as tv
 from tsveil.attack.base import Attack, Shape
 from tsveil.attack.pieces import Columns
+from tsveil.cli import main
 from tsveil.core.declaration import Declaration
 from tsveil.core.params import Parameter
 from tsveil.core.registry import ATTACKS, DISTANCES, MEASURES, METHODS, PROMISES, Registry
 from tsveil.core.technique import techniques_in_words
 from tsveil.distance.base import Distance
 from tsveil.guarantee.base import Promise
-from tsveil.measure.base import Measure
+from tsveil.measure.base import Kind, Measure
+from tsveil.measure.evaluate import meanings_of
 from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
 
@@ -38,6 +42,11 @@ ROOT = Path(__file__).resolve().parents[1]
 #: the navigation: title of a section -> its pages in order; pages of docs/ that are not named here follow under "More"
 SECTIONS: dict[str, list[str]] = {
     "Tutorials": ["tutorials/steward.md", "tutorials/monthly.md", "tutorials/researcher.md", "tutorials/engineer.md"],
+    "How to": [
+        "how-to/index.md",
+        *(f"how-to/{what}.md" for what in ("choosing-k", "dates", "gaps", "panel", "labels", "excel", "refused")),
+        "faq.md",
+    ],
     "Guides": [
         "install.md",
         "reading.md",
@@ -51,6 +60,7 @@ SECTIONS: dict[str, list[str]] = {
         "web.md",
         "scale.md",
     ],
+    "Look up": ["glossary.md", "commands.md", "your-data.md"],
     "Background": ["mathematics.md", "benchmarks.md", "reproduction.md", "less-loss.md", "security.md", "hardening.md"],
 }
 
@@ -76,7 +86,8 @@ def pages() -> Pages:
     found = {place: _linked(ROOT / source) for source, place in ELSEWHERE.items()}
     for file in sorted((ROOT / "docs").rglob("*.md")):
         found[file.relative_to(ROOT / "docs").as_posix()] = _linked(file)
-    found |= kind_pages() | api_pages()
+    found |= kind_pages() | api_pages() | {"commands.md": command_page()}
+    found["glossary.md"] += figures_in_words()
     decisions = {place: _title(text) for place, text in found.items() if place.startswith("decisions/")}
     found["decisions/index.md"] = _table(
         "Decisions",
@@ -124,10 +135,19 @@ def _title(text: str) -> str:
 
 
 def _table(title: str, words: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    return "\n".join([f"# {title}\n", *([f"{words}\n"] if words else []), *_rows(head, rows)])
 
-    return "\n".join([f"# {title}\n", f"{words}\n", line(head), line(["---"] * len(head)), *map(line, rows), ""])
+
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    def cell(text: str) -> str:
+        # In code a bar needs no escape, and the sign of one would be seen.
+        parts = text.replace("\n", " ").split("`")
+        return "`".join(part if at % 2 else part.replace("|", "\\|") for at, part in enumerate(parts))
+
+    def line(cells: Sequence[str]) -> str:
+        return f"| {' | '.join(map(cell, cells))} |"
+
+    return [line(head), line(["---"] * len(head)), *map(line, rows), ""]
 
 
 # -- from the registries ----------------------------------------------------------------------------------------------
@@ -318,6 +338,55 @@ CHAPTERS = (
     ),
     Chapter(DISTANCES, "What makes two series similar.", _distance_facts, _distance_usage),
 )
+
+
+def figures_in_words() -> str:
+    """The figures of score cards, each with its title and what it says, as tables of the glossary."""
+    kinds: dict[str, Kind] = {
+        "Of series": "series",
+        "Of attributes": "attributes",
+        "Of labels": "categories",
+        "Of envelopes": "envelopes",
+    }
+    parts = []
+    for title, kind in kinds.items():
+        rows = [(f"`{name}`", *meaning) for name, meaning in meanings_of(kind).items()]
+        parts.append("##" + _table(title, "", ("Figure", "Title", "Unit", "What it says"), rows))
+    return "\n" + "\n".join(parts)
+
+
+# -- from the command line --------------------------------------------------------------------------------------------
+
+
+def command_page() -> str:
+    """Every command with its options, in the words of `--help`."""
+    lines = [
+        "# Commands\n",
+        f"{inspect.cleandoc(main.help or '')}\n",
+        "`tsveil COMMAND --help` prints the same. A command ends with 0 if all is well, with 1 if a verdict or a check fails, and with 2 if something cannot be read or done.\n",
+    ]
+    for context in _commands(click.Context(main, info_name="tsveil")):
+        command = context.command
+        records = [p.get_help_record(context) for p in command.get_params(context) if not isinstance(p, click.Argument)]
+        options = [(f"`{option}`", words) for option, words in filter(None, records) if "--help" not in option]
+        usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+        lines += [f"## {context.command_path}\n", "```text", usage, "```\n"]
+        lines += [inspect.cleandoc(command.help or "").replace("\b\n", ""), ""]
+        lines += _rows(("Option", "What it does"), options) if options else []
+    return "\n".join(lines)
+
+
+def _commands(group: click.Context) -> Iterator[click.Context]:
+    """The commands of a group, and those of the groups in it."""
+    assert isinstance(group.command, click.Group)
+    for name in group.command.list_commands(group):
+        command = group.command.get_command(group, name)
+        assert command is not None
+        context = click.Context(command, info_name=name, parent=group)
+        if isinstance(command, click.Group):
+            yield from _commands(context)
+        else:
+            yield context
 
 
 # -- from docstrings --------------------------------------------------------------------------------------------------

@@ -32,7 +32,13 @@ KINDS = (METHODS, PROMISES, ATTACKS, MEASURES, DISTANCES)
 ROOT = Path(__file__).resolve().parents[1]
 WRITTEN = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 #: pages whose commands are run one after the other, as a reader would; on the others they are read only
-FOLLOWED = sorted([ROOT / "README.md", *(ROOT / "docs" / "tutorials").glob("*.md")])
+FOLLOWED = sorted(
+    [
+        ROOT / "README.md",
+        *(ROOT / "docs" / "tutorials").glob("*.md"),
+        *(ROOT / "docs" / "how-to").glob("*.md"),
+    ]
+)
 
 every_page = pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -90,14 +96,30 @@ def check_command(words: list[str]) -> None:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the file that the pages speak of."""
+    """A folder with the files that the pages speak of."""
     rng = np.random.default_rng(4)
     hours = [f"2024-01-01T{hour:02}:00" for hour in range(24)]
-    load = rng.gamma(2, 1, (60, 1)) + rng.gamma(2, 0.3, (60, 24))
-    frame = pl.DataFrame(
-        {"household": [f"h{i}" for i in range(60)]} | {h: load[:, at].round(3) for at, h in enumerate(hours)}
-    )
-    frame.with_columns(tariff=pl.Series(["day", "night", "day"] * 20)).write_csv(tmp_path / "meters.csv")
+    load = (rng.gamma(2, 1, (60, 1)) + rng.gamma(2, 0.3, (60, 24))).round(3)
+    ids = [f"h{i}" for i in range(60)]
+    frame = pl.DataFrame({"household": ids} | {h: load[:, at] for at, h in enumerate(hours)})
+    frame = frame.with_columns(tariff=pl.Series(["day", "night", "day"] * 20))
+    frame.write_csv(tmp_path / "meters.csv")
+    frame.write_excel(tmp_path / "meters.xlsx")
+    lacking = pl.DataFrame({h: np.where(rng.random(60) < 0.03, np.nan, load[:, at]) for at, h in enumerate(hours)})
+    lacking.fill_nan(None).insert_column(0, pl.Series("household", ids)).write_csv(tmp_path / "gaps.csv")
+    days = [f"{day:02}/02/2024" for day in range(1, 11)]
+    readings = {"meter": np.repeat(ids, 10), "day": days * 60, "kwh": load[:, :10].ravel()}
+    pl.DataFrame(readings).write_csv(tmp_path / "daily.csv")
+    visits = {"visit": range(240), "patient": [f"p{at // 4}" for at in range(240)]}
+    found = {name: rng.gamma(9, 1, 240).round(2) for name in ("pulse", "weight", "sugar", "iron")}
+    pl.DataFrame({**visits, **found}).write_csv(tmp_path / "visits.csv")
+    people = {
+        "sex": rng.choice(["f", "m"], 300),
+        "region": rng.choice(["north", "south", "east"], 300),
+        "education": rng.choice(["basic", "secondary", "tertiary"], 300),
+        "wage": rng.gamma(9, 300, 300).round(2),
+    }
+    pl.DataFrame(people).write_csv(tmp_path / "wages.csv")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -172,6 +194,37 @@ def test_everything_in_the_registries_has_a_page() -> None:
             for words in commands(re.sub(r"^    ", "", page, flags=re.MULTILINE)):
                 check_command(words)
     assert all(re.search(r"tsveil protect .*", pages[f"methods/{name}.md"]) for name in METHODS)
+
+
+def test_every_command_and_option_is_on_the_page_of_commands() -> None:
+    page = maker().command_page()
+    for name in main.commands:
+        assert f"## tsveil {name}" in page, name
+    shown = [one for one in main.commands["protect"].params if isinstance(one, click.Option) and not one.hidden]
+    options = {option for one in shown for option in one.opts if option.startswith("--")}
+    section = page.partition("## tsveil protect\n")[2].partition("\n## ")[0]
+    assert options
+    assert {option for option in options if option not in section} == set()
+
+
+def test_what_reports_abbreviate_is_in_the_glossary(place: Path) -> None:
+    """Words of capitals, as a reader of the reports would look them up."""
+    glossary = maker().pages()["glossary.md"]
+    for words in (
+        ["protect", "meters.csv", "--confidential", "tariff", "--out", "one"],
+        ["protect", "wages.csv", "--nominal", "sex,region,education", "--out", "two"],
+        ["protect", "visits.csv", "--independent-rows", "--method", "noise", "--out", "three"],
+        ["protect", "meters.csv", "--leave-out", "tariff", "--method", "nlk", "--out", "four"],
+        ["protect", "meters.csv", "--leave-out", "tariff", "--method", "kp", "--out", "five"],
+    ):
+        done = CliRunner().invoke(main, [*words, "--allow", "accepted-risk", "--json"], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+    short: set[str] = set()
+    for report in place.glob("*/*/report.html"):
+        bare = re.sub(r"<style.*?</style>|<script.*?</script>|<svg.*?</svg>", "", report.read_text(), flags=re.DOTALL)
+        short |= set(re.findall(r"\b[A-Z][A-Za-z]*[A-Z][A-Za-z]*\d*\b", re.sub(r"<[^>]+>", " ", bare)))
+    assert {"IL1", "DR1", "MDAV"} <= short
+    assert {word for word in short if not re.search(rf"\b{word}\b", glossary)} == set()
 
 
 def test_no_page_is_lost() -> None:

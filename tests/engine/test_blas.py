@@ -10,6 +10,7 @@ import pytest
 import scipy.linalg  # noqa: F401 - its library must be limited too
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import tsveil as tv
 from tsveil.attack.nearest import draw
 from tsveil.engine import local
 from tsveil.engine.blas import one_blas_thread
@@ -58,6 +59,25 @@ def test_pictures_are_drawn_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> No
     rows = np.random.default_rng(0).normal(size=(300, 8))
     assert draw(rows, rows, np.array([0, 8])) is not None
     assert seen == [{1}]
+
+
+def test_attacks_learn_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads took 70 times the CPU of one for the matrices of the learned profile."""
+    seen = []
+    product = np.linalg.eigh
+
+    def look(matrix: Any) -> Any:
+        seen.append(threads())
+        return product(matrix)
+
+    hours = [str(np.datetime64("2018-10-29T00") + hour) for hour in range(96)]
+    data = tv.Dataset.from_arrays({"load": np.random.default_rng(0).lognormal(size=(40, 96))}, times=hours)
+    release = tv.MDAV(k=2).protect(data)
+    monkeypatch.setattr(np.linalg, "eigh", look)
+    card = tv.evaluate(data, release)
+    assert "profile-learned" in {finding.attack for finding in card.ladder}
+    assert seen
+    assert all(one == {1} for one in seen)
 
 
 def test_a_failure_gives_the_threads_back() -> None:

@@ -15,7 +15,8 @@ from tsveil.data.dataset import Block, Dataset
 from tsveil.protect import noise as module
 from tsveil.protect.noise import Noise
 from tsveil.protect.work import survey_of
-from tsveil.transform.triangle import multiply_rows, triangle
+from tsveil.transform.ordered import rows_times
+from tsveil.transform.triangle import triangle
 
 
 def attributes(values: Array) -> Dataset:
@@ -145,9 +146,9 @@ def test_the_factor_gives_the_covariance_of_any_rank(seed: int, columns: int, ra
 def test_the_noise_of_a_record_does_not_depend_on_its_neighbours(seed: int, n: int, columns: int) -> None:
     rng = np.random.default_rng(seed)
     normals, factor = rng.normal(size=(n, columns)), np.triu(rng.normal(size=(columns, columns)))
-    together = multiply_rows(normals, factor)
+    together = rows_times(normals, factor)
     assert np.allclose(together, normals @ factor, atol=1e-12 * columns)
-    assert np.array_equal(together, np.vstack([multiply_rows(normals[[at]], factor) for at in range(n)]))
+    assert np.array_equal(together, np.vstack([rows_times(normals[[at]], factor) for at in range(n)]))
 
 
 @pytest.mark.parametrize("correlated", [False, True])

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsveil._kernels.features import mapped_rows, products_of_columns
 from tsveil.core.types import Array
-from tsveil.transform.triangle import inverse, multiply_rows, triangle
+from tsveil.transform.ordered import inverse_of_triangle, products_of_columns, rows_times, sums
+from tsveil.transform.triangle import inverse, triangle
 
 
 def correlated(rng: np.random.Generator, n: int, columns: int) -> Array:
@@ -37,6 +37,18 @@ def naive_rows(x: Array, matrix: Array) -> Array:
     return found
 
 
+def naive_inverse(x: Array) -> Array:
+    found = np.zeros_like(x)
+    for c in range(len(x)):
+        found[c, c] = 1.0 / x[c, c]
+        for i in range(c + 1, len(x)):
+            total = 0.0
+            for j in range(c, i):
+                total += x[i, j] * found[j, c]
+            found[i, c] = -total / x[i, i]
+    return found
+
+
 @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 11))
 def test_all_sums_run_in_one_order(seed: int, n: int, columns: int) -> None:
     rng = np.random.default_rng(seed)
@@ -46,9 +58,22 @@ def test_all_sums_run_in_one_order(seed: int, n: int, columns: int) -> None:
     factor = triangle(covariance)
     assert np.array_equal(factor, naive_triangle(covariance))
     for each in (factor, inverse(factor)):
-        assert np.array_equal(multiply_rows(x, each), naive_rows(x, each))
-    shift, by, matrix = rng.normal(size=columns), rng.normal(size=columns), rng.normal(size=(columns, 3))
-    assert np.array_equal(mapped_rows(x, shift, by, matrix), naive_rows((x - shift) * by, matrix))
+        assert np.array_equal(rows_times(x, each), naive_rows(x, each))
+    matrix = rng.normal(size=(columns, 3))
+    assert np.array_equal(rows_times(x, matrix), naive_rows(x, matrix))
+    assert np.array_equal(sums(x), naive_rows(np.ones((1, n)), x)[0])
+    root = np.tril(rng.normal(size=(columns, columns))) + 3 * np.eye(columns)
+    assert np.array_equal(inverse_of_triangle(root), naive_inverse(root))
+
+
+@given(st.integers(0, 10**6), st.integers(0, 30), st.integers(1, 4), st.integers(1, 4))
+def test_sums_of_stacked_tables_run_in_one_order_too(seed: int, terms: int, tables: int, columns: int) -> None:
+    x = np.random.default_rng(seed).normal(size=(tables, terms, columns)) * 1e3
+    expected = np.zeros((tables, columns))
+    for t in range(terms):
+        expected += x[:, t]
+    assert np.array_equal(sums(x), expected)
+    assert np.array_equal(sums(np.asfortranarray(x)), expected)
 
 
 def test_tables_of_any_order_may_be_combined_and_stay_as_they_are() -> None:
@@ -59,7 +84,7 @@ def test_tables_of_any_order_may_be_combined_and_stay_as_they_are() -> None:
     assert np.array_equal(covariance, kept)
     fixed = factor.copy()
     fixed.flags.writeable = False
-    assert np.array_equal(multiply_rows(np.asfortranarray(x), fixed), multiply_rows(x, factor))
+    assert np.array_equal(rows_times(np.asfortranarray(x), fixed), rows_times(x, factor))
 
 
 def test_the_inverse_is_one_where_there_is_a_pivot() -> None:

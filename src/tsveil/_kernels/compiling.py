@@ -8,6 +8,7 @@ Compiling is most of what a first run takes, so as little as possible is compile
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -137,7 +138,10 @@ def _call_from_kernels(compiled: Any) -> None:
 
 
 class _Announcer(events.Listener):  # type: ignore[misc]
-    """Announces a kernel that is being compiled as a step; what it calls is part of it. Numba compiles one at a time."""
+    """Announces a kernel that is being compiled as a step; what it calls is part of it. Numba compiles one at a time.
+
+    Meanwhile no garbage is collected: numba makes so many objects that all of the program's are looked through again and again.
+    """
 
     def __init__(self) -> None:
         self.depth = 0
@@ -150,6 +154,9 @@ class _Announcer(events.Listener):  # type: ignore[misc]
             function = event.data["dispatcher"].py_func
             where = function.__module__.rpartition(".")[2]
             self.steps.enter_context(step(f"compiling {where}.{function.__name__}, this once"))
+            if gc.isenabled():
+                gc.disable()
+                self.steps.callback(gc.enable)
 
     def on_end(self, event: Any) -> None:
         """End it."""

@@ -14,7 +14,8 @@ from tsveil.core.types import Array
 from tsveil.data.store import Store
 from tsveil.engine.base import Result, Task
 from tsveil.transform.exact import product_totals
-from tsveil.transform.triangle import inverse, multiply_rows, triangle
+from tsveil.transform.ordered import rows_times
+from tsveil.transform.triangle import inverse, triangle
 
 #: columns of a block: sums of products of all pairs are needed
 WIDEST = 512
@@ -44,7 +45,7 @@ class Whitening:
         """Values freed of the covariance of their block: squares of the first columns add up to the squared Mahalanobis distance from the mean."""
         unit = centre_columns(table, self.scales)
         for own, whitening in zip(self.blocks, self.whitenings, strict=True):
-            unit[:, own] = multiply_rows(unit[:, own], whitening)
+            unit[:, own] = rows_times(unit[:, own], whitening)
         return unit
 
 

@@ -50,6 +50,7 @@ from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.engine.base import Result, Task
+from tsveil.transform.ordered import inverse_of_triangle, products_of_columns, rows_times
 
 #: parts of the persons, the most records to learn from, and the fewest persons
 FOLDS, LESSONS, FEWEST = 5, 4096, 20
@@ -142,8 +143,6 @@ class LearnedProfile(Habits):
 
     def weigh(self, counted: Sequence[Result], trial: Trial, situation: Situation) -> None:
         """Learn a map for each part of the persons."""
-        from tsveil._kernels.features import mapped_rows
-
         super().weigh(counted, trial, situation)
         store, files = situation.store, situation.files
         every = {what: [store.get(f"{KEPT}.{what}-{at}") for at in range(len(counted))] for what in ("rows", "marks")}
@@ -172,8 +171,8 @@ class LearnedProfile(Habits):
             shown = every_feature.take(published[lessons])
             found = learn(known.take(lessons), (shown[:, :width] - mean) * factor, factor)
             of_sizes = learned_sizes(
-                mapped_rows(sizes.take(lessons), after, unit, directions),
-                mapped_rows(np.ascontiguousarray(shown[:, width:]), after, unit, directions),
+                _mapped(sizes.take(lessons), after, unit, directions),
+                _mapped(shown[:, width:], after, unit, directions),
             )
             of_sizes = of_sizes[0], np.ascontiguousarray(directions @ of_sizes[1])
             for what, value in zip((*PARTS, *SIZE_PARTS), (*found, *of_sizes), strict=True):
@@ -181,8 +180,6 @@ class LearnedProfile(Habits):
 
     def link(self, targets: Targets, task: Task) -> Found:
         """The nearest, part by part."""
-        from tsveil._kernels.features import mapped_rows
-
         store = targets.store
         mean, scale = (np.array(each) for each in store.get(f"{KEPT}.scale"))
         at = np.searchsorted(store.get(f"{KEPT}.rows-{task['at']}"), targets.rows)
@@ -197,14 +194,14 @@ class LearnedProfile(Habits):
             moved, few = (np.array(store.get(f"{KEPT}.{what}-{fold}")) for what in SIZE_PARTS)
             known = np.hstack(
                 [
-                    mapped_rows(features[chosen], shift, factor, directions) + middle,
-                    mapped_rows(sizes[chosen], after, unit, few) - moved,
+                    _mapped(features[chosen], shift, factor, directions) + middle,
+                    _mapped(sizes[chosen], after, unit, few) - moved,
                 ]
             )
 
             def place(both: Array, by: Array = directions, few: Array = few) -> Array:
-                fixed, rest = (np.ascontiguousarray(part) for part in np.split(both, [len(scale)], axis=1))
-                return np.hstack([mapped_rows(fixed, mean, scale, by), mapped_rows(rest, after, unit, few)])
+                fixed, rest = np.split(both, [len(scale)], axis=1)
+                return np.hstack([_mapped(fixed, mean, scale, by), _mapped(rest, after, unit, few)])
 
             found = nearest_of_targets(
                 targets.subset(chosen), known, place, np.ones(known.shape[1]), [known.shape[1]], stem=BOTH
@@ -272,7 +269,7 @@ def learn(known: Array, shown: Array, counts: Array) -> tuple[Array, Array, Arra
     a, b = (known - shift) * factor, shown * (factor > 0)
     middle = b.mean(axis=0)
     b = b - middle
-    within, between = (_products(x) / max(len(x) - 1, 1) for x in (a - b, (a + b) / 2))
+    within, between = (products_of_columns(x) / max(len(x) - 1, 1) for x in (a - b, (a + b) / 2))
     used = max(int((factor > 0).sum()), 1)
     diagonal = np.diag_indices_from(within)
     within[diagonal] += SHRINKAGE * np.trace(within) / used + 1e-9
@@ -288,7 +285,7 @@ def directions_of(shown: Array) -> tuple[Array, Array, Array]:
     after, deviation = shown.mean(axis=0), shown.std(axis=0)
     unit = np.zeros_like(after)
     np.divide(1.0, deviation, out=unit, where=deviation > LEAST * np.abs(shown).max())
-    found = np.linalg.eigh(_products((shown - after) * unit))[1][:, ::-1][:, :DIRECTIONS]
+    found = np.linalg.eigh(products_of_columns((shown - after) * unit))[1][:, ::-1][:, :DIRECTIONS]
     return after, unit, np.ascontiguousarray(found)
 
 
@@ -298,7 +295,7 @@ def learned_sizes(known: Array, shown: Array) -> tuple[Array, Array]:
         return np.zeros(1), np.zeros((known.shape[1], 1))
     change = known - shown
     shift = change.mean(axis=0)
-    within = _products(change - shift) / len(change)
+    within = products_of_columns(change - shift) / len(change)
     spread = np.diag(within)
     rest = DIAGONAL * np.diag(spread) + (1 - DIAGONAL) * spread.mean() * np.eye(len(within))
     values, vectors = np.linalg.eigh(TAKEN * within + (1 - TAKEN) * rest)
@@ -306,16 +303,11 @@ def learned_sizes(known: Array, shown: Array) -> tuple[Array, Array]:
     return shift @ found, found
 
 
+def _mapped(x: Array, shift: Array, factor: Array, matrix: Array) -> Array:
+    """Features that are shifted, multiplied and mapped, record by record: equal records give equal bits."""
+    return rows_times((x - shift) * factor, matrix)
+
+
 def _inverse(x: Array) -> Array:
     """That of a positive definite matrix."""
-    from tsveil._kernels.features import inverse_of_triangle
-
-    root = inverse_of_triangle(np.ascontiguousarray(np.linalg.cholesky(x)))
-    return _products(root)
-
-
-def _products(x: Array) -> Array:
-    """X' x without the threads of a linear algebra library: for matrices of this size, those cost more than they save on a machine with other work."""
-    from tsveil._kernels.features import products_of_columns
-
-    return products_of_columns(np.ascontiguousarray(x))
+    return products_of_columns(inverse_of_triangle(np.asarray(np.linalg.cholesky(x), dtype=np.float64)))

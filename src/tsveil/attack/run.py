@@ -54,6 +54,7 @@ from tsveil.data.align import Truth
 from tsveil.data.dataset import Block, Dataset
 from tsveil.data.store import Memory, Store
 from tsveil.engine.base import Engine, Result, Task
+from tsveil.engine.blas import one_blas_thread
 from tsveil.engine.here import Here
 from tsveil.engine.threads import LocalEngine
 from tsveil.transform import exact
@@ -386,7 +387,9 @@ class _Attacks:
         self._map_tasks(planned, "Attacking the release")
         again = [one for one in planned if one.attack.twice]
         for one in again:
-            if said := one.attack.weigh(one.done, one.trial, one.situation):
+            with one_blas_thread():
+                said = one.attack.weigh(one.done, one.trial, one.situation)
+            if said:
                 self.found.skipped.append(said)
             one.tasks = [{**task, "step": "attack"} for task in one.tasks]
         if again:
@@ -429,9 +432,10 @@ class _Attacks:
                 continue  # who knows both files knows everybody at once
             task = one.tasks[0]
             targets = one.attack.targets(task)
-            if one.attack.twice:
-                one.attack.weigh([one.attack.count(targets, task)], one.trial, one.situation)
-            found = one.attack.link(targets, task)
+            with one_blas_thread():
+                if one.attack.twice:
+                    one.attack.weigh([one.attack.count(targets, task)], one.trial, one.situation)
+                found = one.attack.link(targets, task)
             chances = found.chances(targets, self.settings.ties) / targets.records()
             attempts.append((float(chances.sum()), found, one.trial))
         if not attempts:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -41,14 +42,14 @@ def table_of_csv(data: bytes, wanted: Wanted, problems: Problems) -> FileTable:
     data, notes = as_utf8(data, problems)
     if not data or data.isspace():
         raise InputError(f"{problems.subject}: the file is empty")
-    lines = list(_first_lines(data))
+    lines = tuple(_first_lines(data))
     separator = "\t" if wanted.separator == "tab" else wanted.separator
     questions: tuple[Question, ...] = ()
     if wanted.header is False:
         separator = separator or _separator(lines)
         width = max(len(row) for row in _cells(lines, separator))
         first = separator.join(f"column_{at + 1}" for at in range(width))
-        data, lines = f"{first}\n".encode() + data, [first, *lines]
+        data, lines = f"{first}\n".encode() + data, (first, *lines)
         notes += (NUMBERED,)
     else:
         titles, separator = _titles(lines, separator)
@@ -102,7 +103,7 @@ def table_of_csv(data: bytes, wanted: Wanted, problems: Problems) -> FileTable:
     return without_groups(replace(table, questions=questions), wanted.decimal)
 
 
-def _titles(lines: Sequence[str], separator: str | None) -> tuple[int, str | None]:
+def _titles(lines: tuple[str, ...], separator: str | None) -> tuple[int, str | None]:
     """The number of lines with a title above the names of columns, and the separator by which they stand out."""
     even = [separator] if separator else [sign for sign in SEPARATORS if _is_even(lines, sign)]
     for sign in even or SEPARATORS:
@@ -196,15 +197,16 @@ def _first_lines(data: bytes) -> Iterator[str]:
             return
 
 
-def _cells(lines: Sequence[str], separator: str) -> list[list[str]]:
-    """The cells of some lines; a line break inside a quoted cell joins two of them."""
+@lru_cache(maxsize=len(SEPARATORS))
+def _cells(lines: tuple[str, ...], separator: str) -> Sequence[Sequence[str]]:
+    """The cells of some lines; a line break inside a quoted cell joins two of them. They are looked at several times."""
     try:
         return [row for row in csv.reader(lines, delimiter=separator) if row] or [[""]]
     except csv.Error:  # a cell of more than 100,000 characters
         return [line.split(separator) for line in lines]
 
 
-def _separator(lines: Sequence[str]) -> str:
+def _separator(lines: tuple[str, ...]) -> str:
     """The separator that cuts all lines into the same number of cells; else the one that cuts the first line most."""
     for separator in SEPARATORS:
         if _is_even(lines, separator):
@@ -212,7 +214,7 @@ def _separator(lines: Sequence[str]) -> str:
     return max(reversed(SEPARATORS), key=lines[0].count)
 
 
-def _is_even(lines: Sequence[str], separator: str) -> bool:
+def _is_even(lines: tuple[str, ...], separator: str) -> bool:
     """Whether it cuts all lines into the same number of cells, more than one."""
     widths = {len(row) for row in _cells(lines, separator)}
     return len(widths) == 1 and widths.pop() > 1

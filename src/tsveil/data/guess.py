@@ -303,6 +303,10 @@ class _Look:
         rows = self.frame.height
         return rows - self.frame.select(names).hash_rows().n_unique() <= max(1, rows // 20)
 
+    def some(self, name: str) -> list[Any]:
+        """The first 50 different values of a column."""
+        return list(self.frame[name].drop_nulls().unique(maintain_order=True).head(50))
+
     def _times(self, name: str) -> bool:
         """Whether a column holds times: dates, texts that are time stamps, or numbers with a fitting name."""
         kind = self.types[name]
@@ -310,12 +314,14 @@ class _Look:
             return True
         if kind.is_numeric() and _CALENDAR.fullmatch(name) is not None:
             return True
-        if kind != pl.String and not kind.is_numeric():
-            return False
-        sample = self.frame[name].drop_nulls().unique(maintain_order=True).head(50).to_list()
         if kind.is_numeric():
-            by_form = "%" in self.form and kind.is_integer() and all(is_time(label, self.form) for label in sample)
-            return by_form or (_SINCE_1970.fullmatch(name) is not None and form_of(sample).startswith("epoch"))
+            # Most tables have many columns of numbers, and polars takes a while to answer for each.
+            if "%" in self.form and kind.is_integer() and all(is_time(label, self.form) for label in self.some(name)):
+                return True
+            return _SINCE_1970.fullmatch(name) is not None and form_of(self.some(name)).startswith("epoch")
+        if kind != pl.String:
+            return False
+        sample = self.some(name)
         # A few labels that are no times are told when the table is used; they do not make the column something else.
         readable = sum(
             is_time(label, self.form) or times_as_numbers([label], self.form) is not None for label in sample

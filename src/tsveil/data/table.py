@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -232,7 +232,7 @@ class Table:
         converted: list[pl.Series] = []
         wrong, lost = list[Cell](), list[Cell]()
         count, large, commas = 0, 0, False
-        types = self.frame.schema
+        types: Mapping[str, Any] = self.frame.schema
         for name in columns:
             if types[name].is_numeric() or types[name] == pl.Null:
                 continue
@@ -262,9 +262,11 @@ class Table:
             self.problems.hint("numbers with a decimal comma are read with decimal=','")
 
         frame = self.frame[list(columns)].with_columns(converted)
-        whole = [name for name, dtype in frame.schema.items() if dtype.is_integer()]
+        types = {name: types[name] for name in columns} | {column.name: column.dtype for column in converted}
+        whole = [name for name, dtype in types.items() if dtype.is_integer()]
         self._check_exact(frame, whole)
-        values = frame.cast(pl.Float64).to_numpy(order="c") if columns else np.empty((frame.height, 0))
+        frame = frame.cast({name: pl.Float64 for name, dtype in types.items() if dtype != pl.Float64})
+        values = frame.to_numpy(order="c") if columns else np.empty((frame.height, 0))
         self._check_finite(values, columns)
         return Numbers(np.asarray(values, dtype=np.float64), tuple(columns), frozenset(whole))
 

@@ -50,6 +50,7 @@ import numpy as np
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.params import Check, Parameters, number, one_of, param, whole
 from tsveil.core.types import Array, ArrayLike
+from tsveil.transform.regression import RANK, autoregression, shifted, weighted_sums
 from tsveil.transform.statistics import per_record, series_table
 
 #: a forecasting model: (records, points) to (records, 3)
@@ -92,8 +93,6 @@ class Model(Parameters):
 
 
 def _weighted_forecaster(weights: Array) -> Callable[[Array], Array]:
-    from tsveil._kernels.forecast import weighted_sums
-
     return lambda rows: weighted_sums(rows, weights)
 
 
@@ -123,7 +122,10 @@ class _Smoothing(Model):
         from tsveil._kernels.forecast import fitted_smoothing
 
         bounds = np.array([(0.0, 1.0) if isinstance(rate, str) else (rate, rate) for rate in self._rates()])
-        return fitted_smoothing(rows, bounds, self.trended)
+        z, scale = shifted(rows)
+        alpha, beta, level, trend = fitted_smoothing(z, bounds, self.trended).T
+        ahead = (rows[:, -1] + scale * (level + step * trend) for step in STEPS)
+        return np.stack([alpha, beta, *ahead], axis=1)
 
 
 def _smoothing_weights(T: int, alpha: float, beta: float, trended: bool) -> Array:
@@ -279,15 +281,11 @@ class Lags(Model):
 
 
 def _autoregressive_forecaster(lags: int) -> Callable[[Array], Array]:
-    from tsveil._kernels.forecast import autoregression
-
     return lambda rows: autoregression(rows, lags) if lags <= 2 else _autoregression(rows, lags)
 
 
 def _autoregression(X: Array, lags: int) -> Array:
     """The same with any number of lags, by singular values."""
-    from tsveil._kernels.forecast import RANK
-
     last = X[:, -1:]
     size = np.maximum(np.abs(X - last).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     z = (X - last) / size

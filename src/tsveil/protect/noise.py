@@ -53,7 +53,8 @@ from tsveil.guarantee.none import NoGuarantee
 from tsveil.protect.base import Described, Part, Protected, Rates, ValueMethod
 from tsveil.protect.partition import Tree, Unit
 from tsveil.protect.survey import Scale, Survey
-from tsveil.transform.triangle import multiply_rows, triangle
+from tsveil.transform.ordered import rows_times
+from tsveil.transform.triangle import triangle
 
 #: records that are drawn for together
 RUN = 2**16
@@ -133,7 +134,7 @@ class Noise(ValueMethod):
         width = np.ravel(ruler.width)
         normals = secret_normals(part.rng, part.values.size).reshape(part.values.shape)
         if self.correlated:
-            noise = multiply_rows(normals, triangle(part.survey.products[part.unit.name] / (part.survey.n - 1)))
+            noise = rows_times(normals, triangle(part.survey.products[part.unit.name] / (part.survey.n - 1)))
         else:
             noise = normals * np.where(width > 0, ruler.deviation, 0.0)
         return Protected(

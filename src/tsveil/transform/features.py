@@ -29,6 +29,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -38,6 +39,7 @@ import numpy as np
 from tsveil.core import progress
 from tsveil.core.types import Array, Indices
 from tsveil.engine.local import map_chunks
+from tsveil.transform.ordered import sums
 
 DAY, WEEK = 86400.0, 7 * 86400.0
 #: the levels of quantiles
@@ -46,8 +48,8 @@ LEVELS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95
 BY_HOUR, OF_ALL = 7, 42
 #: harmonics, the fewest times of a window that is worth its transform, and the width of windows without time stamps
 HARMONICS, FEWEST, WINDOW = 12, 4, 24
-#: records of a piece of work
-CHUNK = 1024
+#: values of a piece of work, which stay in the cache; and its fewest records, because a few at a time take as long as many
+CHUNK, LEAST = 2**16, 32
 
 
 class Times(NamedTuple):
@@ -92,49 +94,73 @@ class Profile:
 
     def features(self, x: Array) -> Array:
         """A row of features for each record."""
-        from tsveil._kernels.features import features_of_rows, put_logs
-
-        x, (cosines, sines) = np.ascontiguousarray(x), self.waves
+        x = np.ascontiguousarray(x)
         out = np.empty((len(x), self.width))
 
         def describe(low: int, high: int) -> None:
-            y = np.empty((high - low, x.shape[1]))
-            put_logs(x[low:high], y)
-            # Sorted here, because numpy's sort takes seconds to compile.
-            steps = np.sort(np.diff(y, axis=1), axis=1) if self.steps else np.empty((high - low, 0))
-            features_of_rows(
-                y, np.sort(y, axis=1), steps, self.hour, self.hours, self.weekday, self.weekdays, self.window,
-                self.windows, cosines, sines, LEVELS, np.empty((4, max(self.hours, self.weekdays, self.windows))),
-                out[low:high], counter,
-            )  # fmt: skip
+            y = _logs(x[low:high])
+            by_time = np.ascontiguousarray(y.T)
+            found = [*_of_bins(by_time, self.hour, self.hours), *_of_bins(by_time, self.weekday, self.weekdays)]
+            found.append(_quantiles(y, LEVELS).T)
+            if self.steps:
+                found.append(_quantiles(np.diff(y, axis=1), LEVELS).T)
+            found += self._magnitudes(by_time)
+            out[low:high] = np.concatenate(found).T
+            counter[0] += high - low
 
         with progress.step("Describing series", total=len(x)) as counter:
-            map_chunks(describe, len(x), CHUNK)
+            map_chunks(describe, len(x), max(LEAST, CHUNK // x.shape[1]))
         return out
+
+    def _magnitudes(self, by_time: Array) -> Iterator[Array]:
+        """The magnitude of each harmonic, on average over the windows; windows have equally many times."""
+        of_windows = np.argsort(self.window, kind="stable")[(self.window < 0).sum() :].reshape(self.windows, -1)
+        y = by_time[of_windows]
+        for waves in zip(*self.waves, strict=True):
+            real, imaginary = (sums(y * wave[of_windows][..., None]) for wave in waves)
+            yield sums(np.hypot(real, imaginary) / of_windows.shape[1])[None] / self.windows
 
     def sizes(self, x: Array) -> Array:
         """A row of sizes for each record: quantiles in each hour, then of all times."""
-        from tsveil._kernels.features import put_logs
-
         x = np.ascontiguousarray(x)
         out = np.empty((len(x), BY_HOUR * self.hours + OF_ALL))
+        by_hour, of_all = ((np.arange(count) + 0.5) / count for count in (BY_HOUR, OF_ALL))
 
         def describe(low: int, high: int) -> None:
-            y = np.empty((high - low, x.shape[1]))
-            put_logs(x[low:high], y)
+            y = _logs(x[low:high])
             for hour in range(self.hours):
                 own = out[low:high, BY_HOUR * hour : BY_HOUR * (hour + 1)]
-                own[:] = _quantiles(y[:, self.hour == hour], BY_HOUR)
-            out[low:high, BY_HOUR * self.hours :] = _quantiles(y, OF_ALL)
+                own[:] = _quantiles(y[:, self.hour == hour], by_hour)
+            out[low:high, BY_HOUR * self.hours :] = _quantiles(y, of_all)
 
-        map_chunks(describe, len(x), CHUNK)
+        map_chunks(describe, len(x), max(LEAST, CHUNK // x.shape[1]))
         return out
 
 
-def _quantiles(y: Array, count: int) -> Array:
-    """Quantiles of each row at (i + 1/2) / count, by linear interpolation."""
+def _logs(x: Array) -> Array:
+    """sign(x) log(1 + |x|)."""
+    from tsveil._kernels.features import put_logs
+
+    y = np.empty_like(x)
+    put_logs(x, y)
+    return y
+
+
+def _of_bins(by_time: Array, bins: Indices, count: int) -> tuple[Array, Array]:
+    """The mean of each bin, then the deviation of each; values that are all equal have the deviation 0, whatever rounding says."""
+    means, deviations = np.empty((2, count, by_time.shape[1]))
+    for b in range(count):
+        own = by_time[bins == b]
+        low = own.min(axis=0)
+        means[b] = np.where(low == own.max(axis=0), low, sums(own) / len(own))
+        deviations[b] = np.sqrt(sums((own - means[b]) ** 2) / len(own))
+    return means, deviations
+
+
+def _quantiles(y: Array, levels: Array) -> Array:
+    """Quantiles of each row, by linear interpolation."""
     ordered = np.sort(y, axis=1)
-    place = (np.arange(count) + 0.5) / count * (y.shape[1] - 1)
+    place = levels * (y.shape[1] - 1)
     below = place.astype(np.int64)
     above = np.minimum(below + 1, y.shape[1] - 1)
     low = ordered[:, below]

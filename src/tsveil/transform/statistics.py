@@ -18,9 +18,12 @@ import numpy as np
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.types import Array, ArrayLike
 from tsveil.engine.local import map_chunks
+from tsveil.transform.ordered import sums
 
 Divisor = Literal["T", "T-j"]
 
+#: a standard deviation below this share of the largest value is rounding
+CONSTANT = 1e-12
 #: values that are worked on at a time: two megabytes, which stay in the cache
 CHUNK = 2**18
 
@@ -60,11 +63,28 @@ def acf(X: ArrayLike, lags: Sequence[int] | None = None, divisor: Divisor = "T")
         raise ParameterError(f"The 'divisor' parameter of acf must be 'T' or 'T-j'. Got {divisor!r}.")
     if wrong := [lag for lag in wanted if not 0 <= lag < T]:
         raise ParameterError(f"The 'lags' parameter of acf must lie from 0 to {T - 1} for {T} points. Got {wrong}.")
-    from tsveil._kernels.statistics import autocorrelations
+    factors = [1.0 if divisor == "T" else T / (T - lag) for lag in wanted]
+    return per_record(lambda rows: _autocorrelations(rows.T, wanted, factors).T, X)
 
-    shifts = np.array(wanted, dtype=np.int64)
-    factors = np.array([1.0 if divisor == "T" else T / (T - lag) for lag in wanted])
-    return per_record(lambda rows: autocorrelations(rows, shifts, factors), X)
+
+def _autocorrelations(X: Array, lags: Sequence[int], factors: Sequence[float]) -> Array:
+    """The autocorrelation of every column at every lag, times the lag's factor; zero for constant columns at lags above 0."""
+    T = len(X)
+    # Shifted by the first value (offsets cost no digits) and divided by the largest (squares stay in range).
+    z = np.ascontiguousarray(X - X[0])
+    widest = np.abs(z).max(axis=0)
+    np.divide(z, widest, out=z, where=widest > 0)
+    z -= sums(z) / T
+    squares = sums(z * z)
+    moving = widest * np.sqrt(squares / T) > CONSTANT * np.abs(X).max(axis=0)
+    out = np.zeros((len(lags), X.shape[1]))
+    for own, lag, factor in zip(out, lags, factors, strict=True):
+        if lag == 0:
+            own[:] = 1.0
+        else:
+            np.divide(sums(z[: T - lag] * z[lag:]), squares, out=own, where=moving)
+            own *= factor
+    return out
 
 
 def default_lags(T: int) -> tuple[int, int, int, int]:

@@ -5,8 +5,9 @@ x inverse(R) are uncorrelated if S is the covariance of x. Column c of x inverse
 
 Examples
 --------
+>>> from tsveil.transform.ordered import rows_times
 >>> x = np.random.default_rng(0).normal(size=(1000, 2)) @ np.array([[3.0, 1.0], [0.0, 0.2]])
->>> z = multiply_rows(x, inverse(triangle(np.cov(x.T))))
+>>> z = rows_times(x, inverse(triangle(np.cov(x.T))))
 >>> bool(np.allclose(np.cov(z.T), np.eye(2)))
 True
 """
@@ -16,7 +17,6 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil.core.types import Array
-from tsveil.transform.exact import contiguous
 
 
 def triangle(covariance: Array) -> Array:
@@ -28,10 +28,14 @@ def triangle(covariance: Array) -> Array:
     array([[2., 1.],
            [0., 0.]])
     """
-    from tsveil._kernels.triangle import factor_of
-
+    left, factor = np.array(covariance, dtype=np.float64), np.zeros(np.shape(covariance))
     # What rounding leaves of a column that depends on others is no spread of its own.
-    return factor_of(np.array(covariance, dtype=np.float64, order="C"), 1e-12 * np.diagonal(covariance))
+    nothing = 1e-12 * np.diagonal(covariance)
+    for at in range(len(left)):
+        if left[at, at] > nothing[at]:
+            factor[at, at:] = left[at, at:] / np.sqrt(left[at, at])
+            left[at:, at:] -= np.outer(factor[at, at:], factor[at, at:])
+    return factor
 
 
 def inverse(factor: Array) -> Array:
@@ -50,10 +54,3 @@ def inverse(factor: Array) -> Array:
         found[: at + 1, at] -= found[: at + 1, :at] @ factor[:at, at]
         found[: at + 1, at] /= factor[at, at]
     return found
-
-
-def multiply_rows(rows: Array, factor: Array) -> Array:
-    """The rows times a triangular factor, summed in the order of the columns: what becomes of a row does not depend on its neighbours, as in a matrix product."""
-    from tsveil._kernels.triangle import rows_times
-
-    return rows_times(contiguous(rows), contiguous(factor))
