@@ -69,6 +69,7 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
     split: int | None = None
     #: attributes are regrouped into blocks of this many, by their correlation
     block_size: int | None = None
+    #: of regrouped attributes: those that go together stand together, or apart
     blocks_by: Literal["correlated", "scattered"] = "correlated"
 
     def read(self, base: Path, memory: str | int = MEMORY, *, chunks: bool = False) -> Dataset:
@@ -133,8 +134,11 @@ class Running(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw
 class Output(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """Where the release goes, and how."""
 
+    #: where the release goes: a new folder, inside that of the plan
     folder: str
+    #: of the published data; that of the input unless given
     format: Written | None = None
+    #: the name of the release, in its reports and its metadata
     title: str = ""
     #: the folder of the release of the same persons that this one continues
     after: str | None = None

@@ -17,7 +17,12 @@ import msgspec
 from tsveil.core.errors import Problems
 
 #: what a value of a kind is called
-WORDS: dict[Any, str] = {str: 'a text in quotes, such as "a"', int: "a whole number", float: "a number"}
+WORDS: dict[Any, str] = {
+    str: 'a text in quotes, such as "a"',
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
 #: what no message repeats
 SECRET = ("seed",)
 #: keys whose texts are paths
