@@ -63,10 +63,10 @@ def columns_of(frame: Any) -> list[str]:
 
 
 def frame_of_files(frame: Any, files: Sequence[Path], read: Callable[..., Any]) -> Any:
-    """A frame like the one given, with a partition for each file; `read` gives the partition, by its path and an empty frame with its types."""
+    """A frame like the one given, with a partition for each file; `read` gives the partition, by its path and an empty frame with its types, or with `empty` its columns."""
     import dask.dataframe as dd
     from dask.dataframe.utils import clear_known_categories
 
     given = frame._meta
-    meta = clear_known_categories(read(files[0], given).iloc[:0])
+    meta = clear_known_categories(read(files[0], given, empty=True))
     return dd.from_map(partial(read, given=given), list(files), meta=meta, enforce_metadata=False)

@@ -1,4 +1,4 @@
-"""Frames of Dask and Spark protected where they are: no row of them comes to the process that asks for it.
+"""Frames of Dask and Spark protected where they are: no value of them comes to the process that asks for it.
 
     write      every partition: a file of its rows, written by the worker that has it
     prepare    every file: its records, a row each, checked as a frame in memory is
@@ -7,7 +7,7 @@
     verify     these files, read again
 
 A long frame has the rows of a record in several partitions. So the records are numbered first, as they appear, by marks of 64 bits of their identifiers; the rows are
-sorted into runs of records, and each run is brought together. What the asking process holds is a few numbers per record and the times.
+sorted into runs of records, and each run is brought together. What the asking process holds are the identifiers, a few numbers per record, and the times.
 """
 
 from __future__ import annotations
@@ -163,7 +163,9 @@ class _Work:
         places = [
             {"reader": f"{__name__}:read_published", "store": self.store.handle, "path": str(file)} for file in files
         ]
-        schema = schema_of(self.roles.dataset(pl.read_parquet(files[0])))
+        # One record is enough to know the columns.
+        rows = self.store.get_frame("times").height if self.roles.long else 1
+        schema = schema_of(self.roles.dataset(pl.scan_parquet(files[0], glob=False).head(rows).collect()))
         sizes = sum(int(one["records"]) for one in found)
         checked = release.guarantee.verify_chunks(Chunks(schema, places, self.engine, release.store, sizes))
         if not checked.verdict.holds:
@@ -200,9 +202,10 @@ def write_partition(partition: Any, path: Path) -> None:
     put_file(path, table.write_parquet)
 
 
-def read_partition(path: Path, given: Any) -> Any:
-    """A published file as a partition of the kind and types given."""
-    return like_given(pl.read_parquet(path), given)
+def read_partition(path: Path, given: Any, *, empty: bool = False) -> Any:
+    """A published file as a partition of the kind and types given, or its columns without rows."""
+    table = pl.scan_parquet(path, glob=False)
+    return like_given((table.head(0) if empty else table).collect(), given)
 
 
 def _at(task: Task) -> tuple[Folder, Roles, pl.DataFrame, int]:

@@ -112,7 +112,7 @@ def metadata_files(
         **({"bytes": files[0].stat().st_size, "hash": f"sha256:{digest_of(files)}"} if len(paths) == 1 else {}),
         "schema": {"fields": [_field(column, layout.decimal if text else ".") for column in columns]},
     }
-    package = {"profile": "data-package", "name": _name(about["title"]), **about, "resources": [resource]}
+    package = {"name": _name(about["title"]), **about, "resources": [resource]}
     return {DATA_PACKAGE: _text(package), CROISSANT: _text(_croissant(about, files, paths, columns))}
 
 
