@@ -76,12 +76,13 @@ def sweep(
 @click.argument("folder", type=arguments.PATH)
 @click.option("--max-risk", type=float, metavar="PERCENT", help="The least loss with at most this risk.")
 @click.option("--max-loss", type=float, metavar="PERCENT", help="The least risk with at most this loss.")
+@click.option("--verified", is_flag=True, help="Only what has a promise that was verified.")
 @arguments.intruder_option
 @click.option("--plan", "out", type=arguments.PATH, metavar="FILE", help="Write the plan of the winner.")
 @arguments.overwrite_option("an existing plan")
 @arguments.json_option
 def recommend(
-    folder: Path, max_risk: float | None, max_loss: float | None, intruder: Knows | None, out: Path | None,
+    folder: Path, max_risk: float | None, max_loss: float | None, verified: bool, intruder: Knows | None, out: Path | None,
     overwrite: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Recommend what to publish after a sweep.
@@ -93,7 +94,7 @@ def recommend(
     from tsveil.study.study import Study
 
     study = Study.load(folder).against(intruder)
-    found = study.recommend(max_risk=max_risk, max_loss=max_loss)
+    found = study.recommend(max_risk=max_risk, max_loss=max_loss, verified=verified)
     written = out if found.best is not None else None
     if written is not None:
         arguments.check_new(written, overwrite=overwrite)

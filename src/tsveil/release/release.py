@@ -224,4 +224,6 @@ def release_of(
         source, original.values, made, original.others, order, whole=source.integers, suppressed=suppressed
     )
     store.put("names", secret_numbers(seed, original.n))
+    if original.person:
+        store.put("persons", original.persons)
     return Release(original, store, method, guarantee, seed, **more)

@@ -12,7 +12,7 @@ import polars as pl
 
 from tsveil.assess.assessment import Attempt, strongest
 from tsveil.assess.limits import IN_WORDS, RUNGS, Intruder, Knows
-from tsveil.assess.summary import LOSS, risk_in_words
+from tsveil.assess.summary import LOSS, Baseline, risk_in_words
 from tsveil.core.errors import InputError
 from tsveil.core.notebook import table_in_html
 from tsveil.core.randomness import derived_seed, release_seed
@@ -39,7 +39,7 @@ class Study:
     #: attacked), loss, attack, intruder, verdict, guarantee, bound (of the risk, by the promise), stopped (by which checks), seconds, problem, figures (JSON),
     #: ladder (JSON: what all attacks find), pareto
     table: pl.DataFrame
-    #: what was swept and how it was measured: data, kind, records, evaluate, intruder, version, seed (a secret), asked
+    #: what was swept and how it was measured: data, kind, records, evaluate, intruder, baseline, version, seed (a secret), asked
     about: Mapping[str, Any]
 
     @classmethod
@@ -115,6 +115,11 @@ class Study:
         return risk_in_words(self.intruder), LOSS[self.about["kind"]]
 
     @property
+    def baseline(self) -> Baseline | None:
+        """What is found in the original data and by guessing; studies of earlier versions do not know it."""
+        return Baseline(**self.about["baseline"]) if "baseline" in self.about else None
+
+    @property
     def intruder(self) -> Intruder:
         """Whom the risk is about."""
         return Intruder(**self.about["intruder"])
@@ -141,7 +146,9 @@ class Study:
         """The front: what no other configuration beats in both risk and loss, from the least risk to the most."""
         return self.table.filter("pareto").sort("risk", "loss", maintain_order=True)
 
-    def recommend(self, max_risk: float | None = None, max_loss: float | None = None) -> Recommendation:
+    def recommend(
+        self, max_risk: float | None = None, max_loss: float | None = None, *, verified: bool = False
+    ) -> Recommendation:
         """The least loss within a limit of risk, or the least risk within a limit of loss; for another intruder see `against`.
 
         With both limits: the least loss within both. The notes say what each intruder finds in it, and what would have been chosen against weaker ones.
@@ -152,6 +159,8 @@ class Study:
             The most risk, in percent.
         max_loss
             The most loss, in percent.
+        verified
+            Leave out what promises nothing.
 
         Returns
         -------
@@ -163,18 +172,20 @@ class Study:
         ParameterError
             If there is no limit, or one is not from 0 to 100.
         """
-        found = recommend(self.table, max_risk, max_loss)
+        found = recommend(self.table, max_risk, max_loss, verified=verified)
         if found.best is None or found.best["ladder"] is None or max_risk is None:
             return found
         return replace(
-            found, notes=(_rungs_in_words(found.best), *self._against_weaker(found.best, max_risk, max_loss))
+            found, notes=(_rungs_in_words(found.best), *self._against_weaker(found.best, max_risk, max_loss, verified))
         )
 
-    def _against_weaker(self, best: Mapping[str, Any], max_risk: float, max_loss: float | None) -> Iterator[str]:
+    def _against_weaker(
+        self, best: Mapping[str, Any], max_risk: float, max_loss: float | None, verified: bool
+    ) -> Iterator[str]:
         """What would have been chosen if the intruder knew less, and why it was not."""
         keys = {best["key"]}
         for knows in RUNGS[: RUNGS.index(self.intruder.knows)]:
-            other = recommend(self.against(knows).table, max_risk, max_loss).best
+            other = recommend(self.against(knows).table, max_risk, max_loss, verified=verified).best
             if other is None or other["key"] in keys:
                 continue
             keys.add(other["key"])

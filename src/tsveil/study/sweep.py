@@ -22,7 +22,7 @@ import msgspec
 
 from tsveil import __version__
 from tsveil.assess.limits import Intruder
-from tsveil.assess.summary import kind_of, summed_up
+from tsveil.assess.summary import baseline, kind_of, summed_up
 from tsveil.core import progress
 from tsveil.core.errors import OutputError, ParameterError, TsveilError
 from tsveil.core.randomness import fresh_seed
@@ -253,6 +253,7 @@ def _about(
         "fingerprint": fingerprint(data),
         "evaluate": dict(options),
         "intruder": {"knows": intruder.knows, "knows_carried": list(intruder.knows_carried)},
+        "baseline": asdict(baseline(data, intruder)),
         "version": __version__,
     }
     before = None if folder is None else store.about_in(folder)
