@@ -48,6 +48,8 @@ def test_a_release_is_written_whole(tmp_path: Path, form: str) -> None:
         f"published/data.{form}",
         "published/README.md",
         "published/report.html",
+        "published/datapackage.json",
+        "published/croissant.json",
         "private/id_map.csv",
         "private/groups.csv",
         "private/suppressed.csv",

@@ -27,7 +27,7 @@ from tsveil.core.errors import InputError, some
 from tsveil.core.types import AnyArray, Indices
 from tsveil.data.dataset import Dataset, person_numbers, visible_text
 from tsveil.data.file_table import FileTable
-from tsveil.data.files import files_of, opened
+from tsveil.data.files import CROISSANT, DATA_PACKAGE, files_of, opened
 from tsveil.data.formats.base import Content, Format
 from tsveil.data.formats.known import FORMATS
 from tsveil.data.intervals import IntervalTable
@@ -38,7 +38,7 @@ from tsveil.measure.scorecard import Scorecard
 #: identifiers as tsveil makes them: random, and so no column that could name anybody
 FRESH = re.compile(r"r[0-9a-f]{16}")
 #: what tsveil publishes beside the data, for their users
-PAGES = ("README.md", "report.html")
+PAGES = ("README.md", "report.html", DATA_PACKAGE, CROISSANT)
 #: the parts of a release
 PART = re.compile(r"part-(\d+)\..+")
 

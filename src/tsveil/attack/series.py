@@ -107,7 +107,47 @@ def series(
     blocking: int | None = None,
     direction: Direction = "original",
 ) -> Links:
-    """Link originals to released records by the series that the intruder knows (all by default)."""
+    """Link originals to released records by the series that the intruder knows.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The series that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    distance
+        "euclidean", "sts", "dtw", or another name of the registry.
+    radius
+        Of "dtw": how many points the alignment may stray; a tenth of the length unless given.
+    normalise
+        How series are normalised before they are compared.
+    scaling
+        By which file's mean and deviation values are scaled: "original", or each file by its "own".
+    ties
+        How ties count: "expected", the chance of guessing among them, or "first", the first one.
+    one_to_one
+        Each released record is linked to one person at most, so that the sum of all distances is the least.
+    blocking
+        For very large files: compare each original record only with this many distinct released ones, those nearest to it in the sum of their standardised values. The result may miss the nearest one.
+    direction
+        "original": every original record is linked to a released one. "released": the other way round, as in the literature; the rows of the result are then those of the release.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     refuse_together("series", one_to_one=one_to_one, blocking=blocking, direction=direction)
     curves = _curves(original, released, known, truth, distance, radius, normalise, scaling, ties)
     if direction == "released":

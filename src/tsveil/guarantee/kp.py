@@ -46,8 +46,24 @@ from tsveil.guarantee.faults import SHOWN
 def verify_kp(table: Any, k: int, P: int) -> Verdict:
     """Check (k,P)-anonymity of a published table, made by any tool.
 
-    `table` is a frame of polars, pandas, pyarrow or DuckDB, or the path of a CSV or Parquet file. The layout is that of `tsveil.data.intervals`: columns lo_T and hi_T for every time point T, pattern and level; all
-    other columns are taken for carried ones.
+    Parameters
+    ----------
+    table
+        A frame of polars, pandas, pyarrow or DuckDB, or the path of a CSV or Parquet file, in the layout of `tsveil.data.intervals`: columns lo_T and hi_T for every time point T, pattern and level; all other columns are taken for carried ones.
+    k, P
+        The fewest records that share an envelope, and a pattern.
+
+    Returns
+    -------
+    Verdict
+        Whether it holds, or why not.
+
+    Raises
+    ------
+    InputError
+        If it is no such table.
+    ParameterError
+        If k or P is out of range.
 
     Examples
     --------

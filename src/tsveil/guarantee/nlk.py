@@ -112,11 +112,32 @@ class Finding:
 
 
 def verify_nlk(Y: ArrayLike, n: int, l: int, k: int, *, node_limit: int = NODE_LIMIT) -> Verdict:
-    """Check (n,l,k)-anonymity of a table of published values, exactly.
+    """Check (n,l,k)-anonymity of a table of published values, exactly. Values are compared as they are written.
 
-    Y has a row per series and a column per time point (a third axis for points of several dimensions). Values are compared as
-    they are written. The verdict is "holds"; "violated" with the series, the known points and what can be inferred from them; or "unknown"
-    when more than `node_limit` nodes of the search tree would be needed.
+    Parameters
+    ----------
+    Y
+        A row per series and a column per time point; a third axis for points of several dimensions.
+    n
+        How many values of a series the intruder knows.
+    l
+        How many further values may not be inferred.
+    k
+        The fewest series that fit what is known.
+    node_limit
+        How many nodes of the search tree are looked at.
+
+    Returns
+    -------
+    Verdict
+        "holds"; "violated", with the series, the known points and what can be inferred from them; or "unknown" when the limit is reached.
+
+    Raises
+    ------
+    InputError
+        If Y is no table of numbers.
+    ParameterError
+        If n, l or k is out of range.
 
     Examples
     --------

@@ -101,13 +101,42 @@ class Queries:
 
     @classmethod
     def of(cls, table: Any) -> Queries:
-        """Queries on a frame of polars, pandas, pyarrow or DuckDB, or on the CSV or Parquet file of a release."""
+        """Queries on a frame of polars, pandas, pyarrow or DuckDB, or on the CSV or Parquet file of a release.
+
+        Parameters
+        ----------
+        table
+            The frame, or the path of the file.
+
+        Returns
+        -------
+        Queries
+            What can be asked of it.
+
+        Raises
+        ------
+        InputError
+            If it is no table of envelopes.
+        """
         return cls(read_table(table))
 
     def range_count(self, ranges: Mapping[Any, Range | Sequence[float | None]]) -> RangeCount:
         """How many records have values in these ranges.
 
-        A range is given by its time point: time point -> (from, to), both included; None leaves a side open.
+        Parameters
+        ----------
+        ranges
+            Time point to (from, to), both included; None leaves a side open.
+
+        Returns
+        -------
+        RangeCount
+            The bounds of the count, and what is expected.
+
+        Raises
+        ------
+        InputError
+            If a time point is not in the table, or a range is none.
         """
         at, low, high = self._ranges(ranges)
         inside, meets, share = range_shares(self.table.lo.T[at], self.table.hi.T[at], low, high)
@@ -142,11 +171,26 @@ class Queries:
     def similar(self, pattern: ArrayLike, top: int = 20, *, within: float | None = None) -> pl.DataFrame:
         """The records whose published pattern is most like a curve.
 
-        `pattern` has any number of values from the word length on, spread evenly over the time of the series; its level
-        and scale do not matter. The result has the columns row (of the published table, from 1), pattern, level,
-        distance (to what the word stands for) and at_least (the distance is certainly not less), the nearest first:
-        `top` of them, or with `within` all that may lie within that distance of the curve, so that none which does is
-        missed.
+        Parameters
+        ----------
+        pattern
+            The curve: any number of values from the word length on, spread evenly over the time of the series; its level and scale do not matter.
+        top
+            How many records.
+        within
+            All records that may lie within this distance of the curve, in place of `top`: none which does is missed.
+
+        Returns
+        -------
+        polars.DataFrame
+            The nearest first: row (of the published table, from 1), pattern, level, distance (to what the word stands for) and at_least (the distance is certainly not less).
+
+        Raises
+        ------
+        InputError
+            If the table has no patterns, or the curve is too short.
+        ParameterError
+            If top or within is out of range.
         """
         table = self.table
         if not table.words or table.levels is None:
