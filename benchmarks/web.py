@@ -1,11 +1,12 @@
-"""The web app: first paint, the memory of the server during an upload of 100 MB and its preview, and twenty sessions at once, each
+"""The web app: first paint, how soon 200 configurations can be compared, the memory of the server during an upload of 100 MB and its preview, and twenty sessions at once, each
 of which uploads a table, looks at its pages for a while and removes it.
 
     python benchmarks/web.py [MEGABYTES [SECONDS]]        SECONDS: how long the twenty visit
     python benchmarks/web.py steps [MEGABYTES]            every step of a large file: wall time, memory, and the longest time without progress
     python benchmarks/web.py bomb                         a small file that unpacks to 5 GB
 
-First paint is what Chromium reports for a page of the demo, from the click to the first pixels. Memory is the resident set of the server's
+First paint is what Chromium reports for a page of the demo, from the click to the first pixels. The page of results is interactive when its scripts have run; a move of a
+limit is measured from the event until the next picture is drawn. Memory is the resident set of the server's
 process, and of the job's process beside it, sampled every 20 ms.
 """
 
@@ -22,15 +23,30 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import numpy as np
 import psutil
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+#: what Chromium says of a page, in ms: its first paint, when its scripts have run, and how long a move of a limit takes
+PAINTED_YET = "performance.getEntriesByName('first-contentful-paint')"
+PAINTED = f"{PAINTED_YET}[0].startTime"
+READY = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
+MOVED = """new Promise((done) => {
+  const slider = document.querySelector("input[type=range]");
+  const start = performance.now();
+  slider.value = 50;
+  slider.dispatchEvent(new Event("input"));
+  requestAnimationFrame(() => setTimeout(() => done(performance.now() - start)));
+})"""
 #: visitors at the same time, and the pause of each after a page, in seconds
 SESSIONS, PAUSE = 20, 0.1
 
@@ -105,7 +121,9 @@ def ready(client: httpx.Client, path: str) -> None:
         time.sleep(0.1)
 
 
-def first_paint(server: Server) -> list[float]:
+@contextmanager
+def chromium(server: Server) -> Iterator[Page]:
+    """A page that came with the link."""
     from playwright.sync_api import sync_playwright
 
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -113,14 +131,51 @@ def first_paint(server: Server) -> list[float]:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page()
         page.goto(server.link())
+        yield page
+        browser.close()
+
+
+def first_paint(server: Server) -> list[float]:
+    with chromium(server) as page:
         page.get_by_role("button", name="These roles are right: next").wait_for(timeout=120_000)
         found = []
         for _ in range(5):
             page.reload()
             page.wait_for_timeout(300)
-            found.append(float(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")))
-        browser.close()
+            found.append(float(page.evaluate(PAINTED)))
     return found
+
+
+def compared(server: Server, folder: Path) -> tuple[int, list[tuple[float, float, float]]]:
+    """How many configurations the page of results has; and of each visit first paint, when it is interactive, and a move of a limit, in ms."""
+    client = server.entered()
+    written(folder / "few.csv", 0.02, points=24)
+    at = sent(client, "/upload", files={"file": ("few.csv", (folder / "few.csv").read_bytes())}).url.path.rpartition(
+        "/"
+    )[0]
+    ready(client, f"{at}/load")
+    sent(client, f"{at}/confirm")
+    ready(client, f"{at}/risk")
+    values: dict[str, str | list[str]] = {
+        "method": ["mdav", "rank-swap", "noise"],
+        "mdav.k": ", ".join(map(str, range(2, 12))),
+        "mdav.refine": ["none", "swap"],
+        "rank-swap.p": ", ".join(map(str, range(1, 91))),
+        "noise.sd": ", ".join(f"{0.05 * step:.2f}" for step in range(1, 91)),
+        "max_risk": "30",
+    }
+    sent(client, f"{at}/sweep", fields=values)
+    ready(client, f"{at}/run")
+    ready(client, f"{at}/compare")
+    found = []
+    with chromium(server) as page:
+        for _ in range(5):
+            page.goto(f"{str(client.base_url).rstrip('/')}{at}/compare")
+            page.wait_for_load_state("load")
+            count = page.locator(".tried tbody tr").count()
+            page.wait_for_function(f"{PAINTED_YET}.length > 0")
+            found.append((float(page.evaluate(PAINTED)), float(page.evaluate(READY)), float(page.evaluate(MOVED))))
+    return count, found
 
 
 def written(path: Path, megabytes: float, points: int = 1000) -> int:
@@ -156,7 +211,9 @@ def upload(server: Server, folder: Path, megabytes: int) -> None:
     print(f"| peak of the job's process, MB | {peak.job:.0f} |", flush=True)
 
 
-def sent(client: httpx.Client, path: str, fields: Mapping[str, object] | None = None, **form: object) -> httpx.Response:
+def sent(
+    client: httpx.Client, path: str, fields: dict[str, str | list[str]] | None = None, **form: object
+) -> httpx.Response:
     """The answer to a form of the app's own page."""
     csrf = re.search(r'name="csrf" value="([^"]+)"', client.get("/").text)
     assert csrf is not None
@@ -230,7 +287,7 @@ def steps(server: Server, folder: Path, megabytes: int) -> None:
     step("load", f"{study}/load", lambda: None)
     step("risk", f"{study}/risk", lambda: sent(client, f"{study}/confirm"))
     step("methods", f"{study}/methods", lambda: None)
-    wanted = {"method": "mdav", "mdav.k": "5", "mdav.refine": "none", "max_risk": "100"}
+    wanted: dict[str, str | list[str]] = {"method": "mdav", "mdav.k": "5", "mdav.refine": "none", "max_risk": "100"}
     step("run", f"{study}/run", lambda: sent(client, f"{study}/sweep", fields=wanted))
     step("compare", f"{study}/compare", lambda: None)
     step("limits", f"{study}/compare", lambda: sent(client, f"{study}/limits", fields={"max_risk": "90"}))
@@ -313,6 +370,11 @@ def main() -> None:
             f"| first contentful paint of the demo's page, median of {len(painted)}, ms | {statistics.median(painted):.0f} |",
             flush=True,
         )
+        count, visits = compared(server, folder)
+        paint, interactive, move = (statistics.median(column) for column in zip(*visits, strict=True))
+        print(f"| page of results with {count} configurations: first contentful paint, median of 5, ms | {paint:.0f} |")
+        print(f"| the same: interactive, ms | {interactive:.0f} |")
+        print(f"| the same: a limit moved on the map and in the table, ms | {move:.0f} |", flush=True)
         sessions(server, folder, seconds)
         upload(server, folder, megabytes)
 

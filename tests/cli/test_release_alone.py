@@ -89,3 +89,14 @@ def test_what_was_given_is_said(tmp_path: Path) -> None:
         assert found.exit_code == 2
         assert said in found.stderr
         assert "options: " in found.stderr
+
+
+def test_a_release_of_persons_with_several_records_is_evaluated_alone(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows = [f"p{i // 3},{a:.2f},{b:.2f}" for i, (a, b) in enumerate(rng.gamma(2, 1, (30, 2)))]
+    (tmp_path / "visits.csv").write_text("\n".join(["who,a,b", *rows]) + "\n")
+    made = tsveil("protect", tmp_path / "visits.csv", "--out", tmp_path / "out", "--k", 3, "--person", "who", "--json")
+    assert made.exit_code == 0, made.output
+    alone = tsveil("evaluate", tmp_path / "out", "--json")
+    assert alone.exit_code == 0, alone.output
+    assert json.loads(alone.stdout) == json.loads(made.stdout)["scores"]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import tsveil as tv
+from tsveil.assess.limits import Intruder
+from tsveil.assess.summary import Baseline, baseline
 from tsveil.report.risk_map import (
     COLOURS,
     HEIGHT,
@@ -73,6 +77,39 @@ def test_the_corners_are_the_original_and_complete_suppression() -> None:
     left, right, top, bottom = MARGINS
     assert position(risk=100, loss=0) == (left, top)
     assert position(risk=0, loss=100) == (WIDTH - right, HEIGHT - bottom)
+
+
+def test_the_original_data_stand_where_their_own_risk_is() -> None:
+    """200 records of which many are equal: 3 of 200 persons are what the best attack on the original data finds, not all."""
+    x = np.repeat([[1.0, 2.0, 3.0], [4.0, 6.0, 1.0], [7.0, 2.0, 9.0]], [100, 60, 40], axis=0)
+    x[:, 1] += np.linspace(0.0, 1.0, 3).repeat([100, 60, 40])
+    data = tv.Dataset.from_arrays({"load": x})
+    study = tv.sweep(data, ["mdav"], {"mdav": {"k": [5]}}, seed=4)
+    assert study.baseline is not None
+    assert (study.baseline.original, study.baseline.guess) == (1.5, 0.5)
+    corners = {
+        attrs["data-risk"]: attrs for _, attrs in Tags(study.map_html()).found if attrs.get("class") == "map-corner"
+    }
+    at = position(1.5, 0)
+    assert corners["1.5"]["transform"] == f"translate({at[0]} {at[1]})"
+    assert "data-line" in corners["0.5"]
+    assert "1.5 % of the persons would be found" in study.map_html()
+
+
+def test_who_has_several_records_is_found_by_the_best_of_them() -> None:
+    frame = pl.DataFrame({"who": ["a", "a", "b", "c"], "x": [1.0, 2.0, 1.0, 2.0], "y": [5.0, 6.0, 5.0, 6.0]})
+    data = tv.Dataset.from_frame(frame, blocks={"z": ["x", "y"]}, person=["who"])
+    assert baseline(data, Intruder()) == Baseline(original=50.0, guess=100 / 3)
+    carried = tv.Dataset.from_arrays({"x": np.ones((4, 2))}, confidential={"town": ["a", "a", "b", "c"]})
+    assert baseline(carried, Intruder()).original == 25.0
+    assert baseline(carried, Intruder(knows_carried=["town"])).original == 75.0
+
+
+def test_a_study_of_an_earlier_version_draws_no_place_that_it_does_not_know(study: tv.Study) -> None:
+    old = replace(study, about={name: value for name, value in study.about.items() if name != "baseline"})
+    assert old.baseline is None
+    assert "original data" not in old.map_html()
+    assert "complete suppression" in old.map_html()
 
 
 def test_the_definitions_stand_under_the_map(study: tv.Study) -> None:

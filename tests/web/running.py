@@ -133,10 +133,11 @@ class Client:
 
 
 @contextmanager
-def started(tmp_path: Path, **options: object) -> Iterator[Server]:
+def started(tmp_path: Path, arguments: str = "", **options: object) -> Iterator[Server]:
+    """A server with options of `serve`; `arguments` are further ones as code."""
     folder, temporary = tmp_path / "studies", tmp_path / "temporary"
     temporary.mkdir(exist_ok=True)
-    shown = "".join(f", {name}={value!r}" for name, value in options.items())
+    shown = "".join(f", {name}={value!r}" for name, value in options.items()) + f", {arguments}"
     code = (
         "import functools; from pathlib import Path, PosixPath; from tsveil.web.serve import serve; "
         f"serve(folder=Path({str(folder)!r}), browser=False, say=functools.partial(print, flush=True){shown})"

@@ -15,10 +15,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from tsveil.assess.assessment import Assessment
+from tsveil.assess.classes import Classes
 from tsveil.assess.limits import IN_WORDS, Intruder
 from tsveil.assess.protected import ProtectedRecords
-from tsveil.data.dataset import Dataset
+from tsveil.data.dataset import Dataset, person_numbers
+from tsveil.guarantee.counting import classes_of_rows, number_rows
 from tsveil.measure.evaluate import evaluate
 from tsveil.measure.scorecard import Scorecard
 
@@ -49,6 +53,41 @@ def kind_of(data: Dataset) -> Kind:
     if len(data.labels) == len(data.columns):
         return "categories"
     return "series" if data.series else "attributes"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What any release is compared with, in percent of the persons."""
+
+    #: found in the original data by who knows all protected values of a person
+    original: float
+    #: found by guessing, with no data at all
+    guess: float
+
+    @property
+    def words(self) -> str:
+        """Both, in a sentence."""
+        return (
+            f"In the original data, published as they are, {self.original:.1f} % of the persons would be found by who knows all their protected values; "
+            f"guessing finds {self.guess:.1f} %."
+        )
+
+
+def baseline(data: Dataset, intruder: Intruder) -> Baseline:
+    """The risk of publishing the data as they are, and that of publishing nothing.
+
+    Records with equal values cannot be told apart: the share of a person in the class of equal rows is what the best attack finds.
+
+    Examples
+    --------
+    >>> baseline(Dataset.from_arrays({"x": [[1.0], [1.0], [1.0], [2.0]]}), Intruder())
+    Baseline(original=50.0, guess=25.0)
+    """
+    of_row = classes_of_rows(data.values)
+    if intruder.knows_carried:
+        of_row = number_rows(np.column_stack([of_row, person_numbers(data.others, intruder.knows_carried)])).of_row
+    found = Classes.of(of_row, data.persons if data.person else None)
+    return Baseline(100 * found.bound, 100 / found.persons if found.persons else 0.0)
 
 
 def risk_in_words(intruder: Intruder) -> str:

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 @click.option("--anywhere", is_flag=True, help="With PLAN: let it write outside its own folder.")
 @arguments.intruder_option
 @arguments.reading_options
+@arguments.quiet_option
 @arguments.json_option
 def sweep(
-    plan: Path, out: Path | None, methods: str, seed: int | None, anywhere: bool, intruder: Knows | None, as_json: bool, **options: Any,
+    plan: Path, out: Path | None, methods: str, seed: int | None, anywhere: bool, intruder: Knows | None, quiet: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Try many methods and parameters.
 
@@ -57,7 +58,7 @@ def sweep(
     made.intruder = msgspec.structs.replace(made.intruder, knows=intruder or made.intruder.knows)
     folder = base / made.output.folder
     try:
-        with terminal.show_progress(not as_json):
+        with terminal.show_progress(not as_json and not quiet):
             study = run_sweep(made, base=base)
     except KeyboardInterrupt:
         terminal.report_stop(f"what was finished is kept in {folder}: run the same command again to continue")
@@ -67,7 +68,7 @@ def sweep(
     if as_json:
         found = {"folder": str(folder), "configurations": len(study.table), "intruder": study.intruder.knows}
         terminal.document(found | {"front": front, "failed": failed})
-    else:
+    elif not quiet:
         terminal.show_study(study, folder, front, failed)
 
 
@@ -75,12 +76,13 @@ def sweep(
 @click.argument("folder", type=arguments.PATH)
 @click.option("--max-risk", type=float, metavar="PERCENT", help="The least loss with at most this risk.")
 @click.option("--max-loss", type=float, metavar="PERCENT", help="The least risk with at most this loss.")
+@click.option("--verified", is_flag=True, help="Only what has a promise that was verified.")
 @arguments.intruder_option
 @click.option("--plan", "out", type=arguments.PATH, metavar="FILE", help="Write the plan of the winner.")
 @arguments.overwrite_option("an existing plan")
 @arguments.json_option
 def recommend(
-    folder: Path, max_risk: float | None, max_loss: float | None, intruder: Knows | None, out: Path | None,
+    folder: Path, max_risk: float | None, max_loss: float | None, verified: bool, intruder: Knows | None, out: Path | None,
     overwrite: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Recommend what to publish after a sweep.
@@ -92,7 +94,7 @@ def recommend(
     from tsveil.study.study import Study
 
     study = Study.load(folder).against(intruder)
-    found = study.recommend(max_risk=max_risk, max_loss=max_loss)
+    found = study.recommend(max_risk=max_risk, max_loss=max_loss, verified=verified)
     written = out if found.best is not None else None
     if written is not None:
         arguments.check_new(written, overwrite=overwrite)

@@ -37,7 +37,7 @@ def original_of(
     release_facts(folder)
     if file is not None and options:
         return read(file, **options)
-    plan, base = _plan_of(folder)
+    plan, base = plan_of_release(folder)
     if file is not None:
         return msgspec.structs.replace(plan.input, path=str(Path(file).absolute())).read(Path())
     if not (base / plan.input.path).exists():
@@ -52,7 +52,7 @@ def evaluate_release(folder: str | Path, original: Dataset, options: Mapping[str
     measures: dict[str, Any] = {}
     intruder = None
     if (folder / "private" / "plan.toml").is_file():
-        plan, base = _plan_of(folder)
+        plan, base = plan_of_release(folder)
         measures, intruder = plan.evaluate.options(), plan.intruder
         if intruder.other_period and (base / intruder.other_period).exists():
             measures["other_period"] = plan.input.read_other_period(base / intruder.other_period)
@@ -63,7 +63,7 @@ def _hint(folder: Path) -> str:
     return f"  options: name the original data (original=..., --original FILE) that {folder} was made from"
 
 
-def _plan_of(folder: Path) -> tuple[Plan, Path]:
+def plan_of_release(folder: Path) -> tuple[Plan, Path]:
     """The plan of a release, and the folder from which its paths count: that of the plan, which is where the path of the release begins."""
     path = folder / "private" / "plan.toml"
     if not path.is_file():

@@ -29,6 +29,7 @@ from tsveil.assess.limits import RUNGS
 from tsveil.core.errors import some
 from tsveil.data.dataset import Dataset
 from tsveil.guarantee.base import Verdict
+from tsveil.measure.scorecard import Scorecard
 from tsveil.report import figures
 from tsveil.report.counts import LISTED
 from tsveil.report.linkage import Risk, guessing
@@ -210,10 +211,9 @@ def _riskiest_values(subject: Subject) -> Ranked:
         return "No attack was tried, so the risk of each record is not known.", [], []
     if "risk" not in card.per_record.columns:
         return "Only a sample of the records was attacked, so the risk of each record is not known.", [], []
-    rungs = {f"risk_{rung}": rung for rung in RUNGS if f"risk_{rung}" in card.per_record.columns}
-    records = card.per_record.with_columns(
-        highest=pl.max_horizontal("risk", *(pl.col(name).fill_nan(0.0) for name in rungs))
-    )
+    titles = titles_of_records(card)
+    rungs = [name for name in titles if name.startswith("risk_")]
+    records = with_highest_risk(card.per_record)
     risk = records["highest"].to_numpy()
     highest = float(risk.max())
     if highest <= 0:
@@ -225,26 +225,38 @@ def _riskiest_values(subject: Subject) -> Ranked:
         + "Those with the most disclosed values are listed first. " * ("values_disclosed" in records.columns)
         + "Each linkage is shown on average over how much is known of a person."
     )
-    kept = {name: title for name, title in KEPT.items() if name in records.columns}
-    ways = {f"linked_by_{name}": card.meanings[name].title.removeprefix("linkage ") for name in card.by_known}
+    kept = [name for name in titles if name in KEPT]
     order = ["highest", "risk", *(["values_disclosed"] if "values_disclosed" in kept else [])]
     first = records.sort(order, descending=True, maintain_order=True).head(RISKIEST)
     columns = [
         *(("Record", ""), ("Risk", "number")),
-        *((f"Who knows: {rung}", "number") for rung in rungs.values()),
-        *((way[0].upper() + way[1:], "number") for way in ways.values()),
-        *((title, "number") for title in kept.values()),
+        *((title, "number") for title in titles.values()),
     ]
     rows = [
         [
             row["original"],
             percent(row["highest"]),
-            *("not known" if math.isnan(row[name]) else percent(row[name]) for name in rungs),
-            *(percent(row[name]) for name in (*ways, *kept)),
+            *("not known" if name in rungs and math.isnan(row[name]) else percent(row[name]) for name in titles),
         ]
         for row in first.iter_rows(named=True)
     ]
     return words, columns, rows
+
+
+def titles_of_records(card: Scorecard) -> dict[str, str]:
+    """The figures that are kept of each record, and what they are called."""
+    columns = card.per_record.columns
+    rungs = {f"risk_{rung}": f"Who knows: {rung}" for rung in RUNGS if f"risk_{rung}" in columns}
+    ways = {f"linked_by_{name}": card.meanings[name].title.removeprefix("linkage ") for name in card.by_known}
+    ways = {name: way[0].upper() + way[1:] for name, way in ways.items()}
+    return rungs | ways | {name: title for name, title in KEPT.items() if name in columns}
+
+
+def with_highest_risk(records: pl.DataFrame) -> pl.DataFrame:
+    """The figures of records with one more, `highest`: the chance of whoever knows most; not a number where no record's risk is known."""
+    known = [name for name in records.columns if name == "risk" or name.removeprefix("risk_") in RUNGS]
+    highest = pl.max_horizontal(pl.col(name).fill_nan(0.0) for name in known) if known else pl.lit(math.nan)
+    return records.with_columns(highest=highest)
 
 
 def _riskiest_envelopes(subject: Subject) -> Ranked:

@@ -1,7 +1,7 @@
 """The risk-utility map of a study: every configuration as a point, loss to the right, risk upwards.
 
-Best is below on the left, and nothing is there: the original data stand in one corner (risk 100, loss 0), complete suppression in
-the opposite one, and the Pareto front is what can be had between them. In a page the map is an SVG drawn here, with a small
+Best is below on the left: the original data stand on the left (no loss, and the risk of publishing them as they are), complete suppression in
+the opposite one, and the Pareto front is what can be had between them. A dotted line shows what guessing finds. In a page the map is an SVG drawn here, with a small
 script (`templates/risk_map.js`) for tooltips, score cards and zooming; script and style are files of their own, so that a page
 may hold them or a server with a strict content policy may serve them. For papers there are PNG and SVG.
 
@@ -26,6 +26,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from tsveil.assess.summary import Baseline
 from tsveil.core.errors import OutputError
 from tsveil.data.write import write_bytes, write_text
 from tsveil.guarantee.base import PUBLISHABLE
@@ -67,6 +68,10 @@ class Study(Protocol):
     @property
     def definitions(self) -> tuple[str, str]:
         """What risk and loss are, in words."""
+
+    @property
+    def baseline(self) -> Baseline | None:
+        """What is found in the original data and by guessing."""
 
     def pareto(self) -> pl.DataFrame:
         """The configurations on the front."""
@@ -138,9 +143,21 @@ def _template_values(study: Study) -> dict[str, Any]:
         "height": HEIGHT,
         "box": {"left": left, "top": top, "right": WIDTH - right, "bottom": HEIGHT - bottom},
         "ticks": [(value, *position(value, value)) for value in range(0, 101, 20)],
-        "corners": {"original": position(100, 0), "suppressed": position(0, 100)},
-        "definitions": study.definitions,
+        "corners": [(name, side, risk, loss, *position(risk, loss)) for name, side, risk, loss in _corners(study)],
+        "guess": study.baseline and (study.baseline.guess, position(study.baseline.guess, 0)[1]),
+        "definitions": (*study.definitions, *_baseline_in_words(study)),
     }
+
+
+def _corners(study: Study) -> list[tuple[str, str, float, float]]:
+    """What every configuration lies between: name, the side of its text, risk, loss."""
+    suppressed = ("complete suppression", "right", 0.0, 100.0)
+    known = study.baseline
+    return [("original data", "left", known.original, 0.0), suppressed] if known else [suppressed]
+
+
+def _baseline_in_words(study: Study) -> list[str]:
+    return [study.baseline.words] if study.baseline else []
 
 
 def _stairs(front: list[tuple[float, float]]) -> str:
@@ -254,10 +271,7 @@ def _chart(study: Study) -> dict[str, Any]:
         for row in rows.to_dicts()
     ]
     front = [{"risk": row["risk"], "loss": row["loss"]} for row in study.pareto().to_dicts()]
-    corners = [
-        {"risk": 100, "loss": 0, "name": "original data", "side": "left"},
-        {"risk": 0, "loss": 100, "name": "complete suppression", "side": "right"},
-    ]
+    corners = [{"risk": risk, "loss": loss, "name": name, "side": side} for name, side, risk, loss in _corners(study)]
     loss, risk = ({"field": name, "type": NUMBER} for name in ("loss", "risk"))
     place = {"x": loss, "y": risk}
     full = {name: one | {"title": f"{one['field']}, %", "scale": {"domain": [0, 100]}} for name, one in place.items()}
@@ -283,8 +297,13 @@ def _chart(study: Study) -> dict[str, Any]:
             "mark": {"type": "text", "align": corner["side"], "dx": dx, "dy": -11, "color": grey},
             "encoding": place | {"text": {"field": "name", "type": NAME}},
         }
-        for corner, dx in zip(corners, (9, -9), strict=True)
+        for corner, dx in ((corner, 9 if corner["side"] == "left" else -9) for corner in corners)
     ]
+    guess = {
+        "data": {"values": [{"risk": study.baseline.guess}] if study.baseline else []},
+        "mark": {"type": "rule", "color": grey, "strokeDash": [1, 3]},
+        "encoding": {"y": risk},
+    }
     dots = {
         "data": {"values": points},
         "mark": {"type": "point", "filled": True, "opacity": 0.85},
@@ -295,8 +314,12 @@ def _chart(study: Study) -> dict[str, Any]:
             "size": {"condition": {"test": "datum.front", "value": 90}, "value": 38},
         },
     }
-    words = [line for text in (*study.definitions, "Dashed: the Pareto front.") for line in textwrap.wrap(text, 108)]
+    words = [
+        line
+        for text in (*study.definitions, *_baseline_in_words(study), "Dashed: the Pareto front. Dotted: guessing.")
+        for line in textwrap.wrap(text, 108)
+    ]
     small = {"fontSize": 9.5, "fontWeight": "normal", "color": grey, "offset": 12}
     title = {"text": words, "orient": "bottom", "anchor": "start", **small}
-    layers = [line, crosses, *texts, dots]
+    layers = [guess, line, crosses, *texts, dots]
     return {"layer": layers, "width": 460, "height": 380, "title": title, "background": "white"}

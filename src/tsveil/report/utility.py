@@ -79,6 +79,26 @@ def losses(subject: Subject) -> Markup | None:
     )
 
 
+def printed_card(card: Any, *, envelopes: bool) -> list[tuple[str, str, str]]:
+    """Title, value and meaning of each figure of the score card, with the digits of the reports.
+
+    Examples
+    --------
+    >>> import tsveil as tv
+    >>> data = tv.example("food-prices")
+    >>> printed_card(tv.evaluate(data, data), envelopes=False)[0][:2]
+    ('loss in statistics', '0\xa0%')
+    """
+    return [
+        (title, _of_envelope(value, unit) if envelopes or unit != "%" else percent(value), sentence)
+        for _, value, (title, unit, sentence) in card.rows()
+    ]
+
+
+def _of_envelope(value: float, unit: str) -> str:
+    return f"{value:,.{0 if value >= 1000 else 2}f}{unit and ' ' + unit}"
+
+
 def _numbers_and_labels(card: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The figures of each series of numbers, and of each column or series of labels."""
     labels = {name: own for name, own in card.per_series.items() if "LL1" in own}
@@ -90,7 +110,7 @@ def _of_envelopes(subject: Subject) -> list[tuple[str, str, str]]:
     rows = []
     for name, value, (title, unit, sentence) in subject.card.rows():
         if not name.startswith("breach_") and not (subject.public and name == "suppressed"):
-            rows.append((title, f"{value:,.{0 if value >= 1000 else 2}f}{unit and ' ' + unit}", sentence))
+            rows.append((title, _of_envelope(value, unit), sentence))
     return rows
 
 

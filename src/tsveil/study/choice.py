@@ -82,7 +82,9 @@ class Recommendation:
         return f"Recommendation: {self.best['label'] if self.best else 'nothing fits'}"
 
 
-def recommend(table: pl.DataFrame, max_risk: float | None, max_loss: float | None) -> Recommendation:
+def recommend(
+    table: pl.DataFrame, max_risk: float | None, max_loss: float | None, *, verified: bool = False
+) -> Recommendation:
     """The best row within the limits; see `Study.recommend`."""
     limits = {"risk": max_risk, "loss": max_loss}
     given = {name: float(limit) for name, limit in limits.items() if limit is not None}
@@ -93,9 +95,12 @@ def recommend(table: pl.DataFrame, max_risk: float | None, max_loss: float | Non
     # With a limit of the risk the loss is what is left to choose by, also when both are limited.
     first, second = ("loss", "risk") if "risk" in given else ("risk", "loss")
     choices = publishable(table).with_row_index("place").to_dicts()
-    fitting = [row for row in choices if all(_most(row, name) <= limit * SAME for name, limit in given.items())]
+    wanted = [row for row in choices if not verified or row["verdict"] == Status.HOLDS]
+    fitting = [row for row in wanted if all(_most(row, name) <= limit * SAME for name, limit in given.items())]
     fitting.sort(key=lambda row: (row[first], row[second], row["place"]))
-    within = " and ".join(f"a {name} of at most {limit:g} %" for name, limit in given.items())
+    within = " and ".join(
+        [*["a verified promise"] * verified, *(f"a {name} of at most {limit:g} %" for name, limit in given.items())]
+    )
     within += (
         f" against an intruder who knows {IN_WORDS[choices[0]['intruder']]}" if "risk" in given and choices else ""
     )
@@ -109,8 +114,11 @@ def recommend(table: pl.DataFrame, max_risk: float | None, max_loss: float | Non
         return Recommendation(
             None, None, None, f"Nothing can be recommended: no configuration can be published.{why}{others}"
         )
+    if not wanted:
+        reason = f"None of {len(choices)} configurations has a verified promise.{others}"
+        return Recommendation(None, None, None, reason)
     if not fitting:
-        nearest = min(choices, key=lambda row: _distance(row, given))
+        nearest = min(wanted, key=lambda row: _distance(row, given))
         missed = " and ".join(
             f"a {name} of {_most(nearest, name):.1f} %" for name in given if _most(nearest, name) > given[name]
         )

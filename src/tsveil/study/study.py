@@ -12,7 +12,7 @@ import polars as pl
 
 from tsveil.assess.assessment import Attempt, strongest
 from tsveil.assess.limits import IN_WORDS, RUNGS, Intruder, Knows
-from tsveil.assess.summary import LOSS, risk_in_words
+from tsveil.assess.summary import LOSS, Baseline, risk_in_words
 from tsveil.core.errors import InputError
 from tsveil.core.notebook import table_in_html
 from tsveil.core.randomness import derived_seed, release_seed
@@ -39,12 +39,25 @@ class Study:
     #: attacked), loss, attack, intruder, verdict, guarantee, bound (of the risk, by the promise), stopped (by which checks), seconds, problem, figures (JSON),
     #: ladder (JSON: what all attacks find), pareto
     table: pl.DataFrame
-    #: what was swept and how it was measured: data, kind, records, evaluate, intruder, version, seed (a secret), asked
+    #: what was swept and how it was measured: data, kind, records, evaluate, intruder, baseline, version, seed (a secret), asked
     about: Mapping[str, Any]
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> Study:
-        """From finished configurations; the order of the table is that of the registry and of the parameters."""
+        """From finished configurations; the order of the table is that of the registry and of the parameters.
+
+        Parameters
+        ----------
+        rows
+            A row for each configuration.
+        about
+            What the study is about, as study.json has it.
+
+        Returns
+        -------
+        Study
+            The study.
+        """
         ordered = sorted(rows, key=lambda row: Configuration(row["method"], json.loads(row["settings"])).order)
         intruder = Intruder(**about["intruder"])
         judged = [{**row, **_found_by(intruder, row["ladder"])} for row in ordered]
@@ -52,7 +65,23 @@ class Study:
 
     @classmethod
     def load(cls, folder: str | Path) -> Study:
-        """From the folder of a sweep; of one that was stopped, what it had finished."""
+        """From the folder of a sweep; of one that was stopped, what it had finished.
+
+        Parameters
+        ----------
+        folder
+            The folder.
+
+        Returns
+        -------
+        Study
+            Its table.
+
+        Raises
+        ------
+        InputError
+            If there is no study in it, or one of an earlier version.
+        """
         folder = Path(folder)
         about = store.about_in(folder)
         if about is None:
@@ -86,12 +115,28 @@ class Study:
         return risk_in_words(self.intruder), LOSS[self.about["kind"]]
 
     @property
+    def baseline(self) -> Baseline | None:
+        """What is found in the original data and by guessing; studies of earlier versions do not know it."""
+        return Baseline(**self.about["baseline"]) if "baseline" in self.about else None
+
+    @property
     def intruder(self) -> Intruder:
         """Whom the risk is about."""
         return Intruder(**self.about["intruder"])
 
     def against(self, knows: Knows | None) -> Study:
-        """The study for an intruder who knows less or more."""
+        """The study for an intruder who knows less or more.
+
+        Parameters
+        ----------
+        knows
+            "file", "release", "person" and so on (`tsveil.assess.limits`); None: the study as it is.
+
+        Returns
+        -------
+        Study
+            The same configurations, with his risk.
+        """
         if knows is None or knows == self.intruder.knows:
             return self
         about = {**self.about, "intruder": {**self.about["intruder"], "knows": knows}}
@@ -101,23 +146,46 @@ class Study:
         """The front: what no other configuration beats in both risk and loss, from the least risk to the most."""
         return self.table.filter("pareto").sort("risk", "loss", maintain_order=True)
 
-    def recommend(self, max_risk: float | None = None, max_loss: float | None = None) -> Recommendation:
-        """The least loss within a limit of risk, or the least risk within a limit of loss, in percent; for another intruder see `against`.
+    def recommend(
+        self, max_risk: float | None = None, max_loss: float | None = None, *, verified: bool = False
+    ) -> Recommendation:
+        """The least loss within a limit of risk, or the least risk within a limit of loss; for another intruder see `against`.
 
         With both limits: the least loss within both. The notes say what each intruder finds in it, and what would have been chosen against weaker ones.
+
+        Parameters
+        ----------
+        max_risk
+            The most risk, in percent.
+        max_loss
+            The most loss, in percent.
+        verified
+            Leave out what promises nothing.
+
+        Returns
+        -------
+        Recommendation
+            The configuration, or why there is none.
+
+        Raises
+        ------
+        ParameterError
+            If there is no limit, or one is not from 0 to 100.
         """
-        found = recommend(self.table, max_risk, max_loss)
+        found = recommend(self.table, max_risk, max_loss, verified=verified)
         if found.best is None or found.best["ladder"] is None or max_risk is None:
             return found
         return replace(
-            found, notes=(_rungs_in_words(found.best), *self._against_weaker(found.best, max_risk, max_loss))
+            found, notes=(_rungs_in_words(found.best), *self._against_weaker(found.best, max_risk, max_loss, verified))
         )
 
-    def _against_weaker(self, best: Mapping[str, Any], max_risk: float, max_loss: float | None) -> Iterator[str]:
+    def _against_weaker(
+        self, best: Mapping[str, Any], max_risk: float, max_loss: float | None, verified: bool
+    ) -> Iterator[str]:
         """What would have been chosen if the intruder knew less, and why it was not."""
         keys = {best["key"]}
         for knows in RUNGS[: RUNGS.index(self.intruder.knows)]:
-            other = recommend(self.against(knows).table, max_risk, max_loss).best
+            other = recommend(self.against(knows).table, max_risk, max_loss, verified=verified).best
             if other is None or other["key"] in keys:
                 continue
             keys.add(other["key"])
@@ -137,20 +205,67 @@ class Study:
         return map_html(self)
 
     def map(self, path: str | Path) -> Path:
-        """Write the map: .html with tooltips and score cards, .svg or .png for papers."""
+        """Write the map.
+
+        Parameters
+        ----------
+        path
+            A file: .html with tooltips and score cards, .svg or .png for papers.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written, or has another ending.
+        """
         from tsveil.report.risk_map import write_map
 
         write_map(self, Path(path))
         return Path(path)
 
     def report(self, *, title: str = "", max_risk: float | None = None, max_loss: float | None = None) -> str:
-        """The study as an HTML page with the map, the table, and what to choose within the limits given."""
+        """The study as an HTML page with the map, the table, and what to choose within the limits.
+
+        Parameters
+        ----------
+        title
+            The title of the page.
+        max_risk
+            The most risk, in percent.
+        max_loss
+            The most loss, in percent.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Raises
+        ------
+        ParameterError
+            If a limit is not from 0 to 100.
+        """
         from tsveil.report.risk_map import study_page
 
         return study_page(self, title=title, max_risk=max_risk, max_loss=max_loss)
 
     def seed_of(self, key: str) -> int:
-        """The seed with which a configuration was made; a secret, as the study's own is."""
+        """The seed with which a configuration was made; a secret, as the study's own is.
+
+        Parameters
+        ----------
+        key
+            The key of the configuration in the table.
+
+        Returns
+        -------
+        int
+            The seed.
+        """
         return derived_seed(int(self.about["seed"]), f"study/{key}")
 
     @property
@@ -159,7 +274,18 @@ class Study:
         return str(self.about.get("secret", ""))
 
     def release_seed_of(self, key: str) -> int:
-        """The seed of the release of a configuration."""
+        """The seed of the release of a configuration.
+
+        Parameters
+        ----------
+        key
+            The key of the configuration in the table.
+
+        Returns
+        -------
+        int
+            The seed, a secret.
+        """
         return release_seed(self.seed_of(key), self.secret)
 
     def _repr_html_(self) -> str:

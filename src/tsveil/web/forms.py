@@ -352,8 +352,14 @@ def _allowed(value: Any, parameter: Mapping[str, Any]) -> Any:
     return value
 
 
-def limits(form: Form) -> Limits:
-    """The limits, in percent."""
+def limits(form: Form, before: Limits | None = None) -> Limits:
+    """The limits, in percent; a form that does not speak of promises leaves them as they were.
+
+    Examples
+    --------
+    >>> limits({"max_risk": ["5"], "verified": ["no", "yes"]}).verified, limits({"verified": ["no"]}).verified
+    (True, False)
+    """
 
     def percent(name: str) -> float | None:
         text = first(form, name).replace(",", ".")
@@ -367,4 +373,5 @@ def limits(form: Form) -> Limits:
             raise InputError(f"a limit must be a number from 0 to 100. Got {text!r}.")
         return value
 
-    return Limits(max_risk=percent("max_risk"), max_loss=percent("max_loss"))
+    verified = "yes" in form["verified"] if "verified" in form else (before or Limits()).verified
+    return Limits(max_risk=percent("max_risk"), max_loss=percent("max_loss"), verified=verified)

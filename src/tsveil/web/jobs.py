@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import msgspec
 
-Kind = Literal["look", "risk", "sweep", "conclude", "release"]
+Kind = Literal["look", "risk", "sweep", "conclude", "release", "continue"]
 State = Literal["waiting", "running", "done", "failed", "stopped"]
 
 #: seconds that a process gets to end by itself

@@ -24,20 +24,26 @@ from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from tsveil import __version__
 from tsveil.core.errors import TsveilError
 from tsveil.data.formats.known import FORMATS, PACKED
+from tsveil.report.context import QUESTIONS
 from tsveil.report.pages import percent, templates
 from tsveil.web import forms, uploads
+from tsveil.web.answers import see_other as _see
+from tsveil.web.compare import ComparePages
+from tsveil.web.context import ContextPages
 from tsveil.web.gate import csrf_is_right
 from tsveil.web.jobs import Job, Jobs, Kind
 from tsveil.web.load_step import LoadStep, described_columns, kept_beside
 from tsveil.web.method_step import MethodStep, in_order, load_methods, with_words
-from tsveil.web.studies import Limits, Studies, Study
+from tsveil.web.over_time import OverTimePages
+from tsveil.web.people import PeoplePages
+from tsveil.web.studies import Studies, Study
 
 #: step -> its title
 STEPS = {
@@ -73,8 +79,6 @@ ROLES = (
 )
 #: how the names of files end that can be uploaded
 ENDINGS = ",".join([*(ending for one in FORMATS.values() for ending in one.endings), *PACKED])
-#: the check of the verdict that a release above the limit fails
-ACCEPTED = "accepted-risk"
 #: what a form may be long
 FORM = 2_000_000
 #: download -> its place in the folder of a release, its name for the browser, its type
@@ -89,6 +93,10 @@ FILES = {
 ASSETS = {
     "style.css": ("tsveil.web", "static/style.css", "text/css"),
     "app.js": ("tsveil.web", "static/app.js", "text/javascript"),
+    "compare.css": ("tsveil.web", "static/compare.css", "text/css"),
+    "people.css": ("tsveil.web", "static/people.css", "text/css"),
+    "people.js": ("tsveil.web", "static/people.js", "text/javascript"),
+    "compare.js": ("tsveil.web", "static/compare.js", "text/javascript"),
     "map.css": ("tsveil.report", "templates/risk_map.css", "text/css"),
     "map.js": ("tsveil.report", "templates/risk_map.js", "text/javascript"),
 }
@@ -162,14 +170,17 @@ class App:
     """The app over its studies and jobs."""
 
     studies: Studies
-    #: a file that was named when the server was started
+    #: a file that was named when the server was started, and the release that its own will continue
     given: Path | None = None
+    after: Path | None = None
     demo: bool = False
     largest: int = uploads.LARGEST
 
     def __post_init__(self) -> None:
         self.jobs = Jobs()
         self._pages = own_templates()
+        self.step_5 = ComparePages(self)
+        self.over_time = OverTimePages(self)
         #: where a newcomer is sent
         self.first = "/"
 
@@ -193,8 +204,10 @@ class App:
             *MethodStep(self).routes(at),
             Route(f"{at}/confirm", self.form_handler(self.confirm), methods=post),
             Route(f"{at}/sweep", self.form_handler(self.start_sweep), methods=post),
-            Route(f"{at}/limits", self.form_handler(self.set_limits), methods=post),
-            Route(f"{at}/pick", self.form_handler(self.pick), methods=post),
+            *self.step_5.routes(at),
+            *PeoplePages(self).routes(at),
+            *ContextPages(self).routes(at),
+            *self.over_time.routes(at),
             Route(f"{at}/delete", self.form_handler(self.delete), methods=post),
             Route(f"{at}/files/{{name}}", self.file, methods=get),
             Route(f"{at}/view/{{name}}", self.view, methods=get),
@@ -221,7 +234,7 @@ class App:
     def _start(self) -> None:
         """Begin with the file or the demo that was asked for on the command line."""
         if self.given is not None:
-            study = self._new(self.given.name, "file", self.given, str(self.given))
+            study = self._new_given(self.given)
         elif self.demo:
             study = self._new_demo()
         else:
@@ -290,6 +303,8 @@ class App:
             "source": study.source,
             "input": study.input,
             "title": study.title,
+            "context": study.context,
+            "after": study.after,
             "seed": study.seed,
             "largest": self.largest,
             "limits": msgspec.to_builtins(study.limits),
@@ -306,10 +321,13 @@ class App:
             )
         return data
 
-    def _new(self, name: str, source: Any, data: Path, path: str) -> Study:
-        study = self.studies.new(name, source, data, path)
+    def _new(self, name: str, source: Any, data: Path, path: str, after: str = "") -> Study:
+        study = self.studies.new(name, source, data, path, after)
         self._add("look", study)
         return study
+
+    def _new_given(self, file: Path) -> Study:
+        return self._new(file.name, "file", file, str(file), str(self.after) if self.after else "")
 
     def _new_demo(self) -> Study:
         return self._new("load_curves.csv", "demo", self.studies.upload_place(), "load_curves.csv")
@@ -345,8 +363,15 @@ class App:
         cut = job.kind == "sweep" and job.process is not None and not job.over
         self.jobs.stop(job)
         if cut and study is not None:
-            self._add("conclude", study, methods=study.methods)  # shows what was finished, once the run has ended
-        steps = {"look": "load", "risk": "risk", "sweep": "run", "conclude": "compare", "release": "compare"}
+            self._add("conclude", study, methods=study.tried)  # shows what was finished, once the run has ended
+        steps = {
+            "look": "load",
+            "risk": "risk",
+            "sweep": "run",
+            "conclude": "compare",
+            "release": "compare",
+            "continue": "compare",
+        }
         step = steps[job.kind]
         return _see(f"/s/{job.study}/{step}")
 
@@ -374,7 +399,7 @@ class App:
             steps += ["risk", "methods"]
         if study.methods:
             steps.append("run")
-        if (place / "result.json").is_file():
+        if (place / "result.json").is_file() or (study.after and study.picked):
             steps.append("compare")
         if study.picked and self._outcome_path(study, study.picked).is_file():
             steps.append("download")
@@ -406,12 +431,16 @@ class App:
 
     async def upload(self, request: Request) -> Response:
         """Take a file."""
+        return await self.receive(request)
+
+    async def receive(self, request: Request, after: str = "") -> Response:
+        """Take a file, for a release that may continue another one."""
         target = self.studies.upload_place()
         try:
             name, _ = await uploads.receive_file(request, target, self.largest)
         except TsveilError as error:
             return self.refused_upload(error, "/")
-        return _see(f"/s/{self._new(name, 'upload', target, name).id}/load")
+        return _see(f"/s/{self._new(name, 'upload', target, name, after).id}/load")
 
     def refused_upload(self, error: TsveilError, back: str) -> Response:
         """The answer to an upload that did not arrive, or that is not taken."""
@@ -431,7 +460,7 @@ class App:
         """Take the file that was named at the start, once more."""
         if self.given is None:
             raise HTTPException(404)
-        return _see(f"/s/{self._new(self.given.name, 'file', self.given, str(self.given)).id}/load")
+        return _see(f"/s/{self._new_given(self.given).id}/load")
 
     async def load(self, request: Request) -> Response:
         """Step 1: what is in the file."""
@@ -491,9 +520,9 @@ class App:
 
     def look_with(self, study: Study, wanted: dict[str, Any]) -> Response:
         """Look at the file again, with other options of reading."""
-        self._add("look", study, input=wanted)
-        study.input, study.confirmed, study.methods, study.picked = wanted, False, {}, ""
         self._forget(study, "risk.json", "result.json", "sweep.toml", "sweep", "releases")
+        self._add("look", study, input=wanted)
+        study.input, study.confirmed, study.methods, study.added, study.picked = wanted, False, {}, [], ""
         self.studies.save(study)
         return _see(f"/s/{study.id}/load")
 
@@ -528,6 +557,8 @@ class App:
         look = self.studies.read_result(study, "look.json")
         if look is None or not study.confirmed:
             return _see(f"/s/{study.id}/load")
+        if study.after:
+            return await self.over_time.ask(request, study)
         return self._methods_page(request, study, look)
 
     def _methods_page(
@@ -548,45 +579,24 @@ class App:
         """Step 3: try it."""
         study = self._study(request)
         look = self.studies.read_result(study, "look.json")
-        if look is None or not study.confirmed:
+        if look is None or not study.confirmed or study.after:
             raise HTTPException(404)
         try:
-            chosen, limits = forms.methods(form, look["methods"]), forms.limits(form)
+            chosen, limits = forms.methods(form, look["methods"]), forms.limits(form, study.limits)
         except TsveilError as error:
             return self._methods_page(request, study, look, form, error)
         title = forms.first(form, "title")[:200]
         result = self.studies.read_result(study, "result.json")
         if result is not None and result["complete"] and chosen == study.methods and not _worth_another_try(result):
-            return self._set_limits(study, limits, title)
+            return self.step_5.change_limits(study, limits, title)
         self._data(study)  # before anything is forgotten
         if (title, limits) != (study.title, study.limits):  # they stand in the plan and in the reports of a release
             self._forget(study, "releases")
         study.methods, study.limits, study.title, study.picked = chosen, limits, title, ""
         self._forget(study, "result.json")
-        self._add("sweep", study, methods=chosen)
+        self._add("sweep", study, methods=study.tried)
         self.studies.save(study)
         return _see(f"/s/{study.id}/run")
-
-    async def set_limits(self, request: Request, form: forms.Form) -> Response:
-        """Step 5: other limits for what was tried."""
-        study = self._study(request)
-        if self.studies.read_result(study, "result.json") is None:
-            raise HTTPException(404)
-        try:
-            limits = forms.limits(form)
-        except TsveilError as error:
-            return self._compare_page(request, study, form, error)
-        return self._set_limits(study, limits, study.title)
-
-    def _set_limits(self, study: Study, limits: Limits, title: str) -> Response:
-        """Choose again within other limits: nothing is tried again, for the figures do not depend on them."""
-        if (title, limits) != (study.title, study.limits):
-            self._data(study)  # the release that fits is made of them, and those of other limits go
-            self._forget(study, "releases")
-            study.limits, study.title, study.picked = limits, title, ""
-            self._add("conclude", study, methods=study.methods)
-            self.studies.save(study)
-        return _see(f"/s/{study.id}/compare")
 
     async def run(self, request: Request) -> Response:
         """Step 4: how far it is."""
@@ -599,55 +609,7 @@ class App:
 
     async def compare(self, request: Request) -> Response:
         """Step 5: what was found."""
-        study = self._study(request)
-        result = self.studies.read_result(study, "result.json")
-        if result is None:
-            return _see(f"/s/{study.id}/run")
-        return self._compare_page(request, study)
-
-    def _compare_page(
-        self, request: Request, study: Study, typed: forms.Form | None = None, error: TsveilError | None = None
-    ) -> Response:
-        """What was found, with the limits as they are, or as they were typed and refused."""
-        result = self.studies.read_result(study, "result.json")
-        # Advice within other limits than those that stand on the page is none.
-        own = msgspec.to_builtins(study.limits)
-        current = result.get("limits", own) == own
-        if current and not study.picked and result["best"]:
-            study.picked = result["best"]
-            self.studies.save(study)
-        outcome = self._outcome(study)
-        waits = not current or (study.picked and outcome is None)
-        job = self.jobs.latest(study.id, "release", "conclude", "sweep") if waits else None
-        asked = request.query_params.get("above")
-        above = next((row for row in result["rows"] if row["key"] == asked and row["above"]), None)
-        shown: dict[str, Any] = {
-            "result": result,
-            "current": current,
-            "outcome": outcome,
-            "above": above,
-            "typed": typed,
-            "error": error,
-        }
-        return self._step(request, "compare.html.j2", study, "compare", job, 400 if error else 200, **shown)
-
-    async def pick(self, request: Request, form: forms.Form) -> Response:
-        """Step 5: this one."""
-        study = self._study(request)
-        result = self.studies.read_result(study, "result.json")
-        key = forms.first(form, "key")
-        rows = {row["key"]: row for row in result["rows"] if row["problem"] is None} if result else {}
-        if key not in rows:
-            raise HTTPException(404)
-        above = rows[key]["above"]
-        if above and forms.first(form, "allow") != ACCEPTED:
-            return _see(f"/s/{study.id}/compare?above={key}")
-        if not self._outcome_path(study, key).is_file():
-            self._add("release", study, key=key, allow=[ACCEPTED] if above else [])
-        study.picked = key
-        self.studies.save(study)
-        # Not "#picked": a page that loads itself again would not leave a place within itself.
-        return _see(f"/s/{study.id}/compare?picked")
+        return await self.step_5.show(request)
 
     def _outcome_path(self, study: Study, key: str) -> Path:
         return self.studies.place(study) / "releases" / key / "outcome.json"
@@ -663,11 +625,13 @@ class App:
             return _see(f"/s/{study.id}/compare")
         place = self._outcome_path(study, study.picked).parent
         plan = (place / "plan.toml").read_text(encoding="utf-8")
-        return self._step(request, "download.html.j2", study, "download", outcome=outcome, plan=plan, place=str(place))
+        shown = {"outcome": outcome, "plan": plan, "place": str(place), "questions": len(QUESTIONS)}
+        return self._step(request, "download.html.j2", study, "download", **shown)
 
     async def delete(self, request: Request, form: forms.Form) -> Response:
         """Remove a study and everything in it."""
         study = self._study(request)
+        self.studies.check_not_continued(study)
         for job in self.jobs.of(study.id):
             self.jobs.stop(job)
             if job.process is not None:
@@ -732,7 +696,3 @@ def _came_from(request: Request) -> str:
     """The page with the form, to go back to."""
     path = urlsplit(request.headers.get("referer", "")).path
     return path if re.fullmatch(r"(/[\w-]+)+", path) else "/"
-
-
-def _see(path: str) -> Response:
-    return RedirectResponse(path, status_code=303)

@@ -20,6 +20,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tsveil.core.errors import InputError, OutputError
 from tsveil.core.stopping import stopped_by_signals
+from tsveil.plan.stored import plan_of_release
+from tsveil.release.ledger import read_ledger
 from tsveil.web.gate import Gate
 from tsveil.web.pages import App
 from tsveil.web.studies import Studies
@@ -89,6 +91,7 @@ def serve(
     file: Path | None = None,
     *,
     demo: bool = False,
+    after: Path | None = None,
     folder: Path = Path("tsveil-web"),
     port: int = 0,
     browser: bool = True,
@@ -96,14 +99,21 @@ def serve(
     patience: float = PATIENCE,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Run the web app until it is stopped; `port` 0 takes a free one."""
+    """Run the web app until it is stopped; `port` 0 takes a free one. The release of `file` continues the one in the folder `after`, if there is one."""
     if file is not None and not file.is_file():
         raise InputError(f"there is no file {file}")
+    if after is not None:
+        if file is None:
+            raise InputError("--after continues a release with a file\n  options: tsveil web FILE --after FOLDER")
+        read_ledger(after)
+        plan_of_release(after)
     os.umask(0o077)
     with _listening(port) as listener, stopped_by_signals():
         studies = Studies(folder)
         try:
-            app = App(studies, given=file and file.resolve(), demo=demo, largest=largest)
+            app = App(
+                studies, given=file and file.resolve(), after=after and after.resolve(), demo=demo, largest=largest
+            )
             own = listener.getsockname()[1]
             gate = Gate(
                 app.asgi(), own, app.message, lambda link: say(f"Open  {link}   (works once)"), lambda: app.first

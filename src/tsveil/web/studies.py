@@ -25,10 +25,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from tsveil.core.errors import OutputError
+from tsveil.core.errors import InputError, OutputError
 from tsveil.core.randomness import fresh_seed
 from tsveil.data.disk import make_and_lock, remove, remove_unless_in_use, unlock
 from tsveil.data.write import write_text
+from tsveil.release.ledger import Ids
 
 Source = Literal["upload", "demo", "file"]
 #: of `look.json`: what an earlier version of tsveil saw in a file has not all that the pages show
@@ -42,6 +43,8 @@ class Limits(msgspec.Struct, kw_only=True):
 
     max_risk: float | None = 10.0
     max_loss: float | None = None
+    #: only what has a promise that was verified
+    verified: bool = True
 
 
 class Study(msgspec.Struct, kw_only=True):
@@ -59,12 +62,36 @@ class Study(msgspec.Struct, kw_only=True):
     confirmed: bool = False
     #: method -> parameter -> values to try
     methods: dict[str, dict[str, list[Any]]] = {}
+    #: configurations that were added one by one: method, and parameter -> its value in a list
+    added: list[tuple[str, dict[str, list[Any]]]] = []
     limits: Limits = msgspec.field(default_factory=Limits)
     title: str = ""
+    #: what only a person knows of the release: the section [context] of its plan
+    context: dict[str, str] = {}
+    #: the folder of the release that this one continues, and how (`[output]` of a plan); empty: it continues none
+    after: str = ""
+    ids: Ids = "fresh"
+    regroup: bool = False
     #: a secret that makes the downloaded plan repeat the release exactly; as text, because JSON readers round large numbers
     seed: str = ""
     #: the configuration that was chosen
     picked: str = ""
+
+    @property
+    def tried(self) -> dict[str, Any]:
+        """Everything to try, as a sweep takes it: method -> its grid, or a list of grids.
+
+        Examples
+        --------
+        >>> study = Study(id="", name="", source="demo", created="", path="", methods={"mdav": {"k": [3, 5]}}, added=[("mdav", {"k": [7]}), ("noise", {})])
+        >>> study.tried
+        {'mdav': [{'k': [3, 5]}, {'k': [7]}], 'noise': [{}]}
+        """
+        found: dict[str, Any] = dict(self.methods)
+        for method in dict.fromkeys(name for name, _ in self.added):
+            own = [grid for name, grid in self.added if name == method]
+            found[method] = [*([self.methods[method]] if method in self.methods else []), *own]
+        return found
 
 
 class Studies:
@@ -115,14 +142,15 @@ class Studies:
         """Where the next upload may be written."""
         return self._data / secrets.token_hex(8)
 
-    def new(self, name: str, source: Source, data: Path, path: str) -> Study:
-        """A new study of a file."""
+    def new(self, name: str, source: Source, data: Path, path: str, after: str = "") -> Study:
+        """A new study of a file; `after` is the folder of the release that its own will continue."""
         study = Study(
             id=secrets.token_hex(8),
             name=name,
             source=source,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             path=path,
+            after=after,
             seed=str(fresh_seed()),
         )
         self.place(study).mkdir(mode=0o700)
@@ -161,6 +189,8 @@ class Studies:
 
     def forget(self, study: Study, *names: str) -> None:
         """Remove what jobs wrote, because it was made for other choices."""
+        if "releases" in names:
+            self.check_not_continued(study)
         for name in names:
             path = self.place(study) / name
             if path.is_dir():
@@ -168,8 +198,19 @@ class Studies:
             else:
                 path.unlink(missing_ok=True)
 
+    def check_not_continued(self, study: Study) -> None:
+        """Refuse to lose a release that another one continues: without its ledger nothing can be said of both together."""
+        place = self.place(study)
+        for other in self._known.values():
+            if other is not study and other.after and Path(other.after).is_relative_to(place):
+                raise InputError(
+                    f"{other.title or other.name} continues a release of this study, which would be removed\n"
+                    "  options: a new study of the same file; or delete the one that continues it first"
+                )
+
     def delete(self, study: Study) -> None:
         """Remove a study with everything that was found, and its upload."""
+        self.check_not_continued(study)
         data = self._sources.pop(study.id, None)
         if data is not None and study.source != "file":
             data.unlink(missing_ok=True)

@@ -26,6 +26,7 @@ import msgspec
 import polars as pl
 
 from tsveil.assess.limits import IN_WORDS
+from tsveil.assess.summary import summed_up
 from tsveil.core import progress
 from tsveil.core.errors import InputError, TsveilError
 from tsveil.core.params import Parameter
@@ -36,29 +37,34 @@ from tsveil.data.file_table import WANTED, Wanted
 from tsveil.data.files import opened_table
 from tsveil.data.gaps import is_about_gaps
 from tsveil.data.read import Look, look_at
+from tsveil.data.store import Memory
 from tsveil.data.write import write_text
 from tsveil.measure.uniqueness import singled_out
-from tsveil.plan.plan import Input, Output
+from tsveil.plan.plan import Input, Output, Plan
 from tsveil.plan.run import demo_plan, run
 from tsveil.plan.sweep import SECRET, StudyFolder, SweepOptions, SweepPlan, plan_of
 from tsveil.protect.base import Method, linking_warnings
 from tsveil.protect.survey import Survey
 from tsveil.protect.work import survey_of
 from tsveil.release.publish import Outcome
+from tsveil.report.context import Context
 from tsveil.report.counts import CARRIED, Counts
 from tsveil.report.overview import ladder_rows
+from tsveil.report.utility import printed_card
 from tsveil.study import store
-from tsveil.study.choice import SAME
-from tsveil.study.grids import default_grid
+from tsveil.study.grids import Configuration, default_grid
 from tsveil.study.study import Study
 from tsveil.study.sweep import sweep
+from tsveil.web.advice import advise, described_rows
 from tsveil.web.bounds import check_columns, check_unpacked_size
 from tsveil.web.columns import ORDINAL
+from tsveil.web.continued import CONTINUED, plan_that_continues, roles_of_last
 from tsveil.web.cures import gaps_in
 from tsveil.web.forms import question_forms
 from tsveil.web.method_step import describe
 from tsveil.web.pictures import with_pictures
-from tsveil.web.studies import LOOK_VERSION
+from tsveil.web.records import keep_records
+from tsveil.web.studies import LOOK_VERSION, Limits
 
 #: rows, and columns from the left and from the right, of the preview
 ROWS, LEFT, RIGHT = 6, 25, 2
@@ -132,6 +138,8 @@ def look(task: dict[str, Any], place: Path, telling: Telling) -> None:
     with progress.step("Looking at the file"):
         if task["source"] == "upload":
             check_unpacked_size(source, int(task["largest"]))
+        if task.get("after") and not options:
+            options = roles_of_last(Path(task["after"]), source)
         roles = _input(task, options)
         given = {name: value for name, value in options.items() if name not in ("block_size", "blocks_by")}
         given["categories"] = _with_places(options.get("categories") or {}, task.get("beside", {}))
@@ -362,32 +370,23 @@ def _conclude(task: dict[str, Any], place: Path, study: Study) -> None:
         seed=int(task["seed"]),
     )
     write_text(place / "sweep.toml", compared.to_toml() + "\n")
-    _keep(place / "result.json", describe_study(study, task["limits"]))
-    best = study.recommend(**_limits(task["limits"])).best
-    if best is not None:
-        _make_release(task, place, study, best["key"])
+    found = describe_study(study, msgspec.convert(task["limits"], Limits))
+    _keep(place / "result.json", found)
+    if found["best"]:
+        _make_release(task, place, study, found["best"])
 
 
-def describe_study(study: Study, limits: dict[str, Any]) -> dict[str, Any]:
+def describe_study(study: Study, limits: Limits) -> dict[str, Any]:
     """A study as the page shows it."""
-    advice, most = study.recommend(**_limits(limits)), limits["max_risk"]
     return {
-        "rows": [
-            row | {"above": most is not None and (row["high"] or 0.0) > most * SAME} for row in study.table.to_dicts()
-        ],
+        "rows": described_rows(study, limits),
         "definitions": list(study.definitions),
         "complete": study.complete,
         "asked": int(study.about["asked"]),
-        "limits": limits,
+        "limits": msgspec.to_builtins(limits),
         "map": study.map_html(),
-        "advice": " ".join([advice.reason, *advice.notes]),
-        "best": advice.best["key"] if advice.best else "",
+        **advise(study, limits),
     }
-
-
-def _limits(limits: dict[str, Any]) -> dict[str, Any]:
-    given = {name: value for name, value in limits.items() if value is not None}
-    return given or {"max_risk": 100.0}
 
 
 def make_release(task: dict[str, Any], place: Path, telling: Telling) -> None:
@@ -398,13 +397,6 @@ def make_release(task: dict[str, Any], place: Path, telling: Telling) -> None:
 def _make_release(task: dict[str, Any], place: Path, study: Study, key: str) -> None:
     """A release with its reports, its curves and its plan, all or nothing."""
     row = next(row for row in study.table.to_dicts() if row["key"] == key)
-    final = place / "releases" / key
-    if (final / "outcome.json").is_file():
-        return
-    partial = place / "releases" / f".{key}.partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    shutil.rmtree(final, ignore_errors=True)
-    partial.mkdir(parents=True)
     # The seed and the limit of the sweep: the release has the figures that were looked at.
     plan = plan_of(
         study,
@@ -413,10 +405,33 @@ def _make_release(task: dict[str, Any], place: Path, study: Study, key: str) -> 
         input=msgspec.convert({"path": task["path"], **task["input"]}, Input),
         output=Output(folder="release", title=task["title"], formulas="neutralise"),
     )
+    plan = msgspec.structs.replace(plan, context=Context(**task.get("context", {})))
+    _run(task, plan, key, row["label"], row["loss"])
+
+
+def continue_release(task: dict[str, Any], place: Path, telling: Telling) -> None:
+    """Make the release that continues an earlier one."""
+    plan = plan_that_continues(task)
+    settings = dict(plan.method)
+    label = Configuration(name := settings.pop("name"), METHODS[name].with_defaults(settings)).label
+    _run(task, plan, CONTINUED, label)
+
+
+def _run(task: dict[str, Any], plan: Plan, key: str, label: str, loss: float | None = None) -> None:
+    """Run a plan, and keep what the pages show of its release; a study knows the loss of its configurations."""
+    final = Path(task["place"]) / "releases" / key
+    if (final / "outcome.json").is_file():
+        return
+    partial = final.with_name(f".{key}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(final, ignore_errors=True)
+    partial.mkdir(parents=True)
     with _beside(partial, task.get("beside", {})):
         outcome = run(plan, base=partial, source=Path(task["data"]), allow=task.get("allow", ()))
     with progress.step("Drawing curves"):
-        _keep(partial / "outcome.json", _outcome(outcome, row))
+        _keep(partial / "outcome.json", _outcome(outcome, key, label, loss))
+    with progress.step("Keeping the records to look at"):
+        keep_records(outcome, partial)
     _pack_files(outcome.folder / "published", partial / "release.zip")
     if (data := _data_of(outcome.folder)).is_dir():
         _pack_files(data, partial / f"{data.name}.zip")
@@ -436,16 +451,17 @@ def _beside(folder: Path, files: dict[str, str]) -> Iterator[None]:
             (folder / name).unlink()
 
 
-def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
+def _outcome(outcome: Outcome, key: str, label: str, loss: float | None) -> dict[str, Any]:
     release, assessment = outcome.release, outcome.assessment
     assert assessment is not None
     return {
-        "key": row["key"],
-        "label": row["label"],
+        "key": key,
+        "label": label,
         "risk": assessment.risk.rate,
         "attack": assessment.risk.attack,
         "knows": IN_WORDS[assessment.intruder.knows],
-        "loss": row["loss"],
+        "guess": assessment.risk.guess,
+        "loss": summed_up(release, outcome.card, assessment, {}).loss if loss is None else loss,
         "verdict": str(outcome.verdict.status),
         "judged": assessment.verdict.value,
         "headline": assessment.headline,
@@ -459,6 +475,7 @@ def _outcome(outcome: Outcome, row: dict[str, Any]) -> dict[str, Any]:
         "short": release.guarantee.short,
         "warnings": list(release.warnings),
         "scores": outcome.card.to_dict(),
+        "card": printed_card(outcome.card, envelopes=release.envelopes),
         "data": _data_of(outcome.folder).name + (".zip" if _data_of(outcome.folder).is_dir() else ""),
         "curves": _curves(outcome),
     }
@@ -478,9 +495,11 @@ def _left_alone(counts: Counts | None) -> int:
 
 
 def _curves(outcome: Outcome) -> list[dict[str, str]]:
-    """A few records before and after, as the private report draws them."""
+    """A few records before and after, as the private report draws them; of data that were worked on in chunks nothing is held any more, and the report has them."""
     from tsveil.report.curves import pictures
 
+    if not isinstance(outcome.release.store, Memory):
+        return []
     return [asdict(figure) for figure in pictures(outcome.release.in_published_order(), public=False)]
 
 
@@ -521,6 +540,7 @@ KINDS: dict[str, Callable[[dict[str, Any], Path, Telling], None]] = {
     "sweep": try_methods,
     "conclude": conclude,
     "release": make_release,
+    "continue": continue_release,
 }
 
 

@@ -129,7 +129,7 @@
       map.querySelector(".map-ticks").replaceChildren(...grid);
       for (const mark of [...points, ...map.querySelectorAll(".map-corner")]) {
         const risk = Number(mark.dataset.risk);
-        const loss = Number(mark.dataset.loss);
+        const loss = "line" in mark.dataset ? domain.loss[0] : Number(mark.dataset.loss);
         mark.toggleAttribute("hidden", !(inside(risk, domain.risk) && inside(loss, domain.loss)));
         mark.setAttribute("transform", `translate(${across(loss)} ${upwards(risk)})`);
       }
@@ -142,8 +142,29 @@
         path += path ? `V${y}H${x}` : `M${x} ${y}`;
       }
       front.setAttribute("d", path);
+      drawLimits();
       map.querySelector(".map-whole").hidden = domain === whole;
     }
+
+    // -- limits, on a page that sets them: what is beyond is shaded
+
+    const beyond = map.querySelector(".map-limits");
+    function drawLimits() {
+      const parts = [];
+      const at = { risk: Number(map.dataset.maxRisk), loss: Number(map.dataset.maxLoss) };
+      if (inside(at.risk, domain.risk)) {
+        const y = upwards(at.risk);
+        parts.push(made("rect", { class: "map-beyond", x: edge.left, y: edge.top, width: edge.right - edge.left, height: y - edge.top }));
+        parts.push(made("path", { class: "map-limit", d: `M${edge.left} ${y}H${edge.right}` }));
+      }
+      if (inside(at.loss, domain.loss)) {
+        const x = across(at.loss);
+        parts.push(made("rect", { class: "map-beyond", x, y: edge.top, width: edge.right - x, height: edge.bottom - edge.top }));
+        parts.push(made("path", { class: "map-limit", d: `M${x} ${edge.top}V${edge.bottom}` }));
+      }
+      beyond.replaceChildren(...parts);
+    }
+    map.addEventListener("limits", drawLimits);
 
     function around(values) {
       const low = Math.min(...values);
@@ -226,6 +247,7 @@
   function setUpSorting(table) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
+      if ("unsorted" in head.dataset) return;
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);
