@@ -216,8 +216,8 @@ def test_keys_with_a_hierarchy_to_a_run(visit: Visit, tmp_path: Path, tree: Path
     page.get_by_role("heading", name="Take it with you").wait_for()
     visit.judge()
     study = page.url.rpartition("/")[0]
-    for report in ("public-report", "private-report"):
-        page.goto(f"{study}/view/{report}")
+    for place in ("people", "history", "view/public-report", "view/private-report"):
+        page.goto(f"{study}/{place}")
         page.get_by_role("heading", level=1).wait_for()
         visit.judge()
     page.goto(f"{study}/nowhere")
