@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install -qq
 # Python keeps what it compiles, wherever it was told not to: the suite starts hundreds of processes, which would each compile all modules anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lowest oracles check bench bench-quick exhaustive faults docs fuzz fuzz-inputs coverage mutation lock licences sbom clean
+.PHONY: demo test lowest oracles wheel check bench bench-quick exhaustive faults docs fuzz fuzz-inputs coverage mutation lock licences sbom clean
 
 demo: .venv/.installed
 	@$(BIN)/tsveil demo
@@ -29,6 +29,11 @@ lowest: .venv-lowest/.installed
 # Programs of others, in an environment of their own, against which releases are checked; `make test` skips these tests where it is missing.
 oracles: .venv/.test .venv-oracles/.installed
 	@TSVEIL_ORACLES=1 $(BIN)/python -m pytest tests/oracles
+
+# The wheel and the sdist, and the wheel alone in an empty environment, made and used as the Dockerfile says.
+wheel: .venv/.test
+	@$(PIP) 'hatchling>=1.27'
+	@$(BIN)/python tools/wheel.py
 
 bench: .venv/.bench
 	@$(BIN)/python benchmarks/run.py

@@ -1,7 +1,7 @@
 """Makes the documentation site: `make docs`, or `python docs/make.py [SITE]`.
 
 Pages written by hand stand in docs/; the README is the first page. Pages that follow from the code (one for each method, promise, attack,
-measure and distance, the commands, the figures of the glossary, and the reference of all public names) are made here from the registries and from docstrings and are not kept in the
+measure and distance, the commands, the keys of plans, the figures of the glossary, and the reference of all public names) are made here from the registries and from docstrings and are not kept in the
 repository, so they cannot be out of date. Everything is put together in build/docs and built by zensical in strict mode; the site opens from disk and loads
 nothing from elsewhere.
 """
@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import click
+import msgspec
 
 import tsveil as tv
 from tsveil.attack.base import Attack, Shape
@@ -34,8 +35,12 @@ from tsveil.distance.base import Distance
 from tsveil.guarantee.base import Promise
 from tsveil.measure.base import Kind, Measure
 from tsveil.measure.evaluate import meanings_of
+from tsveil.plan.plan import Plan
+from tsveil.plan.problems import kind_in_words
+from tsveil.plan.sweep import SweepPlan
 from tsveil.protect.base import Method
 from tsveil.protect.intervals import IntervalMethod
+from tsveil.report.context import QUESTIONS, Context
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -44,10 +49,14 @@ SECTIONS: dict[str, list[str]] = {
     "Tutorials": ["tutorials/steward.md", "tutorials/monthly.md", "tutorials/researcher.md", "tutorials/engineer.md"],
     "How to": [
         "how-to/index.md",
-        *(f"how-to/{what}.md" for what in ("choosing-k", "dates", "gaps", "panel", "labels", "excel", "refused")),
+        *(
+            f"how-to/{what}.md"
+            for what in ("choosing-k", "dates", "gaps", "panel", "labels", "excel", "refused", "automatic", "cluster")
+        ),
         "faq.md",
     ],
     "Guides": [
+        "install.md",
         "reading.md",
         "report.md",
         "verdict.md",
@@ -59,7 +68,7 @@ SECTIONS: dict[str, list[str]] = {
         "web.md",
         "scale.md",
     ],
-    "Look up": ["glossary.md", "commands.md", "your-data.md"],
+    "Look up": ["glossary.md", "commands.md", "plans.md", "your-data.md"],
     "Background": ["mathematics.md", "benchmarks.md", "reproduction.md", "less-loss.md", "security.md", "hardening.md"],
 }
 
@@ -85,7 +94,7 @@ def pages() -> Pages:
     found = {place: _linked(ROOT / source) for source, place in ELSEWHERE.items()}
     for file in sorted((ROOT / "docs").rglob("*.md")):
         found[file.relative_to(ROOT / "docs").as_posix()] = _linked(file)
-    found |= kind_pages() | api_pages() | {"commands.md": command_page()}
+    found |= kind_pages() | api_pages() | {"commands.md": command_page(), "plans.md": plan_page()}
     found["glossary.md"] += figures_in_words()
     decisions = {place: _title(text) for place, text in found.items() if place.startswith("decisions/")}
     found["decisions/index.md"] = _table(
@@ -386,6 +395,76 @@ def _commands(group: click.Context) -> Iterator[click.Context]:
             yield from _commands(context)
         else:
             yield context
+
+
+# -- from the structures of plans ---------------------------------------------------------------------------------------
+
+
+#: section of a plan -> what its keys are options of, where the docstring says what they mean
+_OPTIONS_OF: dict[str, Any] = {"input": tv.read, "evaluate": tv.evaluate, "run": tv.run}
+
+
+def plan_page() -> str:
+    """Every key of a plan: what it may be, and what it means."""
+    parts = [
+        "# Plans\n",
+        "A plan says everything about a run, in TOML. `tsveil plan FILE` writes one to start from, `tsveil run PLAN` runs it, and `tsveil check PLAN` says whether its release is still in order. `tsveil schema` prints the same as a JSON schema. A key that is not here is refused; all problems "
+        "of a plan are named at once. Paths count from the plan's folder.\n",
+    ]
+    for title, plan in (("Plan of a run", Plan), ("Plan of a sweep", SweepPlan)):
+        parts.append(f"## {title}\n")
+        fields = msgspec.structs.fields(plan)
+        inner = {one.name: one for one in fields if isinstance(one.type, type) and issubclass(one.type, msgspec.Struct)}
+        outside = [one for one in fields if one.name not in inner]
+        parts += _keys("outside the sections", plan, outside)
+        for name, one in inner.items():
+            if plan is Plan or one.type not in {own.type for own in msgspec.structs.fields(Plan)}:
+                parts += _keys(f"[{name}]", one.type, msgspec.structs.fields(one.type))
+            else:
+                parts.append(f"### [{name}]\n\nAs in the plan of a run.\n")
+    return "\n".join(parts)
+
+
+def _keys(title: str, struct: type[msgspec.Struct], fields: Sequence[Any]) -> list[str]:
+    """The table of a section."""
+    section = title.strip("[]")
+    said = _remarks(struct) | {name: question.hint for name, question in QUESTIONS.items() if struct is Context}
+    options = _parameters_in(inspect.getdoc(_OPTIONS_OF[section]) or "") if section in _OPTIONS_OF else {}
+    rows = []
+    for one in fields:
+        first, second = (said, options) if section == "run" else (options, said)
+        words = first.get(one.name) or second.get(one.name, "")
+        default = "required" if one.required else _default(one)
+        rows.append((f"`{one.name}`", kind_in_words(one.type), default, words[:1].upper() + words[1:]))
+    head = "" if title == "outside the sections" else f"{inspect.getdoc(struct).partition(chr(10) * 2)[0]}\n"  # type: ignore[union-attr]
+    table = _table(title, head, ("Key", "Accepts", "Unless given", "What it means"), rows)
+    return [f"##{table}"]
+
+
+def _default(one: Any) -> str:
+    value = one.default if one.default is not msgspec.NODEFAULT else one.default_factory()
+    return "" if value in (None, "", [], {}) else f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _remarks(struct: type[msgspec.Struct]) -> dict[str, str]:
+    """What the source says above a field, after #:."""
+    sources = [inspect.getsource(one) for one in reversed(struct.__mro__) if one.__module__.startswith("tsveil")]
+    return {
+        name: words
+        for source in sources
+        for words, name in re.findall(r"^    #: (.+)\n    (\w+):", source, flags=re.MULTILINE)
+    }
+
+
+def _parameters_in(doc: str) -> dict[str, str]:
+    """Parameter -> what a docstring says of it."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n\w+\n-+|\Z)", doc, flags=re.MULTILINE | re.DOTALL)
+    found: dict[str, str] = {}
+    for names, words in re.findall(
+        r"^(\w[\w, ]*)\n((?:    .+\n?)+)", section[1] if section else "", flags=re.MULTILINE
+    ):
+        found |= dict.fromkeys(names.split(", "), " ".join(words.split()))
+    return found
 
 
 # -- from docstrings --------------------------------------------------------------------------------------------------

@@ -77,6 +77,11 @@ def types_of(frame: Any) -> list[tuple[str, str]]:
     if isinstance(frame, pd.DataFrame):
         index = [(str(name), str(frame.index.get_level_values(name).dtype)) for name in frame.index.names if name]
         return [*index, *((str(name), str(kind)) for name, kind in frame.dtypes.items())]
+    if type(frame).__module__.startswith("dask"):
+        own = [(frame.index.name, str(frame.index.dtype))] if frame.index.name else []
+        return [*own, *((str(name), str(kind)) for name, kind in frame.dtypes.items())]
+    if type(frame).__module__.startswith("pyspark"):
+        return list(frame.dtypes)
     if isinstance(frame, pa.Table):
         return [(field.name, str(field.type)) for field in frame.schema]
     return [(name, str(kind)) for name, kind in zip(frame.columns, frame.types, strict=True)]
@@ -91,5 +96,10 @@ def plain(frame: Any) -> pl.DataFrame:
         return pl.DataFrame({str(name): frame[name].tolist() for name in frame.columns})
     if isinstance(frame, pa.Table):
         return pl.DataFrame(frame.to_pylist())
+    if type(frame).__module__.startswith("dask"):
+        return plain(frame.compute())
+    if type(frame).__module__.startswith("pyspark"):
+        rows = [row.asDict() for row in frame.collect()]
+        return pl.DataFrame({name: [row[name] for row in rows] for name in frame.columns})
     cells: pl.DataFrame = frame.pl()  # Python times with a zone would need pytz
     return cells

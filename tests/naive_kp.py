@@ -32,8 +32,29 @@ def letter(mean: float, level: int) -> str:
     return "abcdefghijklmnopqrstuvwxyz"[sum(mean >= border - 1e-9 for border in borders)]
 
 
-def word(row: Row, w: int, level: int) -> str:
-    return "".join(letter(mean, level) for mean in segment_means(row, w))
+def middle(mean: float, level: int) -> float:
+    """Walk from cell to cell until the mean is in one."""
+    if level == 1:
+        return 0.0
+    width, low = 4 / level, 0.0
+    while mean < low - 1e-9:
+        low -= width
+    while mean >= low + width - 1e-9:
+        low += width
+    return low + width / 2
+
+
+def word(row: Row, w: int, level: int, pattern: str = "sax") -> str:
+    means = segment_means(row, w)
+    if pattern == "paa":
+        return "[" + " ".join(str(middle(mean, level)).removesuffix(".0") for mean in means) + "]"
+    return "".join(letter(mean, level) for mean in means)
+
+
+def known_word(row: Row, published: str, level: int) -> str:
+    """The word of a series, of the kind and length of a published one."""
+    numbers = published.startswith("[")
+    return word(row, len(published.split()) if numbers else len(published), level, "paa" if numbers else "sax")
 
 
 def square_distance(x: Row, y: Row) -> float:
@@ -84,10 +105,10 @@ def divided(x: Sequence[Row], records: list[int], smallest: int) -> list[list[in
 
 
 def protected(
-    x: Sequence[Row], k: int, P: int, w: int, levels: Sequence[int]
+    x: Sequence[Row], k: int, P: int, w: int, levels: Sequence[int], kind: str = "sax"
 ) -> tuple[list[tuple[frozenset[int], set[tuple[frozenset[int], str, int]]]], set[int]]:
     """The groups, each with its subgroups, words and levels; and the suppressed records."""
-    words = [{i: word(row, w, level) for i, row in enumerate(x)} for level in levels]
+    words = [{i: word(row, w, level, kind) for i, row in enumerate(x)} for level in levels]
     good: list[tuple[list[int], int]] = []
     bad: list[tuple[list[int], int]] = []
 
@@ -189,7 +210,7 @@ def fitting(x: Row, lo: Array, hi: Array, words: Sequence[str], levels: Sequence
     """The published rows that an intruder who knows x cannot exclude, by each of the three attacks; and those that he prefers by their bounds."""
     rows = range(len(lo))
     values = {r for r in rows if all(a <= v <= b for a, v, b in zip(lo[r], x, hi[r], strict=True))}
-    pattern = {r for r in rows if word(x, len(words[r]), levels[r]) == words[r]}
+    pattern = {r for r in rows if known_word(x, words[r], levels[r]) == words[r]}
     both = values & pattern
     finest = {r for r in both if levels[r] == max(levels[other] for other in both)}
     touched = {r for r in finest if any(v in (a, b) for a, v, b in zip(lo[r], x, hi[r], strict=True))}

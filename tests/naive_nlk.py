@@ -178,6 +178,35 @@ def singled_out(Y: AnyArray, f: int, known: tuple[int, ...]) -> bool:
     return int((Y[:, list(known)] == Y[f, list(known)]).all(axis=1).sum()) == 1
 
 
+# -- series with values at different times: an empty cell is NaN ----------------------------------------------------------
+
+
+def attack_at_times(Y: Array, n: int, l: int, k: int) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
+    """The first series, known points and inferred points that violate the promise, where the times of a series are known; or None."""
+    times = [frozenset(t for t, value in enumerate(row) if value == value) for row in Y.tolist()]
+
+    def cluster(g: int, t: int) -> set[int]:
+        return {h for h in range(len(Y)) if Y[h, t] == Y[g, t]}
+
+    for f in range(len(Y)):
+        for size in range(n + 1):
+            for known in combinations(sorted(times[f]), size):
+                candidates = [
+                    g for g in range(len(Y)) if times[g] == times[f] and all(Y[g, t] == Y[f, t] for t in known)
+                ]
+                others = sorted(times[f] - set(known))
+                found = tuple(t for t in others if len(set().union(*(cluster(g, t) for g in candidates))) < k)
+                if len(found) >= l - n:
+                    return f, known, found
+    return None
+
+
+def singled_out_at_times(Y: Array, f: int, known: tuple[int, ...]) -> bool:
+    """The same for an intruder who knows all times of f, and the values at some of them."""
+    alike = [row for row in Y.tolist() if all((a == a) == (b == b) for a, b in zip(row, Y[f].tolist(), strict=True))]
+    return sum(all(row[t] == Y[f, t] for t in known) for row in alike) == 1
+
+
 def digits(text: str) -> Indices:
     """A table from one word per series, a digit per point."""
     return np.array([[int(c) for c in word] for word in text.split()], dtype=np.int64)

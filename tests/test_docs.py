@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -24,6 +26,7 @@ from tsveil.cli import main
 from tsveil.cli.arguments import method_parameters
 from tsveil.core.registry import ATTACKS, DISTANCES, MEASURES, METHODS, PROMISES
 from tsveil.plan.plan import Plan
+from tsveil.plan.sweep import SweepPlan
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -225,6 +228,29 @@ def test_what_reports_abbreviate_is_in_the_glossary(place: Path) -> None:
         short |= set(re.findall(r"\b[A-Z][A-Za-z]*[A-Z][A-Za-z]*\d*\b", re.sub(r"<[^>]+>", " ", bare)))
     assert {"IL1", "DR1", "MDAV"} <= short
     assert {word for word in short if not re.search(rf"\b{word}\b", glossary)} == set()
+
+
+def test_the_reference_has_every_key_of_a_plan_with_its_meaning() -> None:
+    page = maker().plan_page()
+    for plan in (Plan, SweepPlan):
+        for field in msgspec.structs.fields(plan):
+            if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
+                part = page.partition(f"### [{field.name}]\n")[2].partition("\n### ")[0]
+                for inner in msgspec.structs.fields(field.type):
+                    row = re.search(rf"^\| `{inner.name}` \| (.+) \| (.*) \| (.+) \|$", part, flags=re.MULTILINE)
+                    assert row, (field.name, inner.name)
+            else:
+                assert re.search(rf"^\| `{field.name}` \| .+ \| .* \| .+ \|$", page, flags=re.MULTILINE), field.name
+
+
+def test_the_workflow_of_the_page_is_one_of_github(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "automatic.md").read_text(encoding="utf-8")
+    (workflow,) = [block for language, block in blocks(page) if language == "yaml"]
+    (tmp_path / "monthly.yml").write_text(workflow)
+    program = Path(sys.executable).with_name("check-jsonschema")
+    asked = [str(program), "--builtin-schema", "vendor.github-workflows", str(tmp_path / "monthly.yml")]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_no_page_is_lost() -> None:

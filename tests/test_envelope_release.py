@@ -18,6 +18,7 @@ from tsveil.data.intervals import IntervalTable, read_intervals
 from tsveil.guarantee.kp import verify_kp
 from tsveil.protect.envelopes import KAnonymousEnvelopes
 from tsveil.protect.kp import KP
+from tsveil.release.reopen import reopen_release
 
 SEED = 987654321987654321
 
@@ -47,6 +48,8 @@ def test_a_release_is_written_whole(tmp_path: Path, form: str) -> None:
         f"published/data.{form}",
         "published/README.md",
         "published/report.html",
+        "published/datapackage.json",
+        "published/croissant.json",
         "private/id_map.csv",
         "private/groups.csv",
         "private/suppressed.csv",
@@ -71,6 +74,33 @@ def test_a_release_is_written_whole(tmp_path: Path, form: str) -> None:
     facts = json.loads((folder / "private" / "release.json").read_text())
     assert facts["settings"]["P"] == 2
     assert facts["scores"]["breach_both"] <= 50
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "xlsx"])
+def test_values_of_paa_are_written_and_read_back(tmp_path: Path, form: str) -> None:
+    made = KP(k=6, P=2, pattern="paa").protect(households(), seed=SEED)
+    folder = made.write(tmp_path / "out", format=form, formulas="neutralise")
+    path = folder / "published" / f"data.{form}"
+    verdict = verify_kp(path, 6, 2)
+    assert verdict.holds, str(verdict)
+    if form != "xlsx":
+        table = read_intervals(path)
+        assert table.words == made.published().words  # type: ignore[union-attr]
+        assert np.array_equal(table.levels, made.published().levels)  # type: ignore[union-attr, arg-type]
+        assert "patterns of 8 values" in repr(table)
+        # The same pattern with another level, or one value changed, is a pattern of its own.
+        frame = table.to_frame()
+        other = frame.with_columns(
+            pattern=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("[" + "0.5 " * 7 + "0.5]")).otherwise("pattern")
+        )
+        assert not verify_kp(other, 6, 2).holds
+    readme = (folder / "published" / "README.md").read_text()
+    assert "as values of PAA" in readme
+    assert "SAX" not in readme
+    assert "cut into 8 segments" in readme
+    opened = reopen_release(folder, households())
+    assert opened.words == made.words
+    assert opened.verify().holds
 
 
 def test_nothing_private_is_published(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ ORDER = [
     "report",
     "release",
     "protect",
+    "sklearn",
     "study",
     "plan",
     "reproduce",
@@ -43,6 +44,7 @@ RESERVED = {
     "dask": "engine",
     "distributed": "engine",
     "pyspark": "engine",
+    "sklearn": "sklearn",
     "starlette": "web",
     "uvicorn": "web",
 }

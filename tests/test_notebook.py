@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import xml.etree.ElementTree as ET
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,3 +74,35 @@ def test_a_card_shows_the_figures_it_has() -> None:
     card, _ = shown()["card"]
     rows = ET.fromstring(card._repr_html_()).findall("tbody/tr")
     assert [row[1].text for row in rows] == [f"{value:.2f} {words[1]}".strip() for _, value, words in card.rows()]
+
+
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "docs" / "notebooks").glob("*.ipynb"))
+
+
+def test_there_are_notebooks() -> None:
+    assert NOTEBOOKS
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_a_notebook_runs_from_top_to_bottom(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
+) -> None:
+    """Each cell in its order, with the names of those before; the value of a last expression is shown as a notebook would show it."""
+    book = json.loads(path.read_text(encoding="utf-8"))
+    assert book["nbformat"] == 4
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    shown: list[str] = []
+    for cell in book["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        assert cell["outputs"] == []  # what is kept in the repository was made by nobody's data
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, path.name, "exec"), names)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), path.name, "eval"), names)
+            shown.append(value._repr_html_() if hasattr(value, "_repr_html_") else str(value))
+    assert len(shown) >= 5
+    assert any("HOLDS" in text for text in shown)
+    assert str(names["release"].seed) not in "".join(shown)

@@ -46,6 +46,8 @@ def test_a_release_is_written_whole(tmp_path: Path) -> None:
         "published/data.csv",
         "published/README.md",
         "published/report.html",
+        "published/datapackage.json",
+        "published/croissant.json",
         "private/id_map.csv",
         "private/groups.csv",
         "private/risk.csv",

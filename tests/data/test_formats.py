@@ -226,7 +226,9 @@ def test_a_published_file_holds_its_table_and_nothing_else(name: str, tmp_path: 
         assert word.encode() not in content
     if len(getpass.getuser()) > 4:
         assert getpass.getuser().encode() not in content
-    assert sorted(one.name for one in file.parent.iterdir()) == ["README.md", file.name, "report.html"]
+    assert sorted(one.name for one in file.parent.iterdir()) == sorted(
+        ["README.md", "croissant.json", "datapackage.json", file.name, "report.html"]
+    )
     # the order of the rows is the random one: not that of the original, nor of the classes
     order = in_pandas(file)[TIMES[0]].to_list()
     assert order != frame[TIMES[0]].to_list()

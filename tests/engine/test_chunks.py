@@ -40,6 +40,7 @@ METHODS: dict[str, tuple[Method, str]] = {
     "noise": (tv.Noise(sd=0.1, correlated=True), "people"),
     "(n,l,k)": (tv.NLK(n=1, l=4, k=4), "curves"),
     "(k,P)": (tv.KP(k=6, P=2), "curves"),
+    "(k,P), PAA": (tv.KP(k=6, P=2, pattern="paa"), "curves"),
     "envelopes": (tv.KAnonymousEnvelopes(k=5, round_to=0.1), "curves"),
 }
 #: each engine, and with several numbers of files the one that is cheap; in `make exhaustive` each with each

@@ -93,6 +93,33 @@ def test_a_symbol_outside_the_alphabet_is_refused_even_if_all_share_it() -> None
     assert "the pattern ac has a letter that level 2 does not have (its letters are a to b)" in verdict.witness
 
 
+@pytest.mark.parametrize(
+    ("pattern", "level", "why"),
+    [
+        ("[-0.5 0.5]", 4, ""),
+        ("[0 0]", 1, ""),
+        ("[1.125 -0.875]", 16, ""),
+        ("[1 -1]", 2, ""),
+        ("[-0.5 0.5]", 8, "has a value that level 8 does not have (odd multiples of 0.25)"),
+        ("[1 0]", 1, "has a value that level 1 does not have (0 only)"),
+        ("[0 0]", 2, "has a value that level 2 does not have (odd multiples of 1)"),
+        ("[1.5 -2.5]", 4, "has a value beyond those that 2 segments can have"),
+        ("[1.5]", 4, "has a value beyond those that 1 segments can have"),
+        ("[-0.5 0.5]", 3, "level 3 is none of theirs (1, 2, 4, 8, 16)"),
+        ("[-0.5 0.5]", 32, "the level 32 is not between 1 and 26"),
+        ("[-0.5 x]", 4, "must be numbers between brackets"),
+        ("[1/0 1]", 4, "must be numbers between brackets"),
+        ("[-0.5 0.5", 4, "must be numbers between brackets"),
+        ("[]", 4, "must be numbers between brackets"),
+    ],
+)
+def test_values_that_cannot_be_are_refused(pattern: str, level: int, why: str) -> None:
+    table = pl.DataFrame({"lo_1": [1, 1], "hi_1": [2, 2], "pattern": [pattern] * 2, "level": [level] * 2})
+    verdict = verify_kp(table, 2, 2)
+    assert verdict.holds == (not why)
+    assert why in verdict.witness
+
+
 def test_the_same_word_at_two_levels_is_two_patterns() -> None:
     table = good_table().with_columns(pattern=pl.lit("ab"))
     assert verify_kp(table, 6, 3).holds

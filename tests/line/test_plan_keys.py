@@ -153,7 +153,7 @@ def keys(kind: type[msgspec.Struct], before: str = "") -> Iterator[str]:
 
 
 def test_every_key_of_the_schema_has_a_case() -> None:
-    found = set(keys(Plan))
+    found = set(keys(Plan)) - {"version"}  # of which there is one
     assert {"seed", "method", "input.path", "run.memory", "context.purpose"} <= found
     assert set(KEYS) == found
 

@@ -210,14 +210,22 @@ def test_what_is_no_frame_is_refused_in_words(wrong: Any) -> None:
     assert "options:" in text
 
 
-def test_frames_of_clusters_are_refused_with_what_to_do() -> None:
+def test_frames_of_clusters_are_no_data_set_in_memory() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of old versions, about their query planning
         import dask.dataframe as dd
 
-    text = refused(dd.from_pandas(long_frame().to_pandas(), npartitions=2))
-    assert "Got dask" in text
-    assert "Parquet" in text
+    with pytest.raises(tv.errors.InputError) as caught:
+        tv.Dataset.from_frame(dd.from_pandas(wide_frame().to_pandas(), npartitions=2), blocks={"person": ["pay"]})
+    assert "Got dask" in str(caught.value)
+    assert "`tsveil.anonymise` takes frames of Dask and Spark" in str(caught.value)
+
+
+def test_a_folder_is_for_frames_of_clusters() -> None:
+    with pytest.raises(
+        tv.errors.ParameterError, match="'folder' parameter of anonymise is for frames of Dask and Spark"
+    ):
+        tv.anonymise(wide_frame(), **WIDE, folder=".")
 
 
 def test_problems_come_at_once_with_their_place() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,7 +31,12 @@ from tsveil.protect.kp import KP, prefix_of, recycle, split
 from tsveil.protect.work import survey_of
 from tsveil.transform.sax import sax
 
-METHODS: list[IntervalMethod] = [KP(k=6, P=2), KAnonymousEnvelopes(k=6), KAnonymousEnvelopes(k=6, words="unprotected")]
+METHODS: list[IntervalMethod] = [
+    KP(k=6, P=2),
+    KP(k=6, P=2, pattern="paa"),
+    KAnonymousEnvelopes(k=6),
+    KAnonymousEnvelopes(k=6, words="unprotected"),
+]
 every_method = pytest.mark.parametrize("made", METHODS, ids=str)
 
 
@@ -71,25 +77,25 @@ def as_sets(release: tv.Release) -> list[tuple[frozenset[int], set[tuple[str, in
     st.integers(2, 9),
     st.integers(2, 4),
     st.integers(1, 4),
-    st.sampled_from(["nested", "paper"]),
+    st.sampled_from([("sax", "nested"), ("sax", "paper"), ("paa", "nested")]),
     st.sampled_from([1, 2, 5, 16]),
 )
-def test_it_is_the_described_algorithm(x: Array, k: int, P: int, w: int, levels: str, most: int) -> None:
-    k, w = min(k, len(x)), min(w, x.shape[1])
-    method = KP(k=k, P=P, word_length=w, levels=levels, max_level=most)  # type: ignore[arg-type]
+def test_it_is_the_described_algorithm(x: Array, k: int, P: int, w: int, how: tuple[str, str], most: int) -> None:
+    k, w, (kind, levels) = min(k, len(x)), min(w, x.shape[1]), how
+    method = KP(k=k, P=P, word_length=w, pattern=kind, levels=levels, max_level=most)  # type: ignore[arg-type]
     release = method.protect(series(x))
     steps = [level for level in ([1, 2, 4, 8, 16] if levels == "nested" else range(1, 17)) if level <= most]
-    groups, suppressed = naive_kp.protected(x.tolist(), k, P, w, steps)
+    groups, suppressed = naive_kp.protected(x.tolist(), k, P, w, steps, kind)
     assert set(release.suppressed.tolist()) == suppressed
     expected = sorted(((members, {(w, l) for _, w, l in shown}) for members, shown in groups), key=lambda g: min(g[0]))
     assert as_sets(release) == expected
 
 
-@given(st.integers(0, 10_000), st.integers(20, 60))
-def test_it_is_the_described_algorithm_on_walks(seed: int, n: int) -> None:
+@given(st.integers(0, 10_000), st.integers(20, 60), st.sampled_from(["sax", "paa"]))
+def test_it_is_the_described_algorithm_on_walks(seed: int, n: int, kind: Any) -> None:
     x = walks(n, seed=seed)
-    groups, suppressed = naive_kp.protected(x.tolist(), 7, 2, 4, [1, 2, 4, 8, 16])
-    release = KP(k=7, P=2, word_length=4).protect(series(x))
+    groups, suppressed = naive_kp.protected(x.tolist(), 7, 2, 4, [1, 2, 4, 8, 16], kind)
+    release = KP(k=7, P=2, word_length=4, pattern=kind).protect(series(x))
     assert set(release.suppressed.tolist()) == suppressed
     assert [members for members, _ in as_sets(release)] == sorted((members for members, _ in groups), key=min)
 
@@ -129,7 +135,8 @@ def random_case(rng: np.random.Generator) -> tuple[Array, int, int, dict[str, ob
     P = int(rng.integers(2, max(k, 2) + 1))
     options: dict[str, object] = {
         "word_length": int(rng.integers(1, T + 1)),
-        "levels": rng.choice(["nested", "paper"]).item(),
+        "pattern": (kind := rng.choice(["sax", "paa"]).item()),
+        "levels": rng.choice(["nested", "paper"] if kind == "sax" else ["nested"]).item(),
         "max_level": int(rng.integers(1, 17)),
         "round_to": None if rng.random() < 0.8 else 0.5,
     }
@@ -310,6 +317,24 @@ def test_k_records_are_enough_to_publish() -> None:
     assert nothing.n == 0
     assert nothing.facts["load"] == {"groups": 0, "suppressed": 5}
     assert nothing.warnings[-1] == "nothing can be published: all records would be suppressed"
+
+
+def test_the_paper_has_levels_for_sax_only() -> None:
+    with pytest.raises(ParameterError, match="must be 'nested' with pattern='paa'"):
+        KP(k=4, P=2, pattern="paa", levels="paper")
+
+
+def test_many_series_are_grouped_in_parts_whose_values_begin_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WHOLE", 499)
+    monkeypatch.setattr(module, "PART", 60)
+    x = walks(500, 8)
+    method = KP(k=8, P=2, word_length=4, pattern="paa")
+    release, ((_, parts),) = method.protect(series(x)), parts_of(method, series(x))
+    assert release.verify().holds
+    assert release.facts["load"]["parts"] == len(parts) > 4
+    begins = [naive_kp.word(row, 4, 2, "paa") for row in x.tolist()]  # no mean of these is beyond two deviations
+    shared = [{begins[row] for row in rows.tolist()} for rows in parts]
+    assert sum(map(len, shared)) == len(set().union(*shared))  # a beginning is in one part
 
 
 def test_many_series_are_grouped_in_parts_whose_patterns_begin_alike(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,7 @@ PARAMETERS: dict[str, dict[str, tuple[Any, str]]] = {
     "kp": {
         **ENVELOPES,
         "P": (3, "an integer of at least 2"),
+        "pattern": ("sax", "one of 'sax', 'paa'"),
         "word_length": (None, "an integer of at least 1, or left out"),
         "levels": ("nested", "one of 'nested', 'paper'"),
         "max_level": (16, "an integer from 1 to 26"),

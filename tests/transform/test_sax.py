@@ -14,18 +14,8 @@ from scipy.stats import norm
 import naive_kp
 from tsveil.core.errors import InputError, ParameterError
 from tsveil.core.types import Array
-from tsveil.transform.sax import (
-    as_symbols,
-    as_words,
-    breakpoints,
-    cell_means,
-    levels_up_to,
-    mindist,
-    patterns,
-    read_back,
-    sax,
-    symbols,
-)
+from tsveil.transform.pattern import as_symbols, as_words, mindist, read_back
+from tsveil.transform.sax import breakpoints, cell_means, levels_up_to, patterns, sax, symbols
 
 LEVELS = range(2, 17)
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil.core.types import Array, Indices
+from tsveil._kernels.linkage import widened
+from tsveil.core.types import Array, Indices, Mask
 
 #: candidates that lie side by side in a tile
 LANES = 64
 #: candidates whose distances are summed at a time in a table: the running sums stay in the first-level cache
 TILE = 512
+
+
+@kernel
+def widened_total(total: float, slack: float, absolute: bool) -> float:
+    """The sum of squared (or absolute) differences up to which a candidate is as near as one with this sum but for rounding."""
+    if absolute:
+        return float(widened(total, slack))
+    root = widened(np.sqrt(total), slack)
+    return float(root * root)
 
 
 @kernel
@@ -32,6 +42,8 @@ def nearest_by_columns(
     tied: Indices,
     link: Indices,
     hit: Indices,
+    close: Mask,
+    slack: Array,
     counter: Indices,
 ) -> None:
     """For each known record and each wanted number of known columns: least distance, size of the tie, lowest row tied, records of its person tied.
@@ -40,9 +52,9 @@ def nearest_by_columns(
     value of each column in each tile. `wanted` holds increasing numbers of columns. The distance is the sum over columns, in their order, of the
     squared (or absolute) differences times `factor`. `copies` and `first` give each candidate's number of records and lowest row, `owner` says
     whose it is and `records` how many of its records are that person's, `mine` whose each known record is, `own` its candidate (-1: none). The
-    results begin as infinity, 0, -1 and 0.
+    results begin as infinity, 0, -1 and 0. `close` says where another candidate is as near but for rounding, by which scaled records may be off by `slack`.
 
-    A tile is left out if its box is farther away than the best candidate so far, the own one to begin with. The distance to the box takes the
+    A tile is left out if its box is farther away than the best candidate so far, the own one to begin with, and all that may be as near. The distance to the box takes the
     same steps in the same order, and each of them, rounded, grows with what goes into it: so it is at most the distance to any candidate inside,
     to the last bit.
     """
@@ -50,6 +62,7 @@ def nearest_by_columns(
     total = np.empty(LANES)
     away = np.empty(n)
     near = np.empty(n, np.int64)
+    upto = np.full(best.shape, np.inf)
     for i in range(n):
         if own[i] >= 0:
             so_far = 0.0
@@ -60,6 +73,7 @@ def nearest_by_columns(
                     so_far += step if absolute else step * step
                 done = wanted[w]
                 best[i, w] = so_far
+                upto[i, w] = widened_total(so_far, slack[w], absolute)
     for tile in range(candidates.shape[0]):
         for i in range(n):
             away[i] = 0.0
@@ -76,7 +90,7 @@ def nearest_by_columns(
                     away[i] += step if absolute else step * step
             done = wanted[w]
             for i in range(n):
-                near[i] |= np.int64(away[i] <= best[i, w])
+                near[i] |= np.int64(away[i] <= upto[i, w])
         for i in range(n):
             if near[i] == 0:
                 continue
@@ -90,19 +104,25 @@ def nearest_by_columns(
                         step = abs(value - candidates[tile, j, lane]) * scale
                         total[lane] += step if absolute else step * step
                 done = wanted[w]
-                limit = best[i, w]
+                limit = upto[i, w]
                 hits = np.int64(0)
                 for lane in range(LANES):
                     hits += np.int64(total[lane] <= limit)
                 if hits == 0:
                     continue
                 for lane in range(min(LANES, copies.shape[0] - tile * LANES)):
-                    if total[lane] <= best[i, w]:
+                    if total[lane] <= upto[i, w]:
                         at = tile * LANES + lane
+                        if total[lane] > best[i, w]:
+                            close[i, w] = True
+                            continue
                         if total[lane] < best[i, w]:
+                            upto[i, w] = widened_total(total[lane], slack[w], absolute)
+                            close[i, w] = best[i, w] <= upto[i, w]
                             best[i, w] = total[lane]
                             tied[i, w] = hit[i, w] = 0
                             link[i, w] = -1
+                        close[i, w] |= tied[i, w] > 0
                         tied[i, w] += copies[at]
                         if link[i, w] < 0 or first[at] < link[i, w]:
                             link[i, w] = first[at]

@@ -140,7 +140,7 @@ def _call_from_kernels(compiled: Any) -> None:
 class _Announcer(events.Listener):  # type: ignore[misc]
     """Announces a kernel that is being compiled as a step; what it calls is part of it. Numba compiles one at a time.
 
-    Meanwhile no garbage is collected: numba makes so many objects that all of the program's are looked through again and again.
+    Meanwhile no garbage is collected: numba makes objects in such numbers that all of the program's are looked through again and again.
     """
 
     def __init__(self) -> None:

@@ -26,11 +26,19 @@ from __future__ import annotations
 import numpy as np
 
 from tsveil._kernels.compiling import kernel
-from tsveil.core.types import AnyArray, Array, Indices
+from tsveil.core.types import AnyArray, Array, Indices, Mask
 
 #: candidates per tile, and known records that are compared with a tile at once
 LANES = 64
 AT_ONCE = 4
+#: distances that differ by less than this share may be equal but for rounding
+ALIKE = 1.0 + 2.0**-40
+
+
+@kernel
+def widened(best: float, slack: float) -> float:
+    """What the distance of a candidate may be that is as near as the best one but for rounding; `slack` is what values may be off by."""
+    return float((best + 2.0 * slack) * ALIKE)
 
 
 @kernel
@@ -47,21 +55,26 @@ def nearest_rows(
     tied: Indices,
     link: Indices,
     hit: Indices,
+    close: Mask,
+    slack: Array,
     counter: Indices,
 ) -> None:
     """For each known record and each number of known blocks: distance, size of the tie, lowest row tied, records of its person tied.
 
+    `close` says where another candidate is as near but for rounding, by which the values of the first blocks may be off by `slack`.
+
     `candidates` is (tiles, columns, 64). Block b has the columns starts[b]..starts[b+1]. `copies` and `first` give each
     candidate's number of records and lowest row. `owner` says whose each candidate is and `records` how many of its records are that
-    person's, `mine` whose each known record is. The results begin as infinity, 0, -1 and 0.
+    person's, `mine` whose each known record is. The results begin as infinity, 0, -1, 0 and no.
     """
     squares = np.empty(LANES)
     totals = np.empty(LANES)
+    upto = np.full(best.shape, np.inf)
     for tile in range(candidates.shape[0]):
         for i in range(known.shape[0]):
             compare(
                 i, tile, known, starts, candidates, copies, first, owner, records, mine, squares, totals,
-                best, tied, link, hit,
+                best, upto, tied, link, hit, close, slack,
             )  # fmt: skip
     counter[0] += known.shape[0]
 
@@ -80,6 +93,8 @@ def nearest_rows_by_picture(
     tied: Indices,
     link: Indices,
     hit: Indices,
+    close: Mask,
+    slack: Array,
     counter: Indices,
     own: Indices,
     parts: Indices,
@@ -115,10 +130,13 @@ def nearest_rows_by_picture(
     lengths = np.empty((AT_ONCE, LANES), np.float32)
     checks = np.empty(2, np.int64)
     checks[0] = checks[1] = 0
+    upto = np.full(best.shape, np.inf)
     for i in range(n):
         if own[i] >= 0:
             start_with_own(known, i, starts, candidates, own[i], best)
-        set_limits(i, best, margin, scale, stretch, limits, reach)
+            for b in range(blocks):
+                upto[i, b] = widened(best[i, b], slack[b])
+        set_limits(i, upto, margin, scale, stretch, limits, reach)
     for tile in range(candidates.shape[0]):
         many = choose(boxes[:, :, tile], lead, ahead, reach, gaps, away, near, wanted)
         many = keep_promising(tiles[tile], parts, lead, places, limits, wanted, many, products, lengths, checks)
@@ -126,18 +144,19 @@ def nearest_rows_by_picture(
             i = wanted[at]
             compare(
                 i, tile, known, starts, candidates, copies, first, owner, records, mine, squares, totals,
-                best, tied, link, hit,
+                best, upto, tied, link, hit, close, slack,
             )  # fmt: skip
-            set_limits(i, best, margin, scale, stretch, limits, reach)
+            set_limits(i, upto, margin, scale, stretch, limits, reach)
     counter[0] += n
 
 
 @kernel
 def compare(
     i: int, tile: int, known: Array, starts: Indices, candidates: Array, copies: Indices, first: Indices, owner: Indices, records: Indices,
-    mine: Indices, squares: Array, totals: Array, best: Array, tied: Indices, link: Indices, hit: Indices,
+    mine: Indices, squares: Array, totals: Array, best: Array, upto: Array, tied: Indices, link: Indices, hit: Indices, close: Mask,
+    slack: Array,
 ) -> None:  # fmt: skip
-    """Measure the distances of a known record to the candidates of a tile, and take the nearest."""
+    """Measure the distances of a known record to the candidates of a tile, and take the nearest; `upto` has the best distances, widened."""
     for lane in range(LANES):
         totals[lane] = 0.0
     for b in range(starts.shape[0] - 1):
@@ -152,12 +171,18 @@ def compare(
             totals[lane] += np.sqrt(squares[lane])
         for lane in range(min(LANES, copies.shape[0] - tile * LANES)):
             total = totals[lane]
-            if total <= best[i, b]:
+            if total <= upto[i, b]:
                 c = tile * LANES + lane
+                if total > best[i, b]:
+                    close[i, b] = True
+                    continue
                 if total < best[i, b]:
+                    upto[i, b] = widened(total, slack[b])
+                    close[i, b] = best[i, b] <= upto[i, b]
                     best[i, b] = total
                     tied[i, b] = hit[i, b] = 0
                     link[i, b] = -1
+                close[i, b] |= tied[i, b] > 0
                 tied[i, b] += copies[c]
                 if link[i, b] < 0 or first[c] < link[i, b]:
                     link[i, b] = first[c]
@@ -180,14 +205,14 @@ def start_with_own(known: Array, i: int, starts: Indices, candidates: Array, own
 
 @kernel
 def set_limits(
-    i: int, best: Array, margin: Array, scale: float, stretch: float, limits: AnyArray, reach: AnyArray
+    i: int, upto: Array, margin: Array, scale: float, stretch: float, limits: AnyArray, reach: AnyArray
 ) -> None:
-    """What the bounds from the picture and from the boxes do not exceed for a candidate at the best distance or nearer.
+    """What the bounds from the picture and from the boxes do not exceed for a candidate at the best distance, widened, or nearer.
 
     The first block's limit is for the square of the distance: with one block no roots are needed.
     """
-    for b in range(best.shape[1]):
-        limit = best[i, b] * scale * (1.0 + stretch)
+    for b in range(upto.shape[1]):
+        limit = upto[i, b] * scale * (1.0 + stretch)
         reach[b, i] = (limit + margin[i, b]) * (1.0 + stretch)
         limits[i, b] = limit
     limits[i, 0] *= limits[i, 0] * np.float32(1.0 + stretch)

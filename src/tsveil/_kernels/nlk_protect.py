@@ -942,7 +942,7 @@ def peel(cols: Columns, place: Indices, owner: Indices, rounds: int, counter: In
     """Peel further, always the cells that lower the loss most; then move peeled cells of a series to other times while that helps.
 
     `place` has the position of a series at each time. `owner` gets for each peeled cell the position of the first one that was
-    peeled together with it. Cells that are peeled in company are not moved.
+    peeled together with it; it is -1 where a series has no value, and nothing can come back. Cells that are peeled in company are not moved.
     """
     T, N = cols.order.shape
     best = np.zeros(T, dtype=np.int64)
@@ -979,7 +979,7 @@ def peel(cols: Columns, place: Indices, owner: Indices, rounds: int, counter: In
         for f in range(N):
             for t in range(T):
                 p = place[t, f]
-                if cols.left[t, p]:
+                if cols.left[t, p] or owner[t, p] < 0:
                     continue
                 column, most = T, 0.0
                 for other in range(T):

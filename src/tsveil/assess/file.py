@@ -27,7 +27,7 @@ from tsveil.core.errors import InputError, some
 from tsveil.core.types import AnyArray, Indices
 from tsveil.data.dataset import Dataset, person_numbers, visible_text
 from tsveil.data.file_table import FileTable
-from tsveil.data.files import files_of, opened
+from tsveil.data.files import CROISSANT, DATA_PACKAGE, files_of, opened
 from tsveil.data.formats.base import Content, Format
 from tsveil.data.formats.known import FORMATS
 from tsveil.data.intervals import IntervalTable
@@ -38,7 +38,7 @@ from tsveil.measure.scorecard import Scorecard
 #: identifiers as tsveil makes them: random, and so no column that could name anybody
 FRESH = re.compile(r"r[0-9a-f]{16}")
 #: what tsveil publishes beside the data, for their users
-PAGES = ("README.md", "report.html")
+PAGES = ("README.md", "report.html", DATA_PACKAGE, CROISSANT)
 #: the parts of a release
 PART = re.compile(r"part-(\d+)\..+")
 
@@ -234,7 +234,7 @@ def _data_by_cells(look: Look, data: Dataset) -> Dataset | None:
     cells = source.texts(names) if source.texts else source.frame.select(names)
     numbers = {name: source.frame[name].cast(pl.Float64) if kind.is_numeric() else None for name, kind in source.frame.select(names).schema.items()}  # fmt: skip
     codes = [
-        pl.Series(name, person_numbers(cells.select(name), [name]).astype(np.float64))
+        _cell_numbers(cells[name])
         for name, own in numbers.items()
         if own is None or (cells.schema[name] != pl.Float64 and own.n_unique() < cells[name].n_unique())
     ]
@@ -244,6 +244,14 @@ def _data_by_cells(look: Look, data: Dataset) -> Dataset | None:
         "mask" if data.masked else "refuse"
     )
     return replace(coded, others=data.others, person=data.person)
+
+
+def _cell_numbers(cells: pl.Series) -> pl.Series:
+    """A number for each different cell of a column; an empty cell stays empty."""
+    texts = cells.cast(pl.String).fill_null("")
+    return pl.Series(
+        cells.name, np.where(texts == "", np.nan, person_numbers(texts.to_frame(), [cells.name])), nan_to_null=True
+    )
 
 
 def _stricter(verdict: Verdict, written: Verdict) -> Verdict:

@@ -46,10 +46,15 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
     (Fraction(1, 5), Fraction(1, 8), None)
     """
 
+    #: the largest share of persons that the strongest attack may find: in percent, or a fraction such as "1/5", which nobody may be above
     accepted_risk: float | str | None = None
+    #: how many persons may be found with a larger chance than that
     exposed: int | None = None
+    #: how many records may be unique over all their protected columns
     unique_records: int | None = None
+    #: how many persons may be in classes that disclose a carried value
     attribute_disclosure: int | None = None
+    #: the percent of persons whose values may be computed from published means by who knows the other half
     subtraction: float | None = None
 
     def __post_init__(self) -> None:
@@ -96,7 +101,9 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
 class Intruder(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, frozen=True):
     """Whom the release must withstand; he always knows the method and its parameters."""
 
+    #: some values of one person, all protected values of one, all values of half of the persons, or the originals of everybody
     knows: Knows = "file"
+    #: the carried columns that he knows as well
     knows_carried: list[str] = []
     #: the path of a file of another period, which is read with the options of the input; empty: a part of the published period stands in for one
     other_period: str = ""

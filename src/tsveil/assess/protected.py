@@ -122,7 +122,23 @@ class ProtectedRecords(Records):
         return self.guarantee.verify_with(published, originals)
 
     def evaluate(self, **options: Any) -> Scorecard:
-        """Measure loss and risk; the options are those of `tsveil.evaluate`, for envelopes `features`, `seed` and `targets`."""
+        """Measure loss and risk.
+
+        Parameters
+        ----------
+        options
+            Those of `tsveil.evaluate`; for envelopes `features`, `seed` and `targets`.
+
+        Returns
+        -------
+        Scorecard
+            All figures.
+
+        Raises
+        ------
+        ParameterError
+            If an option is out of range, or for releases of another kind.
+        """
         if self.envelopes:
             x = self.original.block(self.block.name)
             return envelope_card(x, self.table, self.own, self.original.ids, self.block, **options)
@@ -138,13 +154,31 @@ class ProtectedRecords(Records):
         """The records of one published file in its order, as a release in memory; up to 2^24 values that is the whole release.
 
         Records whose values are suppressed are not among them.
+
+        Parameters
+        ----------
+        at
+            The number of the file, from 0.
+
+        Returns
+        -------
+        Release
+            Those records.
         """
         return self._in_memory(in_published_order(self.store, at))
 
     def sample(self, of_row: Indices) -> Self:
         """Some published records of all files, as a release in memory: whole classes, chosen at random, of about 2^20 values together.
 
-        `of_row` is the class of each published record, numbered from 0.
+        Parameters
+        ----------
+        of_row
+            The class of each published record, numbered from 0.
+
+        Returns
+        -------
+        Release
+            Those records.
         """
         classes = int(of_row.max()) + 1
         count = max(1, min(classes, classes * SAMPLED // (len(of_row) * len(self.original.columns))))
@@ -167,5 +201,16 @@ class ProtectedRecords(Records):
         return replace(self, original=original, store=store, engine=Here(), sample_of=self.sample_of or whole)
 
     def published(self, at: int = 0) -> Dataset | IntervalTable:
-        """One published file: values shuffled and renamed, or envelopes shuffled."""
+        """One published file: values shuffled and renamed, or envelopes shuffled.
+
+        Parameters
+        ----------
+        at
+            The number of the file, from 0.
+
+        Returns
+        -------
+        Dataset or IntervalTable
+            What the file holds.
+        """
         return in_published_order(self.store, at).published

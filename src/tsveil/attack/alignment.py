@@ -72,8 +72,36 @@ def alignment(
 ) -> Links:
     """Link originals to the nearest released record that microaggregation column by column can have made of them.
 
-    `direction="released"` links every released record to an original one instead, as the literature does; the rows of
-    the result are then those of the release.
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    align
+        How columns are aligned: by "counts", "runs" or "neighbours"; "auto" takes counts for files of equal size.
+    k
+        The smallest run, for align="runs".
+    direction
+        "original": every original record is linked to a released one. "released": the other way round, as in the literature; the rows of the result are then those of the release.
+    ties
+        How ties count: "expected", the chance of guessing among them, or "first", the first one.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
     """
     pair = files(original, released, known, truth)
     _check(pair, align, k, direction, ties)

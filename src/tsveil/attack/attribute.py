@@ -154,10 +154,30 @@ def attribute(
     share: float = SHARE,
     smallest: int = SMALLEST,
 ) -> AttributeDisclosure:
-    """Find the classes of equal protected records, of at least `smallest`, that disclose a confidential column.
+    """Find the classes of equal protected records that disclose a confidential column.
 
-    All confidential columns are looked at unless some are named; `share` of a numeric column's standard deviation is how
-    near values may be to count as known.
+    Parameters
+    ----------
+    released
+        A release, or a data set protected by any tool.
+    columns
+        The confidential columns that are looked at; all by default.
+    share
+        How near the values of a numeric column may be to count as known: this share of its standard deviation.
+    smallest
+        The fewest records of a class that is looked at.
+
+    Returns
+    -------
+    AttributeDisclosure
+        The classes, and how many records they disclose.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
     """
     of_row, carried = _classes_and_columns(released)
     names = carried.columns if columns is None else list(columns)

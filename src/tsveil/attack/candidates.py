@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tsveil.attack.exact_ties import ExactTies
 from tsveil.attack.files import Ties
 from tsveil.attack.nearest import Near, Rows
 from tsveil.attack.pieces import Pieces, Targets
@@ -175,9 +176,23 @@ class Best:
         self.ranges = np.maximum(self.ranges, ranges)
 
 
-def nearest_in_pieces(targets: Targets, rounds: int, search: Callable[[Rows], Near], stem: str = "distinct") -> Found:
-    """The nearest of all distinct rows; `search` looks among some of them, of which it gets the values of all columns, or what `stem` says."""
+def nearest_in_pieces(
+    targets: Targets,
+    rounds: int,
+    search: Callable[[Rows], Near],
+    stem: str = "distinct",
+    exact: ExactTies | None = None,
+) -> Found:
+    """The nearest of all distinct rows; `search` looks among some of them, of which it gets the values of all columns, or what `stem` says.
+
+    With `exact` it also marks near ties, which are decided in the end.
+    """
     best = Best(len(targets), rounds)
     for some in candidates(targets, stem):
-        best.add(search(some))
+        if exact is None:
+            best.add(search(some))
+        else:
+            exact.add(best, search(some))
+    if exact is not None:
+        exact.settle(best, candidates(targets, stem))
     return Found(best.tied.T, best.link.T, best.hit.T)

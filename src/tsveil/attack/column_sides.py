@@ -54,7 +54,33 @@ def column_sides(
     truth: Truth = None,
     pooled: bool = False,
 ) -> Links:
-    """Link originals to the released records whose runs are likeliest to hold their values; `pooled`: runs go through several columns."""
+    """Link originals to the released records whose runs are likeliest to hold their values.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    pooled
+        Runs go through several columns.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     return links_in_memory(ColumnSides(pooled=pooled), original, released, known, truth)
 
 

@@ -71,7 +71,39 @@ def conditional(
     window: int | None = None,
     ties: Ties = "expected",
 ) -> Links:
-    """Link originals to the released records of the largest weight, over at most 12 known attributes whose agreements depend on each other; a `window` of ranks takes the place of `agree`."""
+    """Link originals to the released records of the largest weight, over known attributes whose agreements depend on each other.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        At most 12 attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    agree
+        When two values agree: "nearest", if the released one is the nearest to the original one, or "within", if they differ by at most `tolerance`.
+    tolerance
+        The difference, in standard deviations, up to which values agree within it.
+    window
+        The number of ranks within which values agree, in the place of `agree`.
+    ties
+        How ties count: "expected", the chance of guessing among them, or "first", the first one.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     pair = files(original, released, known, truth)
     names, count = pair.names, len(pair.names)
     check_agreement("conditional", count, agree, tolerance, window, ties)

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
@@ -40,6 +41,7 @@ import numpy as np
 
 from tsveil.attack.base import Attack, Column, Situation, Trial
 from tsveil.attack.candidates import Found
+from tsveil.attack.exact_ties import ExactTies, exact_weight, slack_of
 from tsveil.attack.files import (
     FROM_RELEASE,
     Direction,
@@ -52,6 +54,7 @@ from tsveil.attack.files import (
     refuse_persons,
     refuse_together,
     relative,
+    scale_of,
     wrong_choices,
 )
 from tsveil.attack.links import Links
@@ -62,7 +65,7 @@ from tsveil.attack.one_to_one import one_to_one as assigned
 from tsveil.attack.pieces import Side, Targets
 from tsveil.core.errors import ParameterError, Problems
 from tsveil.core.params import one_of, param
-from tsveil.core.types import Array
+from tsveil.core.types import Array, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.engine.base import Result, Task
@@ -83,12 +86,52 @@ def distance(
     blocking: int | None = None,
     direction: Direction = "original",
 ) -> Links:
-    """Link originals to the nearest released records by the attributes that the intruder knows (all by default)."""
+    """Link originals to the nearest released records by the attributes that the intruder knows.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    scaling
+        By which file's mean and deviation values are scaled: "original", or each file by its "own".
+    metric
+        "euclidean" or "l1": whether squared or absolute differences are summed.
+    weights
+        Attribute to its weight; 1 unless given.
+    ties
+        How ties count: "expected", the chance of guessing among them, or "first", the first one.
+    one_to_one
+        Each released record is linked to one person at most, so that the sum of all distances is the least.
+    blocking
+        For very large files: compare each original record only with this many distinct released ones, those nearest to it in the sum of their standardised values. The result may miss the nearest one.
+    direction
+        "original": every original record is linked to a released one. "released": the other way round, as in the literature; the rows of the result are then those of the release.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     pair = files(original, released, known, truth)
     refuse_together("distance", one_to_one=one_to_one, blocking=blocking, direction=direction)
-    a, b, factor = _prepare(pair, scaling, metric, weights, ties)
+    a, b, factor, power = _prepare(pair, scaling, metric, weights, ties)
+    exact = partial(_exact, factor=factor, power=power, metric=metric, original=pair.a, weights=weights)
     if direction == "released":
-        return nearest(pair.reverse(), b, a, factor, metric, ties, FROM_RELEASE)
+        way = pair.reverse()
+        return nearest(way, b, a, factor, metric, ties, FROM_RELEASE, exact(way, b))
     if one_to_one:
         attack, whole = pair.describe("distance linkage"), np.array([0, a.shape[1]])
         return assigned(a, b, pair.own, pair.persons, lambda x, y: distances(x, y, factor, whole, metric), ties, attack)
@@ -99,13 +142,31 @@ def distance(
         found = nearest_around(a, around, factor, starts, metric=metric, text=text)
         attack = pair.describe(f"distance linkage among the {blocking} records nearest in sum")
         return Links.of(attack, found, ties, pair.own, len(b), approximate=True)
-    return nearest(pair, a, b, factor, metric, ties)
+    return nearest(pair, a, b, factor, metric, ties, exact=exact(pair, a))
+
+
+def _exact(
+    pair: Files, placed: Array, *, factor: Array, power: Indices | None, metric: Metric, original: Array, weights: Mapping[str, float] | None,
+) -> ExactTies | None:  # fmt: skip
+    """What decides near ties; None where no column has long fractions, or where each file has a scale of its own."""
+    slack = None if power is None else slack_of(power, factor, [len(factor)], absolute=metric == "l1")
+    if power is None or slack is None:
+        return None
+
+    def exact_weights() -> list[Fraction]:
+        each = [Fraction((weights or {}).get(name, 1.0)) for name in pair.names]
+        return [
+            exact_weight(column) * (w * w if metric == "l1" else w) for column, w in zip(original.T, each, strict=True)
+        ]
+
+    place = partial(in_steps, power=power)
+    return ExactTies(pair.a, placed, factor, place, [len(factor)], slack, exact_weights, metric == "l1")
 
 
 def _prepare(
     pair: Files, scaling: Scaling, metric: Metric, weights: Mapping[str, float] | None, ties: Ties
-) -> tuple[Array, Array, Array]:
-    """Both files and the factor of each column, weights included."""
+) -> tuple[Array, Array, Array, Indices | None]:
+    """Both files and the factor of each column, weights included; and the steps in which they are measured, if both are on the original's scale."""
     problems = Problems("the distance attack cannot run", ParameterError)
     problems.found += wrong_choices(metric=(metric, Metric), ties=(ties, Ties))
     for name, weight in (weights or {}).items():
@@ -114,9 +175,14 @@ def _prepare(
         elif not 0 <= weight < np.inf:
             problems.add(f"the weight of {name!r} must be a number of at least 0. Got {weight}.")
     problems.raise_if_any()
-    a, b, factor = on_one_scale(pair.a, pair.b, scaling)
     each = np.array([(weights or {}).get(name, 1.0) for name in pair.names])
-    return a, b, relative(factor * (each if metric == "l1" else np.sqrt(each)))
+    if scaling == "original":
+        power, factor = scale_of(pair.a, pair.b)
+        a, b = in_steps(pair.a, power), in_steps(pair.b, power)
+    else:
+        power = None
+        a, b, factor = on_one_scale(pair.a, pair.b, scaling)
+    return a, b, relative(factor * (each if metric == "l1" else np.sqrt(each))), power
 
 
 # -- files in pieces --------------------------------------------------------------------------------------------------
@@ -159,7 +225,19 @@ class NearestRecord(Attack):
             mean, deviation = np.array([scale[2 if side == "original" else 3] for scale in scales]).T
             return np.asarray(np.divide(table - mean, deviation, out=np.zeros_like(table), where=deviation > 0))
 
-        known = np.ascontiguousarray(place(targets.values(columns), "original"))
-        return nearest_of_targets(
-            targets, known, lambda values: place(values[:, columns], "released"), factor, task["counts"], self.metric
-        )
+        written = targets.values(columns)
+        known = np.ascontiguousarray(place(written, "original"))
+
+        def placed(values: Array) -> Array:
+            return place(values[:, columns], "released")
+
+        absolute, counts, exact = self.metric == "l1", task["counts"], None
+        slack = None if task["scaling"] != "original" else slack_of(power, factor, counts, absolute=absolute)
+        if slack is not None:
+            files, store = targets.files, targets.store
+
+            def exact_weights() -> list[Fraction]:
+                return [exact_weight(files.column(store, "original", at)) for at in columns]
+
+            exact = ExactTies(written, known, factor, placed, counts, slack, exact_weights, absolute, columns)
+        return nearest_of_targets(targets, known, placed, factor, counts, self.metric, exact=exact)

@@ -94,8 +94,44 @@ def fuzzy(
 ) -> Links:
     """Link two files by representatives of their records.
 
-    `known` are the attributes of the original that are used, `published` those of the release (all by default). `second` is the
-    quantifier of the Choquet part of the twofold integral, `quantifier` that of its Sugeno part.
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes of the original that are used; all by default.
+    published
+        The attributes of the release that are used; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    aggregation
+        What represents the values of a record.
+    quantifier
+        The family of quantifiers; of the twofold integral that of its Sugeno part.
+    second
+        The family of the Choquet part of the twofold integral.
+    normalise
+        How columns are made comparable.
+    linkage
+        How representatives are linked: by "distance" or "probabilistic".
+    scaling
+        By which file's mean and deviation values are scaled: "original", or each file by its "own".
+    ties
+        How ties count: "expected", the chance of guessing among them, or "first", the first one.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
     """
     problems = Problems("the fuzzy attack cannot run", ParameterError)
     problems.found += wrong_choices(

@@ -71,7 +71,33 @@ def interval(
     truth: Truth = None,
     percents: Iterable[float] = PERCENTS,
 ) -> Intervals:
-    """The share of values of the known attributes within w percent of the ranks around the released ones, for each w."""
+    """The share of values of the known attributes within w percent of the ranks around the released ones, for each w.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    percents
+        The widths w, in percent of the records.
+
+    Returns
+    -------
+    Intervals
+        The shares, by width and attribute.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     widths = [float(percent) for percent in percents]
     if not widths or not all(0 <= width < np.inf for width in widths):
         raise ParameterError(

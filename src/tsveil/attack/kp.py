@@ -3,11 +3,11 @@
 The intruder knows a target's series and looks for the published records that may be the target's:
 
     values    the record's envelope holds all known values; the pattern column is ignored
-    pattern   the record's word is the word of the known series at the record's level
-    both      the two together; who knows all values can compute the words, so this is the attack of whoever knows them
+    pattern   the record's pattern is that of the known series at the record's level: its SAX word, or its values of PAA
+    both      the two together; who knows all values can compute the patterns, so this is the attack of whoever knows them
 
 He picks one of the records that fit: the breach probability of a target is 1 / (records that fit), and 0 for a target whose record was suppressed. These are the
-three attacks of [1]_, with the whole pattern known, or a part of it (`letters`): then a record fits whose word has these letters. A fourth one looks at the envelopes more closely:
+three attacks of [1]_, with the whole pattern known, or a part of it (`letters`, by places from 0): then a record fits whose pattern agrees there. A fourth one looks at the envelopes more closely:
 
     bounds    of the records that fit by values and pattern those of the finest level; of these, those of an envelope that a known value touches, if there are any; of these, the
               narrowest envelopes
@@ -53,7 +53,8 @@ from tsveil.core.types import AnyArray, Array, Indices
 from tsveil.data.intervals import IntervalTable
 from tsveil.data.store import Store
 from tsveil.engine.local import map_chunks
-from tsveil.transform.sax import as_symbols, patterns, symbols
+from tsveil.transform.pattern import as_symbols, pattern_of, segments, symbols
+from tsveil.transform.sax import patterns
 
 #: targets per piece of work
 CHUNK = 1000
@@ -93,7 +94,7 @@ class Piece:
     #: (published records, points)
     lo: Array
     hi: Array
-    #: the pattern of each published record as numbers of letters, and its level; none in a table of envelopes alone
+    #: the pattern of each published record as symbols (`tsveil.transform.pattern`), and its level; none in a table of envelopes alone
     letters: AnyArray | None = None
     levels: Indices | None = None
 
@@ -242,7 +243,7 @@ def _points(table: IntervalTable, known: Sequence[str] | None) -> Indices | None
 def _letters(table: IntervalTable, letters: Sequence[int] | None) -> Indices | None:
     if letters is None:
         return None
-    length = len(table.words[0]) if table.words else 0
+    length = segments(table.words[0]) if table.words else 0
     if not len(letters) or not all(0 <= at < length for at in letters):
         raise InputError(
             f"letters= must name places of the pattern, from 0 to {length - 1}. Got {list(letters)}."
@@ -331,7 +332,7 @@ class Fitting:
         means = patterns(x, self.piece.letters.shape[1])[:, self.places]
         mine = np.empty((len(x), len(self.levels)), dtype=np.int64)
         for at, level in enumerate(self.levels.tolist()):
-            keys = _keys(symbols(means, level), np.full(len(x), at))
+            keys = _keys(symbols(means, level, pattern_of(self.piece.letters)), np.full(len(x), at))
             place = np.searchsorted(self.known, keys).clip(max=len(self.known) - 1)
             mine[:, at] = np.where(self.known[place] == keys, place, -1)
         return mine
@@ -359,5 +360,5 @@ def _widths(lo: Array, hi: Array) -> Array:
 
 def _keys(letters: AnyArray, kind: Indices) -> AnyArray:
     """Words and levels as texts, equal for equal ones; numbers begin with 1, because numpy cuts zeros off the end of a text."""
-    both = np.ascontiguousarray(np.column_stack([kind, letters]).astype(np.uint8) + np.uint8(1))
-    return both.view(f"S{both.shape[1]}").ravel()
+    both = np.ascontiguousarray(np.column_stack([kind, letters]).astype(letters.dtype) + letters.dtype.type(1))
+    return both.view(f"S{both.shape[1] * both.itemsize}").ravel()

@@ -73,7 +73,35 @@ def likelihood(
     deviations: float = 0.1,
     correlated: bool = False,
 ) -> Links:
-    """Link originals to the released records that the noise most probably made of them."""
+    """Link originals to the released records that the noise most probably made of them.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    deviations
+        The standard deviation of the noise, as a share of the original column's.
+    correlated
+        Whether the noise has the covariance of each block.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     attack = Likelihood(deviations=deviations, correlated=correlated)
     return links_in_memory(attack, original, released, known, truth)
 

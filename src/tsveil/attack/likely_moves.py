@@ -72,7 +72,33 @@ def likely_moves(
     truth: Truth = None,
     method: DrawsTrades | None = None,
 ) -> Links:
-    """Link all originals to the released records to which `method` is likeliest to have moved their values; without it, trades within 20 percent of the ranks are supposed."""
+    """Link all originals to the released records to which the method is likeliest to have moved their values.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    method
+        The method that made the release, which says how likely each move is; without it trades within 20 percent of the ranks are supposed.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     return links_in_memory(LikelyMoves(drawn_by=in_words(method)), original, released, known, truth)
 
 

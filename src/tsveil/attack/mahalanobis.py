@@ -56,7 +56,31 @@ def mahalanobis(
     known: Sequence[str] | None = None,
     truth: Truth = None,
 ) -> Links:
-    """Link originals to the nearest released records by the covariance of each published block."""
+    """Link originals to the nearest released records by the covariance of each published block.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     return links_in_memory(Mahalanobis(), original, released, known, truth)
 
 

@@ -130,10 +130,19 @@ def nearest(
     return nearest_distinct(known, Rows.of(released, own, persons), starts, pictured=pictured)[1:]
 
 
-def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, pictured: bool | None = None) -> Near:
+def nearest_distinct(
+    known: Array,
+    rows: Rows,
+    starts: Indices,
+    *,
+    pictured: bool | None = None,
+    close: Mask | None = None,
+    slack: Array | None = None,
+) -> Near:
     """The least distances and the same among distinct released rows.
 
-    Distances are comparable between calls: a release can be attacked piece by piece.
+    Distances are comparable between calls: a release can be attacked piece by piece. `close` gets a mark where another row is as near but for
+    rounding, by which the values of the first blocks may be off by `slack` (`attack.exact_ties`).
     """
     from tsveil._kernels.linkage import nearest_rows, nearest_rows_by_picture
 
@@ -144,13 +153,15 @@ def nearest_distinct(known: Array, rows: Rows, starts: Indices, *, pictured: boo
         rows = rows.in_order(picture.order)
     candidates, whose = in_tiles(rows.values), rows.whose
     shape = len(known), len(starts) - 1
+    marks = np.zeros(shape, dtype=np.bool_) if close is None else close
+    room = np.zeros(shape[1]) if slack is None else slack
     found = Near(np.full(shape, np.inf), *(np.full(shape, start, dtype=np.int64) for start in (0, -1, 0)))
 
     def work(low: int, high: int) -> None:
         part = known[low:high]
         both = (
             part, starts, candidates, rows.copies, rows.first, whose.owner, whose.records, whose.mine[low:high],
-            found.best[low:high], found.tied[low:high], found.link[low:high], found.hit[low:high], counter,
+            found.best[low:high], found.tied[low:high], found.link[low:high], found.hit[low:high], marks[low:high], room, counter,
         )  # fmt: skip
         if picture is None:
             nearest_rows(*both)

@@ -72,7 +72,33 @@ def profile_learned(
     truth: Truth = None,
     other: Dataset | None = None,
 ) -> Links:
-    """Link persons to released records by habits as `tsveil.attack.profile` does, with what was learned from other persons."""
+    """Link persons to released records by habits as `tsveil.attack.profile` does, with what was learned from other persons.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    other
+        A file of another period with the same identifiers; without it the first part of the originals stands in for one.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     return LearnedProfile().links(original, released, known=known, truth=truth, other=other)
 
 

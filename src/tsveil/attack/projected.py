@@ -77,7 +77,32 @@ def projected(
 ) -> Links:
     """Link originals to the released records whose projections are nearest.
 
-    `known` names blocks or columns (all by default); of a block of which some columns are known only these are projected.
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The blocks or columns that the intruder knows; all by default. Of a block of which some columns are known only these are projected.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    projection
+        The projection by which records were sorted before they were grouped.
+    ties
+        How ties count: "expected", the chance of guessing among them, or "first", the first one.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
     """
     if wrong := wrong_choices("projected", projection=(projection, Projection), ties=(ties, Ties)):
         raise ParameterError(wrong[0])

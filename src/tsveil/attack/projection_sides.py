@@ -59,7 +59,33 @@ def projection_sides(
     truth: Truth = None,
     projection: Projection = "pcp",
 ) -> Links:
-    """Link originals to the released records whose groups along a projection are likeliest to hold theirs."""
+    """Link originals to the released records whose groups along a projection are likeliest to hold theirs.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    projection
+        The projection by which records were sorted before they were grouped.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     return links_in_memory(ProjectionSides(projection=projection), original, released, known, truth)
 
 

@@ -70,9 +70,38 @@ def rank_swap(
     rule: Rule = "intersection",
     ties: Ties = "expected",
 ) -> Links:
-    """Link originals to the nearest released record that rank swapping with a window of p percent can have made of them.
+    """Link originals to the nearest released record that rank swapping can have made of them.
 
-    `window` gives the window as a number of ranks instead.
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    p
+        The percent of the records by whose ranks a value may have moved.
+    window
+        The same as a number of ranks.
+    rule
+        What is done with the records that each attribute allows.
+    ties
+        How ties count: "expected", the chance of guessing among them, or "first", the first one.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
     """
     if wrong := wrong_choices("rank_swap", rule=(rule, Rule), ties=(ties, Ties)):
         raise ParameterError(wrong[0])

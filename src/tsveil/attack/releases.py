@@ -58,7 +58,33 @@ def releases(
     truth: Truth = None,
     earlier: Sequence[tuple[Dataset | HasData, Truth]] = (),
 ) -> Links:
-    """Link persons to rows of a release by their classes in it and in earlier ones, which are given with the truth about each, the oldest first."""
+    """Link persons to rows of a release by their classes in it and in earlier ones.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    earlier
+        Earlier releases with the truth about each, the oldest first.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     if known is not None:
         raise DoesNotFitError(
             "this attack knows the classes of a person, not values\n  options: leave out what is known"

@@ -47,7 +47,7 @@ An hour of delay hides a record from the eye, but not from time warping:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -55,7 +55,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tsveil.attack.base import Attack, NotMeasuredError, OnRequest, Situation, Trial
-from tsveil.attack.candidates import Found, nearest_in_pieces
+from tsveil.attack.candidates import Best, Found, nearest_in_pieces
+from tsveil.attack.exact_ties import ExactTies, of_series
 from tsveil.attack.files import (
     FROM_RELEASE,
     Direction,
@@ -81,7 +82,7 @@ from tsveil.core import progress
 from tsveil.core.errors import InputError, ParameterError, Problems, some
 from tsveil.core.params import at_least, optional, param
 from tsveil.core.registry import DISTANCES
-from tsveil.core.types import Array, Indices
+from tsveil.core.types import Array, ArrayLike, Indices
 from tsveil.data.align import Truth
 from tsveil.data.dataset import Dataset
 from tsveil.distance.base import USUAL, Distance
@@ -106,17 +107,61 @@ def series(
     blocking: int | None = None,
     direction: Direction = "original",
 ) -> Links:
-    """Link originals to released records by the series that the intruder knows (all by default)."""
+    """Link originals to released records by the series that the intruder knows.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The series that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    distance
+        "euclidean", "sts", "dtw", or another name of the registry.
+    radius
+        Of "dtw": how many points the alignment may stray; a tenth of the length unless given.
+    normalise
+        How series are normalised before they are compared.
+    scaling
+        By which file's mean and deviation values are scaled: "original", or each file by its "own".
+    ties
+        How ties count: "expected", the chance of guessing among them, or "first", the first one.
+    one_to_one
+        Each released record is linked to one person at most, so that the sum of all distances is the least.
+    blocking
+        For very large files: compare each original record only with this many distinct released ones, those nearest to it in the sum of their standardised values. The result may miss the nearest one.
+    direction
+        "original": every original record is linked to a released one. "released": the other way round, as in the literature; the rows of the result are then those of the release.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     refuse_together("series", one_to_one=one_to_one, blocking=blocking, direction=direction)
     curves = _curves(original, released, known, truth, distance, radius, normalise, scaling, ties)
     if direction == "released":
         own, persons = reversed_own(curves.own, curves.persons, len(curves.b))
-        curves = replace(curves, a=curves.b, b=curves.a, own=own, persons=persons, words=FROM_RELEASE)
+        written = curves.written and replace(curves.written, a=curves.written.b, b=curves.written.a)
+        curves = replace(curves, a=curves.b, b=curves.a, own=own, persons=persons, words=FROM_RELEASE, written=written)
     if one_to_one:
         return assigned(curves.a, curves.b, curves.own, curves.persons, curves.distances, ties, curves.describe())
     embeds = curves.distance.embeds()
     if blocking is None and embeds:
-        found = nearest(curves.a, curves.b, curves.starts, curves.own, curves.persons)
+        if curves.written is None:
+            found = nearest(curves.a, curves.b, curves.starts, curves.own, curves.persons)
+        else:
+            found = curves.nearest_as_written(curves.written)
         tied, link, hit = (each[:, -1] for each in found)
         return Links.of(curves.describe(), (tied, link, hit), ties, curves.own, len(curves.b), persons=curves.persons)
     way = f"distance={distance!r}" if blocking is None else "the option 'blocking'"
@@ -129,6 +174,16 @@ def series(
         linked = _one_by_one(curves, around)
     words = curves.describe() + ("" if blocking is None else f" among the {blocking} records nearest in sum")
     return Links.of(words, linked, ties, curves.own, len(curves.b), approximate=blocking is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Written:
+    """One series in both files as it is written, where it has long fractions, and its scale."""
+
+    a: Array
+    b: Array
+    ruler: Ruler
+    times: ArrayLike | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +202,28 @@ class _Curves:
     distance: Distance
     #: what is to be said besides
     words: str = ""
+    #: what near ties are decided by
+    written: _Written | None = None
 
     def describe(self) -> str:
         """The attack and what was known, in words."""
         return f"{self.distance.words} linkage{self.words}, {len(self.names)} of {len(self.names)} series known"
+
+    def nearest_as_written(self, written: _Written) -> tuple[Indices, Indices, Indices]:
+        """The nearest, with near ties decided exactly."""
+
+        def embedding(values: Array) -> Array:
+            placed = self.distance.embedding(values, written.times)
+            assert placed is not None
+            return placed
+
+        times = _moments(written.times, written.a.shape[1]) if self.distance.name == Shapes.distance else None
+        exact = of_series(written.a, self.a, written.ruler, times, embedding)
+        rows, best = Rows.of(written.b, self.own, self.persons), Best(len(self.a), 1)
+        placed = replace(rows, values=np.ascontiguousarray(self.b[rows.first]))
+        exact.add(best, nearest_distinct(self.a, placed, self.starts, close=exact.fresh(), slack=exact.slack))
+        exact.settle(best, [rows])
+        return best.tied, best.link, best.hit
 
     def distances(self, a: Array, b: Array) -> Array:
         """The distances between all records of two files like these."""
@@ -181,16 +254,27 @@ def _curves(
     _check(original, protected, names)
     own = own_rows(original, protected, truth)
     measure = DISTANCES.make(distance, {} if radius is None else {"radius": radius})
-    pairs = []
+    pairs, written = [], None
     for name in names:
         x, y, times = original.block(name), protected.block(name), original.block_named(name).times
-        steps = _steps(x, y) if len(names) == 1 and _only_ratios(distance, how, scaling) else None
-        pair = on_one_scale(x, y, how, scaling) if steps is None else (in_steps(x, steps), in_steps(y, steps))
+        alone = len(names) == 1 and _only_ratios(distance, how, scaling)
+        steps = _steps(x, y) if alone else None
+        if alone and steps is None:
+            ruler = ruler_of(x, "global")
+            written = _Written(x, y, ruler, times)
+            pair = ruler.measure(x), ruler.measure(y)
+        else:
+            pair = on_one_scale(x, y, how, scaling) if steps is None else (in_steps(x, steps), in_steps(y, steps))
         pairs.append([measure.embedding(side, times) for side in pair] if measure.embeds() else pair)
     a, b = (np.ascontiguousarray(np.hstack([pair[side] for pair in pairs])) for side in (0, 1))
     lengths = [pair[0].shape[1] for pair in pairs]
     starts = np.cumsum([0, *lengths]).astype(np.int64)
-    return _Curves(names, a, b, starts, own, persons_of(original), measure.at_length(max(lengths)))
+    return _Curves(names, a, b, starts, own, persons_of(original), measure.at_length(max(lengths)), written=written)
+
+
+def _moments(times: ArrayLike | None, points: int) -> Array:
+    """The times of a series; 0, 1, 2, ... where it has none."""
+    return np.arange(float(points)) if times is None else np.asarray(times, dtype=np.float64)
 
 
 def _only_ratios(distance: str, how: How, scaling: Scaling) -> bool:
@@ -279,14 +363,35 @@ class _SeriesLinkage(Attack):
 
         parts = place(targets.values(), "original")
         known, borders = np.ascontiguousarray(np.hstack(parts)), np.cumsum([0, *(part.shape[1] for part in parts)])
-        rounds = np.array(task["counts"]) - 1
+        rounds, exact = np.array(task["counts"]) - 1, self._exact(targets, known, task["scales"])
+        marks: dict[str, Any] = {}
 
         def search(some: Rows) -> Near:
             values = np.ascontiguousarray(np.hstack(place(some.values, "released")))
-            near = nearest_distinct(known, replace(some, values=values), borders.astype(np.int64))
+            if exact is not None:
+                marks.update(close=exact.fresh(), slack=exact.slack)
+            near = nearest_distinct(known, replace(some, values=values), borders.astype(np.int64), **marks)
             return Near(near.best[:, rounds], near.tied[:, rounds], near.link[:, rounds], near.hit[:, rounds])
 
-        return nearest_in_pieces(targets, len(rounds), search)
+        return nearest_in_pieces(targets, len(rounds), search, exact=exact)
+
+    def _exact(self, targets: Targets, placed: Array, scales: Mapping[Side, Sequence[Any]]) -> ExactTies | None:
+        """What decides near ties: of one series that is on one scale, the original's, and has long fractions."""
+        series, scale = targets.files.series, scales["original"][0]
+        if (
+            len(series) > 1
+            or not isinstance(scale, Sequence)
+            or isinstance(scale, str)
+            or scale != scales["released"][0]
+        ):
+            return None
+        if np.size(scale[0]) > 1 or self.distance not in (Values.distance, Shapes.distance):
+            return None
+        block, span = series[0], targets.files.span(series[0].name)
+        times = _moments(block.times, len(block)) if self.distance == Shapes.distance else None
+        known = np.ascontiguousarray(targets.values()[:, span])
+        ruler = Ruler(*(np.asarray(each) for each in scale))
+        return of_series(known, placed, ruler, times, lambda values: self.place(values, block), span)
 
 
 def _on_scale(values: Array, scale: Any) -> Array:

@@ -72,7 +72,35 @@ def swap_chase(
     window: int | None = None,
     method: DrawsTrades | None = None,
 ) -> Links:
-    """Link all originals to released records by chasing the values that rank swapping exchanged; `window` is the number of ranks that a value may have moved, `method` says how likely each move is."""
+    """Link all originals to released records by chasing the values that rank swapping exchanged.
+
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool.
+    known
+        The attributes that the intruder knows; all by default.
+    truth
+        Which released record belongs to which original one, where rows are not aligned: a mapping, a frame or CSV file with the columns original and released, or "id" for equal identifiers.
+    window
+        The number of ranks that a value may have moved; 20 percent of the records unless given.
+    method
+        The method that made the release, which says how likely each move is; without it trades within 20 percent of the ranks are supposed.
+
+    Returns
+    -------
+    Links
+        The record that each one is linked to, and how often that is right.
+
+    Raises
+    ------
+    InputError
+        If the attack cannot be run on these data, with the reasons.
+    ParameterError
+        If a parameter is out of range.
+    """
     return links_in_memory(SwapChase(window=window, drawn_by=in_words(method)), original, released, known, truth)
 
 

@@ -175,6 +175,7 @@ READING: dict[str, Callable[[Any], Any]] = {
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors; the exit code says the rest.")
 intruder_option = click.option(
     "--intruder", type=click.Choice(RUNGS), help="What the intruder knows; the plan says it by default."
 )

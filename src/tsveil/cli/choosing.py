@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 @click.option("--anywhere", is_flag=True, help="With PLAN: let it write outside its own folder.")
 @arguments.intruder_option
 @arguments.reading_options
+@arguments.quiet_option
 @arguments.json_option
 def sweep(
-    plan: Path, out: Path | None, methods: str, seed: int | None, anywhere: bool, intruder: Knows | None, as_json: bool, **options: Any,
+    plan: Path, out: Path | None, methods: str, seed: int | None, anywhere: bool, intruder: Knows | None, quiet: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Try many methods and parameters.
 
@@ -57,7 +58,7 @@ def sweep(
     made.intruder = msgspec.structs.replace(made.intruder, knows=intruder or made.intruder.knows)
     folder = base / made.output.folder
     try:
-        with terminal.show_progress(not as_json):
+        with terminal.show_progress(not as_json and not quiet):
             study = run_sweep(made, base=base)
     except KeyboardInterrupt:
         terminal.report_stop(f"what was finished is kept in {folder}: run the same command again to continue")
@@ -67,7 +68,7 @@ def sweep(
     if as_json:
         found = {"folder": str(folder), "configurations": len(study.table), "intruder": study.intruder.knows}
         terminal.document(found | {"front": front, "failed": failed})
-    else:
+    elif not quiet:
         terminal.show_study(study, folder, front, failed)
 
 

@@ -14,8 +14,9 @@ from tsveil.cli import arguments, terminal
 @click.command()
 @click.argument("plan", type=arguments.PLAN)
 @click.option("--strict", is_flag=True, help="Treat warnings of the verdict like failures.")
+@arguments.quiet_option
 @arguments.json_option
-def check(plan: Path, strict: bool, as_json: bool) -> None:
+def check(plan: Path, strict: bool, quiet: bool, as_json: bool) -> None:
     """Say whether the release of PLAN is still in order.
 
     Is it there, made by this plan from these data; does its verdict still hold; is its review due? Nothing is written. Exit code 0: nothing is to be done, 1: something is, 2: the plan cannot be
@@ -23,9 +24,10 @@ def check(plan: Path, strict: bool, as_json: bool) -> None:
     """
     from tsveil.plan.check import check_plan
 
-    with terminal.show_progress(not as_json):
+    with terminal.show_progress(not as_json and not quiet):
         found = check_plan(plan, strict=strict)
-    terminal.show_check(found, as_json=as_json)
+    if as_json or not quiet:
+        terminal.show_check(found, as_json=as_json)
     sys.exit(1 if found.problems else 0)
 
 

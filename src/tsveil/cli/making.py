@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--folder", type=arguments.PATH, default=Path("demo"), show_default=True, help="Where to put it.")
+@arguments.quiet_option
 @arguments.json_option
-def demo(folder: Path, as_json: bool) -> None:
+def demo(folder: Path, quiet: bool, as_json: bool) -> None:
     """Protect the bundled example."""
     from tsveil.data.write import write_text
     from tsveil.plan.run import demo_plan
@@ -34,15 +35,16 @@ def demo(folder: Path, as_json: bool) -> None:
     raw, made = demo_plan()
     write_text(folder / made.input.path, raw.write_csv())
     write_text(folder / "plan.toml", made.to_toml(plan_comments(made)) + "\n")
-    _run_and_show(made, as_json=as_json, base=folder, overwrite=True)
-    if not as_json:
+    _run_and_show(made, quiet=quiet, as_json=as_json, base=folder, overwrite=True)
+    if not as_json and not quiet:
         terminal.line(f"\nThe raw file and the plan are beside it: {folder}/{made.input.path}, {folder}/plan.toml")
         terminal.line(f"Next: tsveil inspect {folder}/{made.input.path}    or    tsveil plan YOUR_FILE.csv")
 
 
 @click.command()
+@arguments.quiet_option
 @arguments.json_option
-def warm(as_json: bool) -> None:
+def warm(quiet: bool, as_json: bool) -> None:
     """Compile everything a run needs, once, ahead of time.
 
     Else a run compiles what it needs and keeps it. Do this when a container is built whose file system will be read-only, and set
@@ -50,7 +52,7 @@ def warm(as_json: bool) -> None:
     """
     from tsveil.plan.warm import warm as compile_all
 
-    with terminal.show_progress(not as_json):
+    with terminal.show_progress(not as_json and not quiet):
         found = compile_all()
     if not found.folders:
         raise InputError(
@@ -59,7 +61,7 @@ def warm(as_json: bool) -> None:
         )
     if as_json:
         terminal.document({"kernels": found.kernels, "folders": found.folders})
-    else:
+    elif not quiet:
         terminal.line(f"{found.kernels} kernels are compiled and kept in {', '.join(found.folders)}")
 
 
@@ -143,8 +145,9 @@ def _from(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
 @click.option("--dry-run", is_flag=True, help="Say what it would take (time, memory, disk), and write nothing.")
 @arguments.continuing_options
 @arguments.writing_options
+@arguments.quiet_option
 @arguments.json_option
-def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
+def run(plan: Path, dry_run: bool, quiet: bool, as_json: bool, **options: Any) -> None:
     """Run PLAN: protect, verify, attack, measure.
 
     The folder of the release gets published/, which may be passed on, and private/, which must not; each has a report.
@@ -154,12 +157,13 @@ def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
     if dry_run:
         names = ("engine", "scheduler", "master", "anywhere", "overwrite", "after", "ids", "regroup")
         asked = {name: options[name] for name in names}
-        with terminal.show_progress(not as_json):
+        with terminal.show_progress(not as_json and not quiet):
             found = estimate(plan, **asked)
-        terminal.show_estimate(found, as_json=as_json)
+        if as_json or not quiet:
+            terminal.show_estimate(found, as_json=as_json)
         return
 
-    _run_and_show(plan, as_json=as_json, **options)
+    _run_and_show(plan, quiet=quiet, as_json=as_json, **options)
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -173,11 +177,12 @@ def run(plan: Path, dry_run: bool, as_json: bool, **options: Any) -> None:
 @arguments.reading_options
 @arguments.continuing_options
 @arguments.writing_options
+@arguments.quiet_option
 @arguments.json_option
 @click.pass_context
 def protect(
     ctx: click.Context, /, file: Path, out: Path, name: str, form: Any, seed: int | None, block_size: int | None,
-    blocks_by: Any, as_json: bool, **options: Any,
+    blocks_by: Any, quiet: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Protect FILE without writing a plan first.
 
@@ -193,21 +198,36 @@ def protect(
         output=Output(folder=str(out.absolute()), format=form),
         seed=seed,
     )
-    _run_and_show(made, as_json=as_json, **options)
+    _run_and_show(made, quiet=quiet, as_json=as_json, **options)
 
 
-def _run_and_show(plan: Plan | Path, *, as_json: bool, **options: Any) -> None:
-    """Run a plan and show what came of it; a program that asked for JSON also gets the verdict by which a release was refused."""
+def _run_and_show(plan: Plan | Path, *, quiet: bool, as_json: bool, **options: Any) -> None:
+    """Run a plan and show what came of it, or nothing if it shall be quiet; a program that asked for JSON also gets the verdict by which a release was refused."""
     from tsveil.plan.run import run as run_plan
 
     try:
-        with terminal.show_progress(not as_json):
+        with terminal.show_progress(not as_json and not quiet):
             outcome = run_plan(plan, **options)
     except GuaranteeError as error:
         if as_json:
             terminal.document({"folder": None, "error": str(error), "assessment": error.assessment})
         raise
-    terminal.show_outcome(outcome, as_json=as_json)
+    if as_json or not quiet:
+        terminal.show_outcome(outcome, as_json=as_json)
+
+
+@click.command()
+@click.option("--sweep", is_flag=True, help="Of the plans of sweeps.")
+def schema(sweep: bool) -> None:
+    """Print the JSON schema of plans.
+
+    For editors that complete and check plans while they are written, and for programs that write them.
+    """
+    from tsveil.plan.plan import Plan
+    from tsveil.plan.schema import schema as schema_of
+    from tsveil.plan.sweep import SweepPlan
+
+    terminal.document(schema_of(SweepPlan if sweep else Plan))
 
 
 #: what a plan says where the promise does not bound who is found

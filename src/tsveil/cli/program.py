@@ -19,7 +19,7 @@ from tsveil.cli.choosing import nlk_study, recommend, sweep
 from tsveil.cli.continuing import check, history, ledger
 from tsveil.cli.judging import attack, compare, evaluate, query, verify
 from tsveil.cli.listing import LISTINGS
-from tsveil.cli.making import demo, plan, protect, run, warm
+from tsveil.cli.making import demo, plan, protect, run, schema, warm
 from tsveil.cli.reading import inspect
 from tsveil.cli.reproducing import reproduce
 from tsveil.cli.serving import web
@@ -92,6 +92,6 @@ def main() -> None:
 
 for command in (
     demo, inspect, plan, run, protect, check, history, ledger, evaluate, attack, verify, query, compare, sweep, recommend, nlk_study,
-    *LISTINGS, reproduce, web, warm,
+    *LISTINGS, reproduce, web, schema, warm,
 ):  # fmt: skip
     main.add_command(command)

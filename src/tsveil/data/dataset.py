@@ -187,8 +187,26 @@ class Dataset:
     ) -> Dataset:
         """Series from (records, points) arrays, one per block.
 
-        `times` is one sequence for all blocks or one per block: numbers, time stamps or texts of either; 0, 1, 2, ...
-        when left out. `ids`, `persons` (to whom a record belongs) and `confidential` have a value per record.
+        Parameters
+        ----------
+        arrays
+            The name of a block to its array.
+        times
+            One sequence for all blocks, or one per block: numbers, time stamps or texts of either; 0, 1, 2, ... unless given.
+        ids, persons
+            A value per record: its identifier, and to whom it belongs.
+        confidential
+            The name of a column to a value per record.
+
+        Returns
+        -------
+        Dataset
+            A record per row.
+
+        Raises
+        ------
+        InputError
+            If anything is wrong with the data; all problems at once, with their places.
 
         Examples
         --------
@@ -318,22 +336,40 @@ class Dataset:
         missing: Missing = "refuse",
         resample: int | None = None,
     ) -> Dataset:
-        """From a frame of polars, pandas, pyarrow or DuckDB with a row per record.
+        """From a frame with a row per record.
 
-        `person` names the columns that say to whom a record belongs, where one person may have several records.
+        Parameters
+        ----------
+        frame
+            A frame of polars, pandas, pyarrow or DuckDB.
+        blocks
+            The name of a block to its columns: a list, or {"from": first, "to": last} for all columns between two. It is a series when `times` has its times, or when its columns' names are numbers or time stamps (a word may stand before the stamps, as in load.2018-01-01).
+        id
+            The column with the identifier, if there is one.
+        person
+            The columns that say to whom a record belongs, where one person may have several records.
+        confidential
+            Columns that are carried unchanged.
+        categories
+            Columns, or blocks of them, whose values are labels: "nominal", "ordinal" (in the order of the data type), a list of labels in their order, or {"hierarchy": a CSV file with a line per label and its ancestors}. A block holds either numbers or labels; a series of labels has the same ones at all times. Columns that are in no block make one of their own.
+        times
+            The times of each block, or of all; times={"name": None} makes one a block of attributes in any case.
+        time_format
+            How times are written that do not say it themselves, as for `tsveil.read`.
+        missing
+            What to do with gaps: "refuse" them, "drop" the records, "interpolate" linearly in time (the ends take the nearest value), "mask" protects records with their gaps, "keep" admits NaN for measures and attacks that define it.
+        resample
+            Bring every series to this many points, from its first to its last value.
 
-        `blocks` maps a name to its columns: a list, or {"from": first, "to": last} for all columns between two. A block
-        is a series when `times` has its times, or when its columns' names are numbers or time stamps (a word may stand
-        before the stamps, as in load.2018-01-01); `times={"name": None}` makes it a block of attributes in any case.
-        `time_format` says how the stamps are written where they do not say it themselves, as for `tsveil.read`.
+        Returns
+        -------
+        Dataset
+            A record per row.
 
-        `categories` describes columns, or all columns of a block by its name, whose values are labels: "nominal", "ordinal" (in the order
-        of the data type), a list of labels in their order, or {"hierarchy": a CSV file with a line per label and its ancestors}. A block holds
-        either numbers or labels; a series of labels has the same ones at all times. Columns that are in no block make one of their own.
-
-        Gaps are refused unless `missing` says what to do: "drop" leaves the records out, "interpolate" fills series
-        linearly in time (the ends take the nearest value), "mask" protects records with their gaps, "keep" admits NaN for measures and attacks that define it. `resample=m` brings every series to m
-        points, from its first to its last value.
+        Raises
+        ------
+        InputError
+            If anything is wrong with the data; all problems at once, with their places.
 
         Examples
         --------
@@ -373,12 +409,42 @@ class Dataset:
         missing: Missing = "refuse",
         resample: int | None = None,
     ) -> Dataset:
-        """From a frame of polars, pandas, pyarrow or DuckDB with a row per record and time, in any order.
+        """From a frame with a row per record and time, in any order.
 
-        A record may have several series: one per `value` column, or one per word in the `variable` column. A series has
-        the times that occur in any record; a record that lacks some of them has gaps: see `from_frame` for `missing`,
-        `resample`, `categories` and `time_format`. A confidential column and a person column have one value per record, and so have
-        categories that are no column of values.
+        A series has the times that occur in any record; a record that lacks some of them has gaps.
+
+        Parameters
+        ----------
+        frame
+            A frame of polars, pandas, pyarrow or DuckDB.
+        id, time
+            The columns with the record and the time.
+        value
+            The columns with values: a series each.
+        variable
+            The column whose words name the series, where one column holds the values of several.
+        person
+            The columns that say to whom a record belongs, where one person may have several records. They have one value per record.
+        confidential
+            Columns that are carried unchanged; they have one value per record.
+        categories
+            Columns, or blocks of them, whose values are labels: "nominal", "ordinal" (in the order of the data type), a list of labels in their order, or {"hierarchy": a CSV file with a line per label and its ancestors}. A block holds either numbers or labels; a series of labels has the same ones at all times. Columns that are in no block make one of their own.
+        time_format
+            How times are written that do not say it themselves, as for `tsveil.read`.
+        missing
+            What to do with gaps: "refuse" them, "drop" the records, "interpolate" linearly in time (the ends take the nearest value), "mask" protects records with their gaps, "keep" admits NaN for measures and attacks that define it.
+        resample
+            Bring every series to this many points, from its first to its last value.
+
+        Returns
+        -------
+        Dataset
+            A record per identifier, in the order in which these appear.
+
+        Raises
+        ------
+        InputError
+            If anything is wrong with the data; all problems at once, with their places.
 
         Examples
         --------
@@ -413,15 +479,58 @@ class Dataset:
         return None
 
     def from_files(self, origin: Origin) -> Dataset:
-        """The same data, read from some files."""
+        """The same data, read from some files.
+
+        Parameters
+        ----------
+        origin
+            The files, and the options of reading.
+
+        Returns
+        -------
+        Dataset
+            The same records.
+        """
         return replace(self, origin=origin)
 
     def with_values(self, values: Array) -> Dataset:
-        """The same records and roles with other values in the blocks."""
+        """The same records and roles with other values in the blocks.
+
+        Parameters
+        ----------
+        values
+            An array (records, columns).
+
+        Returns
+        -------
+        Dataset
+            A new data set.
+
+        Raises
+        ------
+        InputError
+            If the array has another shape, or a value is not a finite number.
+        """
         return replace(self, values=values)
 
     def take(self, rows: Indices | Sequence[int]) -> Dataset:
-        """The records at these rows, in this order."""
+        """The records at these rows, in this order.
+
+        Parameters
+        ----------
+        rows
+            Numbers of records, from 0.
+
+        Returns
+        -------
+        Dataset
+            A new data set.
+
+        Raises
+        ------
+        IndexError
+            If there is no such record.
+        """
         rows = np.asarray(rows, dtype=np.int64)
         others = self.others[rows.tolist()] if self.others.width else self.others
         return replace(self, values=self.values[rows], others=others, origin=None)
@@ -468,14 +577,46 @@ class Dataset:
         return person_numbers(self.others, self.person) if self.person else np.arange(self.n)
 
     def block_named(self, name: str) -> Block:
-        """The block with this name."""
+        """The block with this name.
+
+        Parameters
+        ----------
+        name
+            The name of the block.
+
+        Returns
+        -------
+        Block
+            The block.
+
+        Raises
+        ------
+        InputError
+            If there is no block of this name.
+        """
         for block in self.blocks:
             if block.name == name:
                 return block
         raise InputError(f"there is no block {name!r}\n  blocks available: {', '.join(b.name for b in self.blocks)}")
 
     def span(self, name: str) -> slice:
-        """The columns of `values` that a block occupies."""
+        """The columns of `values` that a block occupies.
+
+        Parameters
+        ----------
+        name
+            The name of the block.
+
+        Returns
+        -------
+        slice
+            Its places.
+
+        Raises
+        ------
+        InputError
+            If there is no block of this name.
+        """
         start = 0
         for block in self.blocks:
             if block.name == name:
@@ -486,6 +627,21 @@ class Dataset:
 
     def block(self, name: str) -> Array:
         """The (records, columns) array of a block, read-only.
+
+        Parameters
+        ----------
+        name
+            The name of the block.
+
+        Returns
+        -------
+        numpy.ndarray
+            A view.
+
+        Raises
+        ------
+        InputError
+            If there is no block of this name.
 
         Examples
         --------

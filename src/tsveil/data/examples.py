@@ -562,6 +562,21 @@ EXAMPLES: dict[str, Callable[[], Dataset]] = {
 def example(name: str) -> Dataset:
     """The example data of this name.
 
+    Parameters
+    ----------
+    name
+        Its name; a wrong one is answered by the list.
+
+    Returns
+    -------
+    Dataset
+        Generated data, the same each time, or a table of a paper.
+
+    Raises
+    ------
+    InputError
+        If there is no example of this name.
+
     Examples
     --------
     >>> example("load-curves").n

@@ -37,6 +37,8 @@ _THREADS = 700_000_000
 #: files in a folder, of whatever kind, that are looked through
 MOST_FILES = 100_000
 #: what is looked for in a folder before anything else
+#: what describes data for programs and is no table itself
+DATA_PACKAGE, CROISSANT = "datapackage.json", "croissant.json"
 _FIRST = ("parquet", "csv")
 #: how compressed files begin
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -63,7 +65,7 @@ def digest_of(files: Sequence[Path]) -> str:
 def files_of(path: str | Path) -> list[Path]:
     """The files that a path stands for: itself, those of a folder, or those that fit a pattern, in the order of their names.
 
-    In a folder, hidden files and folders and those that begin with an underscore are passed over.
+    In a folder, hidden files and folders, those that begin with an underscore, and the files that describe data for programs are passed over.
     """
     try:
         return _files_of(Path(path))
@@ -106,7 +108,7 @@ def _all_in(folder: Path) -> list[Path]:
         raise error
 
     def visible_names(names: list[str]) -> list[str]:
-        return [name for name in names if not name.startswith((".", "_"))]
+        return [name for name in names if not name.startswith((".", "_")) and name not in (DATA_PACKAGE, CROISSANT)]
 
     found: list[Path] = []
     seen = 0

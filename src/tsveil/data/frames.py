@@ -1,7 +1,7 @@
 """Frames to `Dataset`, from either layout.
 
 A wide frame has a row per record; a long one has a row per record and time, and is brought into records by points here.
-Everything that is wrong is told in one error: roles and cells by `table`, missing points by `gaps`.
+One error names everything that is wrong: roles and cells by `table`, missing points by `gaps`.
 """
 
 from __future__ import annotations

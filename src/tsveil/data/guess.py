@@ -270,7 +270,7 @@ class _Look:
         self.times = cache(self._times)
 
     def _numeric(self, name: str) -> bool:
-        """Numbers; or text of which four in five cells are numbers, so that a stray word is told and not overlooked."""
+        """Numbers; or text of which four in five cells are numbers, so that a stray word is reported and not overlooked."""
         if self.types[name].is_numeric():
             return True
         if self.types[name] != pl.String or _like_id(name):

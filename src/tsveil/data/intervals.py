@@ -3,8 +3,9 @@
 The layout, in CSV and Parquet alike, has a row per record and these columns:
 
     lo_T, hi_T     for every time point T, in the order of time: the record's value lies between the two, both included
-    pattern        the shape of the record's series: a SAX word (`tsveil.transform.sax`), a letter per segment
-    level          the number of letters that the word could choose from: a word of level 4 has the letters a to d
+    pattern        the shape of the record's series: a SAX word with a letter per segment (`tsveil.transform.sax`), `aabc`, or the value of PAA of each
+                   segment (`tsveil.transform.paa`), `[-0.5 0.5 1.5 -1.5]`
+    level          how fine the pattern is: a word of level 4 has the letters a to d, and values of level 4 are 1 apart
     any other      carried unchanged
 
 `pattern` and `level` come together or not at all. Rows have no identifier and no meaningful order.
@@ -36,6 +37,7 @@ from tsveil.core.types import Array, Indices, Mask
 from tsveil.data.native import as_polars
 from tsveil.data.read import look_at
 from tsveil.data.table import as_numbers, tell
+from tsveil.transform.pattern import segments
 
 LOW, HIGH = "lo_", "hi_"
 WORD, LEVEL = "pattern", "level"
@@ -52,7 +54,7 @@ class IntervalTable:
     #: (records, points)
     lo: Array
     hi: Array
-    #: a word per record and its level; none in a table of envelopes alone
+    #: the pattern of each record as it is written, and its level; none in a table of envelopes alone
     words: tuple[str, ...] | None = None
     levels: Indices | None = None
     #: the carried columns
@@ -69,7 +71,11 @@ class IntervalTable:
         return self.n
 
     def __repr__(self) -> str:
-        shape = f"; patterns of {len(self.words[0])} letters" if self.words else ""
+        shape = (
+            f"; patterns of {segments(self.words[0])} {'values' if self.words[0].startswith('[') else 'letters'}"
+            if self.words
+            else ""
+        )
         carried = f"; carried {some(self.others.columns)}" if self.others.width else ""
         return f"IntervalTable: {self.n} records; envelopes of {len(self.labels)} points{shape}{carried}"
 
@@ -117,7 +123,7 @@ class IntervalTable:
         Traceback (most recent call last):
         tsveil.core.errors.InputError: the table cannot be used: 2 problems
           1. row 2, column 'lo_1': a number is missing
-          2. there is a column 'pattern', but no column 'level'; a word means nothing without it
+          2. there is a column 'pattern', but no column 'level'; a pattern means nothing without it
         """
         frame = as_polars(frame)
         problems = Problems(subject)
@@ -127,7 +133,7 @@ class IntervalTable:
         words = levels = None
         if len(given) == 1:
             other = LEVEL if given[0] == WORD else WORD
-            problems.add(f"there is a column {given[0]!r}, but no column {other!r}; a word means nothing without it")
+            problems.add(f"there is a column {given[0]!r}, but no column {other!r}; a pattern means nothing without it")
         elif given:
             words = _words(frame[WORD], problems)
             levels = _levels(frame[LEVEL], problems)

@@ -23,6 +23,8 @@ _KINDS = {
     nw.Implementation.PYARROW: "pyarrow",
     nw.Implementation.DUCKDB: "duckdb",
 }
+#: those that are computed by a cluster, and are not read into memory
+_CLUSTERS = {nw.Implementation.DASK: "dask", nw.Implementation.PYSPARK: "spark"}
 
 
 def kind_of_frame(frame: Any) -> str:
@@ -53,11 +55,26 @@ def kind_of_frame(frame: Any) -> str:
     return _KINDS[found.implementation]
 
 
+def cluster_of_frame(frame: Any) -> str | None:
+    """The cluster that a frame is computed by: dask or spark, or None.
+
+    Examples
+    --------
+    >>> cluster_of_frame(pl.DataFrame({"load": [1]})) is None
+    True
+    """
+    try:
+        found = nw.from_native(frame, pass_through=True)
+    except Exception:  # whatever is wrong with it is said where it is read
+        return None
+    return _CLUSTERS.get(found.implementation) if isinstance(found, nw.LazyFrame) else None
+
+
 def _foreign(frame: Any, why: str = "") -> InputError:
     """The error about a frame of another library."""
     return InputError(
         f"{TAKEN} is needed. Got {type(frame).__module__.split('.')[0]}.{type(frame).__name__}{why}.\n"
-        "  options: write it to Parquet files, which `tsveil.read` takes as a folder, in chunks if they are large"
+        "  options: write it to Parquet files, which `tsveil.read` takes as a folder, in chunks if they are large; `tsveil.anonymise` takes frames of Dask and Spark"
     )
 
 

@@ -71,7 +71,7 @@ def read(
     memory: int | str = MEMORY,
     chunks: bool = False,
 ) -> Dataset:
-    """Read a file of data, or a folder of them.
+    """Read a file of data, or a folder of them. What is not given is detected or guessed; `tsveil.data.guess` says by which rules.
 
     Parameters
     ----------
@@ -122,8 +122,19 @@ def read(
     chunks
         Leave the records of Parquet files there, whatever their size, where that is possible.
 
-    What is not given is detected or guessed; `tsveil.data.guess` says by which rules. What may mean several things is asked: a QuestionError says what was seen
-    and which options answer it.
+    Returns
+    -------
+    Dataset
+        The records; of files beyond `memory` they stay in their files.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or its table cannot be used; all problems at once, with their places.
+    QuestionError
+        If it may mean several things: what was seen, and which options answer it.
+    ParameterError
+        If an option is out of range.
 
     Examples
     --------

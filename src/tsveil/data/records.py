@@ -21,7 +21,7 @@ from tsveil.data.intervals import IntervalTable
 from tsveil.data.pieces import Contents, Piece, Unit, contents, join_pieces, piece, pieces
 from tsveil.data.source import Source
 from tsveil.data.store import Memory, Store
-from tsveil.transform.sax import as_symbols, as_words
+from tsveil.transform.pattern import as_symbols, as_words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -257,7 +257,7 @@ def _records_of(kept: Contents, one: Piece, names: AnyArray) -> PublishedRecords
 def envelopes_of(labels: tuple[str, ...], made: Array, others: pl.DataFrame) -> IntervalTable:
     """The table of published envelopes, from bounds, letters, level and the mark of publication of each record."""
     points = len(labels)
-    letters = made[:, 2 * points : -2].astype(np.uint8)
+    letters = made[:, 2 * points : -2].astype(np.uint16)
     return IntervalTable(
         labels,
         made[:, :points],

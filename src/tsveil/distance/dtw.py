@@ -91,7 +91,24 @@ class DTW(Distance):
 
 
 def dtw(x: ArrayLike, v: ArrayLike, radius: int | None = None) -> float:
-    """The DTW distance of two series, which may differ in length, in a band of `radius` points if one is given.
+    """The DTW distance of two series, which may differ in length.
+
+    Parameters
+    ----------
+    x, v
+        The two series.
+    radius
+        How many points the alignment may stray from the line between the corners; any number unless given.
+
+    Returns
+    -------
+    float
+        The distance.
+
+    Raises
+    ------
+    InputError
+        If the series hold anything but numbers, or do not fit each other.
 
     Examples
     --------

@@ -31,6 +31,21 @@ class Euclidean(Distance):
 def euclidean(x: ArrayLike, v: ArrayLike) -> float:
     """The Euclidean distance of two series of the same length.
 
+    Parameters
+    ----------
+    x, v
+        The two series.
+
+    Returns
+    -------
+    float
+        The distance.
+
+    Raises
+    ------
+    InputError
+        If the series hold anything but numbers, or do not fit each other.
+
     Examples
     --------
     >>> euclidean([0.0, 0.0], [3.0, 4.0])

@@ -39,7 +39,24 @@ class STS(Distance):
 
 
 def sts(x: ArrayLike, v: ArrayLike, times: ArrayLike | None = None) -> float:
-    """The STS distance of two series at the same times (0, 1, 2, ... when left out).
+    """The STS distance of two series at the same times.
+
+    Parameters
+    ----------
+    x, v
+        The two series.
+    times
+        The times; 0, 1, 2, ... unless given.
+
+    Returns
+    -------
+    float
+        The distance.
+
+    Raises
+    ------
+    InputError
+        If the series hold anything but numbers, or do not fit each other.
 
     Examples
     --------

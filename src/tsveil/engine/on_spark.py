@@ -92,7 +92,7 @@ class SparkEngine(Engine):
         finally:
             job.cancel()
         if job.failure is not None:
-            reason = _reason(job.failure)
+            reason = reason_of(job.failure)
             raise EngineError(
                 f"the work could not be finished on Spark: {type(job.failure).__name__}: {reason}"
                 + (ANOTHER_PYTHON if re.search(r"No module named|PYTHON_VERSION_MISMATCH", reason) else "")
@@ -162,7 +162,7 @@ def _start_session(kind: Any, master: str | None) -> SparkSession:
             session: SparkSession = builder.getOrCreate()
     except Exception as error:
         raise InputError(
-            f"Spark cannot be started at {master or 'this machine'}: {_reason(error)}\n"
+            f"Spark cannot be started at {master or 'this machine'}: {reason_of(error)}\n"
             "  options: check the address (spark://HOST:PORT), and that Java is installed"
         ) from error
     return session
@@ -197,7 +197,7 @@ def _silent(places: Sequence[tuple[str, int]]) -> str:
         time.sleep(PACE)
 
 
-def _reason(failure: BaseException) -> str:
+def reason_of(failure: BaseException) -> str:
     """The line that says most of an error with the traces of Java and Python in it."""
     lines = str(failure).strip().splitlines() or [type(failure).__name__]
     return next((line.strip() for line in reversed(lines) if "Error" in line and "at " not in line[:4]), lines[0])

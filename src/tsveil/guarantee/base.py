@@ -129,7 +129,7 @@ class Promise(Declaration, ABC):
 
     @property
     def intruder(self) -> str:
-        """The strongest intruder of whom the promise speaks: "file" if it bounds what anybody finds, "part" if it does so for a block or a column, or "none"."""
+        """The strongest intruder that the promise speaks of: "file" if it bounds what anybody finds, "part" if it does so for a block or a column, or "none"."""
         return "none"
 
     @property
@@ -215,7 +215,18 @@ class Counted(Promise):
         return published
 
     def verify(self, published: Any) -> Verdict:
-        """Count how many records share each row of values, and judge the counts."""
+        """Count how many records share each row of values, and judge the counts.
+
+        Parameters
+        ----------
+        published
+            What was published: a data set, or a table of envelopes.
+
+        Returns
+        -------
+        Verdict
+            Whether it holds; or a witness.
+        """
         return self._verify_by_counts(Chunks.of(self.table(published))).verdict
 
     def verify_with(self, published: Any, originals: pl.DataFrame | None) -> Verdict:

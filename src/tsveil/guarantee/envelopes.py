@@ -4,7 +4,7 @@ Whoever knows the values of a person finds k records whose envelopes fit equally
 records of one class carry the same value, that value is disclosed although no record is linked. The verdict counts such cases.
 
 Cells are compared as they are written, so that 1 and 1.0 in a CSV file, or 0.0 and -0.0, are different; group numbers play no part. Tables that
-cannot be what they claim are refused: bounds in the wrong order, levels outside 1 to 26, letters that a word's level does not have.
+cannot be what they claim are refused: bounds in the wrong order, levels outside 1 to 26, letters or values that a pattern's level does not have.
 """
 
 from __future__ import annotations

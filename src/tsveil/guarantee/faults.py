@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from tsveil.data.intervals import HIGH, LOW, IntervalTable
 from tsveil.engine.base import Result
 
-#: the alphabet is a to z
+#: the alphabet is a to z; values have finer levels than 16 nowhere
 HIGHEST_LEVEL = 26
 #: violations of one kind that are spelled out
 SHOWN = 3
@@ -43,9 +44,33 @@ def _wrong_word(word: str, level: int) -> str:
         return f"the level {level} is not between 1 and {HIGHEST_LEVEL}"
     if not word:
         return "the pattern is empty"
+    if word.startswith("["):
+        return _wrong_values(word, level)
     last = chr(ord("a") + level - 1)
     if any(not "a" <= letter <= last for letter in word):
         return f"the pattern {word} has a letter that level {level} does not have (its letters are a to {last})"
+    return ""
+
+
+def _wrong_values(text: str, level: int) -> str:
+    """Why a pattern of PAA cannot be: its values are 0 at level 1, else odd multiples of 2 / level, and no larger than the number of segments allows."""
+    if level & (level - 1):
+        return f"the pattern {text} has values, and level {level} is none of theirs (1, 2, 4, 8, 16)"
+    try:
+        values = [Fraction(part) for part in text.removeprefix("[").removesuffix("]").split()]
+    except (ValueError, ZeroDivisionError):
+        values = []
+    if not values or not text.endswith("]"):
+        return f"the pattern {text} must be numbers between brackets"
+    if level == 1:
+        fits = not any(values)
+    else:
+        fits = all((value * level / 2) % 2 == 1 for value in values)
+    if not fits:
+        return f"the pattern {text} has a value that level {level} does not have ({'0 only' if level == 1 else f'odd multiples of {2 / level:g}'})"
+    # w means of a series with mean 0 and deviation 1 have squares of w - 1 at most; each is within 2 / level of its value.
+    if any(max(abs(value) - Fraction(2, level), Fraction()) ** 2 > len(values) - 1 for value in values):
+        return f"the pattern {text} has a value beyond those that {len(values)} segments can have"
     return ""
 
 

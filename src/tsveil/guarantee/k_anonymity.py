@@ -134,7 +134,7 @@ class KAnonymity(Counted):
         return self.verdict(witnesses, [f"the smallest group has {smallest} records"])
 
     def _judge_persons(self, counts: Counts) -> Verdict:
-        """Every class needs k persons, of whom none has too large a share of its records."""
+        """Every class needs k persons, and none of them may have too large a share of its records."""
         if counts.chunks.persons is None:
             why = "a published file does not say whose records are whose"
             return Verdict(Status.UNKNOWN, self.words, f"{why}: the id map in private/ does (--persons MAP)")

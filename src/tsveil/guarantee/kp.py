@@ -1,10 +1,10 @@
 """(k,P)-anonymity: every envelope is shared by k records, and inside it every pattern occurs P times.
 
-A published record is the envelope lo_t .. hi_t of its group, a pattern (a SAX word with its level) and the carried
-columns. The table is (k,P)-anonymous [1]_ when
+A published record is the envelope lo_t .. hi_t of its group, a pattern with its level (a SAX word, or values of PAA) and
+the carried columns. The table is (k,P)-anonymous [1]_ when
 
     every envelope is shared by at least k records, and
-    among the records of one envelope, every (word, level) occurs at least P times.
+    among the records of one envelope, every (pattern, level) occurs at least P times.
 
 The promise is a chance of at most 1/P for every linkage by values, by pattern or by both; at most 1/k for an intruder
 who ignores the pattern. Of carried columns, and of how cells are compared, what is said of envelopes without patterns holds here too.
@@ -46,8 +46,24 @@ from tsveil.guarantee.faults import SHOWN
 def verify_kp(table: Any, k: int, P: int) -> Verdict:
     """Check (k,P)-anonymity of a published table, made by any tool.
 
-    `table` is a frame of polars, pandas, pyarrow or DuckDB, or the path of a CSV or Parquet file. The layout is that of `tsveil.data.intervals`: columns lo_T and hi_T for every time point T, pattern and level; all
-    other columns are taken for carried ones.
+    Parameters
+    ----------
+    table
+        A frame of polars, pandas, pyarrow or DuckDB, or the path of a CSV or Parquet file, in the layout of `tsveil.data.intervals`: columns lo_T and hi_T for every time point T, pattern and level; all other columns are taken for carried ones.
+    k, P
+        The fewest records that share an envelope, and a pattern.
+
+    Returns
+    -------
+    Verdict
+        Whether it holds, or why not.
+
+    Raises
+    ------
+    InputError
+        If it is no such table.
+    ParameterError
+        If k or P is out of range.
 
     Examples
     --------

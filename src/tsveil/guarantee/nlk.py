@@ -15,6 +15,18 @@ is hard in general (it contains set cover), but not for the tables at hand:
 - The rest is searched exactly: the known points must exclude every series beside which too few points can be inferred. Series
   that were found safe are among them, because an attack that leaves a safe series among the candidates is an attack on it.
 
+**Series with values at different times** (`missing="mask"`). T_f are the times at which series f has a published value. Whoever has no value at t is in no
+cluster at t, and an empty cell is not known or inferred as a value. The times themselves count as known, for they stand in the file, and whoever knows a
+person may know when he was measured. So the table is (n,l,k)-anonymous when no series f and no set J of at most n points of T_f allow l-n or more
+other points of T_f to be inferred by
+
+    candidates:  the series g with T_g = T_f that agree with f on J
+    I(t) = union of cluster(g, t) over the candidates g,       t in T_f outside J is inferred when |I(t)| < k
+
+A cluster has all series with that value at t, whatever their other times: the value stands for all of them. For series with the same times this is the
+definition above, because knowing fewer than n points never helps where l points are there. Of a series whose times nobody else shares, all small cells
+are inferred: it is safe only with at most l-n-1 of them.
+
 The search has a limit. When it is reached the verdict is "unknown", never "holds". Nothing here is shared with the methods that
 make such tables.
 
@@ -40,6 +52,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -54,7 +67,7 @@ from tsveil.data.store import open_store
 from tsveil.engine.base import Result, Task
 from tsveil.guarantee import chunks
 from tsveil.guarantee.base import Counted, Status, Verdict
-from tsveil.guarantee.chunks import Schema
+from tsveil.guarantee.chunks import Schema, opened_chunk
 from tsveil.guarantee.counting import ROWS, Counts, Table, class_of_rows, classes_in, clusters_of, number_rows, row_list
 
 #: nodes of the search trees, all series together, after which the verdict is "unknown"
@@ -99,11 +112,32 @@ class Finding:
 
 
 def verify_nlk(Y: ArrayLike, n: int, l: int, k: int, *, node_limit: int = NODE_LIMIT) -> Verdict:
-    """Check (n,l,k)-anonymity of a table of published values, exactly.
+    """Check (n,l,k)-anonymity of a table of published values, exactly. Values are compared as they are written.
 
-    Y has a row per series and a column per time point (a third axis for points of several dimensions). Values are compared as
-    they are written. The verdict is "holds"; "violated" with the series, the known points and what can be inferred from them; or "unknown"
-    when more than `node_limit` nodes of the search tree would be needed.
+    Parameters
+    ----------
+    Y
+        A row per series and a column per time point; a third axis for points of several dimensions.
+    n
+        How many values of a series the intruder knows.
+    l
+        How many further values may not be inferred.
+    k
+        The fewest series that fit what is known.
+    node_limit
+        How many nodes of the search tree are looked at.
+
+    Returns
+    -------
+    Verdict
+        "holds"; "violated", with the series, the known points and what can be inferred from them; or "unknown" when the limit is reached.
+
+    Raises
+    ------
+    InputError
+        If Y is no table of numbers.
+    ParameterError
+        If n, l or k is out of range.
 
     Examples
     --------
@@ -164,6 +198,7 @@ class NLKAnonymity(Counted):
     summary: ClassVar[str] = "whoever knows n values of a published series can infer fewer than l-n others"
     reference: ClassVar[str] = "Kessler, Buchmann, Burghardt and Böhm 2014"
     headline: ClassVar[tuple[str, ...]] = ("n", "l", "k")
+    takes_gaps: ClassVar[bool] = True
 
     n: int = param(7, at_least(1), "the values of a series that an intruder knows")
     l: int = param(10, at_least(2), "known and inferred values together stay below l")
@@ -237,6 +272,11 @@ class NLKAnonymity(Counted):
                 f"points of several dimensions need series of the same length. Got {some(sorted(lengths))} points\n"
                 "  options: scope='block' checks each series by itself"
             )
+        if schema.gaps and len(schema.blocks) > 1:
+            raise InputError(
+                "points of several dimensions with empty cells cannot be judged: a point may lack some of its dimensions\n"
+                "  options: scope='block' checks each series by itself"
+            )
         points = zip(*(block.columns for block in schema.blocks), strict=True)
         return [Table(columns[0], columns) for columns in points]
 
@@ -270,6 +310,8 @@ class NLKAnonymity(Counted):
                     f"{what}the search was stopped after {finding.nodes} nodes with {len(finding.undecided)} series undecided "
                     f"({rows}): allow more (node_limit), or protect with other parameters"
                 )
+            if counts.chunks.schema.gaps:
+                details.append(f"{what}series have values at different times, and these count as known")
             details.append(
                 f"{what}{finding.counted} series have too few values in small clusters for any attack, {finding.searched} were searched"
             )
@@ -279,13 +321,25 @@ class NLKAnonymity(Counted):
 
     def _search_part(self, counts: Counts, part: Part) -> Finding | str:
         """What the search finds in one part, or why there is none; series are numbered by their rows."""
-        given = {"first": part.tables.start, "last": part.tables.stop, "k": self.k, "least": self.l - self.n}
+        gaps = counts.chunks.schema.gaps
+        given = {
+            "first": part.tables.start,
+            "last": part.tables.stop,
+            "k": self.k,
+            "least": self.l - self.n,
+            "gaps": gaps,
+        }
         found = counts.chunks.map(small_cells, "Counting small clusters", **given)
         suspects = sum(int(one["suspects"]) for one in found)
         if not suspects:
             return Finding(Status.HOLDS, None, counts.n, 0, (), 0)
         rows = np.arange(counts.n)
         cells = counts.n * len(part.points)
+        if gaps and cells > chunks.TOGETHER:
+            return (
+                f"{suspects} of {counts.n} series have {self.l - self.n} or more values in small clusters, and series with empty cells are "
+                f"searched together: more than {chunks.TOGETHER} values"
+            )
         if cells > chunks.TOGETHER:
             if suspects * cells > COMPARED:
                 return (
@@ -299,7 +353,14 @@ class NLKAnonymity(Counted):
                     f"have to be searched together: more than {chunks.TOGETHER} values"
                 )
         codes, sizes = _clusters(counts, part, rows)
-        finding = search_attack(codes, sizes, self.n, self.l, self.k, node_limit=self.node_limit)
+        search = search_attack
+        if gaps:
+            store = counts.chunks.store
+            there = np.concatenate(
+                [store.get(f"verify-{at}.there", whole=True) for at in range(len(counts.starts) - 1)]
+            )
+            search = partial(search_by_times, there.T)
+        finding = search(codes, sizes, self.n, self.l, self.k, node_limit=self.node_limit)
         return replace(
             finding,
             attack=finding.attack and replace(finding.attack, series=int(rows[finding.attack.series])),
@@ -334,10 +395,18 @@ def _table(Y: ArrayLike) -> AnyArray:
 def small_cells(task: Task) -> Result:
     """Find the series of one chunk that have too many values in small clusters."""
     store, at = open_store(task["store"]), int(task["at"])
+    first, last = int(task["first"]), int(task["last"])
+    there = None
+    if task["gaps"]:
+        values = opened_chunk(task["chunk"]).values
+        assert values is not None
+        there = ~np.isnan(values[:, first:last])
+        store.put(f"verify-{at}.there", there)
     cells: AnyArray = np.zeros(0, dtype=np.int64)
-    for number, table in enumerate(range(int(task["first"]), int(task["last"]))):
+    for number, table in enumerate(range(first, last)):
         small = classes_in(store, table).size < int(task["k"])
         own = small[class_of_rows(store, at, table)].astype(np.int64)
+        own = own if there is None else own * there[:, number]
         cells = cells + own if number else own
     suspects = np.flatnonzero(cells >= int(task["least"]))
     store.put(f"verify-{at}.suspects", suspects)
@@ -418,7 +487,49 @@ def find_violation(table: Array, n: int, l: int, k: int, *, node_limit: int = NO
     >>> find_violation(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 2.0], [1.0, 3.0]]), n=1, l=2, k=3).attack
     Attack(series=0, known=(0,), inferred=(1,))
     """
+    there = ~np.isnan(table if table.ndim == 2 else table[:, :, 0])
+    if not there.all():
+        return search_by_times(there.T, *clusters_of(table), n, l, k, node_limit=node_limit)
     return search_attack(*clusters_of(table), n, l, k, node_limit=node_limit)
+
+
+def search_by_times(
+    there: Mask, codes: AnyArray, sizes: AnyArray, n: int, l: int, k: int, *, node_limit: int = NODE_LIMIT
+) -> Finding:
+    """As `search_attack` for series with values at different times; `there` says where they are, points by series.
+
+    Only series with the same times are candidates for each other, so each set of times is searched by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = np.array([[1.0, 5.0, np.nan], [1.0, 6.0, 2.0], [1.0, 6.0, 2.0]])
+    >>> find_violation(table, n=1, l=2, k=2).attack
+    Attack(series=0, known=(0,), inferred=(1,))
+    """
+    _, number = np.unique(_bits(there.T), axis=0, return_inverse=True)
+    order = np.argsort(number.ravel(), kind="stable")
+    counted = searched = nodes = 0
+    undecided: list[int] = []
+    for rows in np.split(order, np.flatnonzero(np.diff(number.ravel()[order])) + 1):
+        points = np.flatnonzero(there[:, rows[0]])
+        if len(points) < l - n:
+            counted += len(rows)
+            continue
+        own = np.ix_(points, rows)
+        found = search_attack(
+            np.stack([np.unique(point, return_inverse=True)[1] for point in codes[own]]).astype(codes.dtype),
+            sizes[own], n, l, k, node_limit=node_limit - nodes,
+        )  # fmt: skip
+        nodes, counted, searched = nodes + found.nodes, counted + found.counted, searched + found.searched
+        undecided += rows[list(found.undecided)].tolist()
+        if found.attack is not None:
+            known, inferred = (tuple(points[list(at)].tolist()) for at in (found.attack.known, found.attack.inferred))
+            return Finding(
+                Status.VIOLATED, Attack(int(rows[found.attack.series]), known, inferred), counted, 0, (), nodes
+            )
+    status = Status.UNKNOWN if undecided else Status.HOLDS
+    return Finding(status, None, counted, searched, tuple(sorted(undecided)), nodes)
 
 
 def search_attack(codes: AnyArray, sizes: AnyArray, n: int, l: int, k: int, *, node_limit: int = NODE_LIMIT) -> Finding:

@@ -6,7 +6,7 @@ point (normalised certainty penalty):
     VL = sqrt(sum_t (hi_t - lo_t)^2 / T)                  NCP = mean_t (hi_t - lo_t) / (max_t - min_t)
 
 **Pattern loss** of a record: 1 - cosine(p, p*), where p are the segment means of the z-normalised series and p* is what
-the published word stands for (0 when both are zero, 1 when one is). Instead of the means, p may be their consecutive
+the published pattern stands for (0 when both are zero, 1 when one is). Instead of the means, p may be their consecutive
 differences, or the signs of all pairwise differences: who is higher than whom. A table without words is judged by the
 pattern of its midlines (lo + hi) / 2.
 
@@ -39,7 +39,8 @@ from tsveil.data.intervals import IntervalTable
 from tsveil.engine.base import Result
 from tsveil.measure.base import RECORDS, Chunk, Kind, Meaning, Measure, Schema
 from tsveil.transform.exact import parts, total
-from tsveil.transform.sax import patterns, read_back
+from tsveil.transform.pattern import read_back
+from tsveil.transform.sax import patterns
 
 Features = Literal["means", "differences", "signs"]
 

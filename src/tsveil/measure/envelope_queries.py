@@ -33,7 +33,8 @@ from tsveil.engine.base import Result
 from tsveil.measure.base import Chunk, Kind, Meaning, Measure, Schema
 from tsveil.measure.queries import range_shares, shape_distances
 from tsveil.transform.normalise import exact_sums, exact_total
-from tsveil.transform.sax import patterns, read_back
+from tsveil.transform.pattern import read_back
+from tsveil.transform.sax import patterns
 
 #: random range queries, the time points each of them names, random curves, and the nearest records that are looked for
 RANGES, POINTS, CURVES, NEAREST = 200, 2, 50, 20

@@ -59,23 +59,52 @@ def evaluate(
 ) -> Scorecard:
     """Measure what was lost and what still leaks.
 
-    `released` is a release, or a data set protected by any tool: rows aligned with the original, or `truth` says which released
-    id belongs to which original id (a mapping, a frame or CSV file with the columns original and released, or "id" for equal
-    ids). With the truth the files need not hold the same people: the intruder knows those of the original and looks for them in
-    the whole release; losses are measured on the people who are in both. The options choose among the definitions of the literature.
+    All measures that fit are run, those of other packages, too. Data with series and attributes are measured by their series; the card's options say so.
 
-    Any data: how ties count in a linkage (`ties`), by which file's mean and sd values are scaled before linking (`scaling`), and
-    how many records are attacked (`targets`: "all", a number, or as many as cost no more than the rest, which are all of 100,000).
-    Where persons of the original may have several records, any of them is a right link, rates are means over persons, and `targets` counts these.
-    Time series: whether the better linkage or their mean counts (`dr1`), how series are normalised before linking (`normalise`),
-    which forecasts IL3 compares (`models`: names of the five, name -> callable that takes records x T to records x 3, or "fitting"
-    for those of the five that the series are long enough for), and whether differences are averaged with their sign, as
-    printed (`variant="paper"`); a release is also attacked by what is made for its method, and by who knows the same persons at other times (`other_period`, a data set with the same
-    identifiers; without it the first part of the series stands in for one where they have two whole weeks or days, see `tsveil.attack.periods`). Attributes: which are known to the intruder and how many of them (`known`,
-    `counts`, `by`), how risks are combined (`score`), and whether IL1 compares with the own or the nearest published record (`matched`); a release is attacked by all attacks that fit its method.
+    Parameters
+    ----------
+    original
+        What the intruder knows: the original records.
+    released
+        A release, or a data set protected by any tool: rows aligned with the original, or `truth` says who is who.
+    truth
+        Which released identifier belongs to which original one: a mapping, a frame or CSV file with the columns original and released, or "id" for equal ones. The files then need not hold the same people: the intruder knows those of the original and looks for them in the whole release, and losses are measured on those who are in both.
+    ties
+        How ties count: "expected", the chance of guessing among them, or "first", the first one.
+    scaling
+        By which file's mean and deviation values are scaled: "original", or each file by its "own".
+    dr1
+        Series: whether the better linkage counts ("max") or their mean ("mean").
+    normalise
+        Series: how they are normalised before linking.
+    models
+        Series: which forecasts IL3 compares: names of the five, name to a callable that takes records x T to records x 3, or "fitting" for those of the five that the series are long enough for.
+    variant
+        Series: "paper" averages differences with their sign, as printed.
+    known, counts, by
+        Attributes: which are known to the intruder, how many of them, and whether single attributes or blocks are counted.
+    score
+        Attributes: how risks are combined.
+    matched
+        Attributes: whether IL1 compares with the "own" or the "nearest" published record.
+    targets
+        How many records are attacked: "all", a number, or, unless given, as many as cost no more than the rest, which are all of 100,000. Where persons may have several records it counts persons, any record of theirs is a right link, and rates are means over persons.
+    other_period
+        Series: a data set of the same persons at other times, with the same identifiers. Without it the first part of the series stands in for one where they have two whole weeks or days (`tsveil.attack.periods`).
+    measures
+        Settings of measures: name to parameter to value.
 
-    All measures that fit are run, those of other packages, too; `measures` has settings for them, name -> parameter -> value.
-    Data with series and attributes are measured by their series; the card's options say so.
+    Returns
+    -------
+    Scorecard
+        All figures, and the options they were measured by.
+
+    Raises
+    ------
+    InputError
+        If the files do not fit each other.
+    ParameterError
+        If an option is out of range, or for data of another kind.
 
     Examples
     --------

@@ -11,6 +11,9 @@ clusters, and few combinations occur twice. `identification` measures the share 
 random ones, averaged over many draws, and n chosen by an intruder who always takes the point that leaves the fewest series. The
 greedy choice is a lower bound of the worst case; the true worst case is a set cover problem. Of many series a sample is looked for among all.
 
+Where series have values at different times, the times count as known: a series is singled out when no other with the same times has its values. The
+random values are then the first n, in a random order of all times, that the series has (all if it has fewer), and there are fewer draws.
+
 `alone_by_windows` does the same for an intruder who knows the values of some consecutive times, over all windows of a length.
 
 A release in pieces is gone through three times. Every published value of a time point is marked with 64 random bits, and a combination of
@@ -155,15 +158,17 @@ def divergence_histogram(X: ArrayLike, Y: ArrayLike) -> dict[str, float]:
 
 
 def clusters_per_point(Y: ArrayLike) -> Indices:
-    """The number of different published values at each time point.
+    """The number of different published values at each time point; an empty cell is none.
 
     Examples
     --------
     >>> clusters_per_point([[1.0, 2.0], [1.0, 3.0], [1.0, 4.0]])
     array([1, 3])
     """
-    codes, _ = clusters_of(np.asarray(Y, dtype=np.float64))
-    counts: Indices = codes.max(axis=1).astype(np.int64) + 1
+    y = np.asarray(Y, dtype=np.float64)
+    codes, _ = clusters_of(y)
+    cells = y.transpose(1, 0, *range(2, y.ndim)).reshape(y.shape[1], -1)
+    counts: Indices = codes.max(axis=1).astype(np.int64) + 1 - np.isnan(cells).any(axis=1)
     return counts
 
 
@@ -210,7 +215,7 @@ def identification(Y: ArrayLike, n: int, *, seed: int = 0) -> Identification:
     columns = np.arange(y[0].size).reshape(y.shape[1], -1)
     store = Memory()
     store.put("released-0", y.reshape(len(y), -1).T)
-    return singled_out(store, Here(), [len(y)], columns.tolist(), n, seed=seed)
+    return singled_out(store, Here(), [len(y)], columns.tolist(), n, seed=seed, gaps=bool(np.isnan(y).any()))
 
 
 def singled_out(
@@ -222,11 +227,12 @@ def singled_out(
     *,
     seed: int = 0,
     rows: Indices | None = None,
+    gaps: bool = False,
 ) -> Identification:
     """The same for a release in pieces of these sizes, whose values are in the store as "released-0", ...: columns by records.
 
     `points` are the columns of each time point, several where series are protected together. `rows` is the released row of each
-    record of the input, if records are released in another order: a sample is one of the input.
+    record of the input, if records are released in another order: a sample is one of the input. `gaps` says that cells may be empty.
     """
     T, N = len(points), sum(sizes)
     if not 1 <= n <= T:
@@ -236,17 +242,20 @@ def singled_out(
     rng = np.random.default_rng(seed)
     targets = np.arange(N) if N <= SAMPLE else np.sort(rng.choice(N, SAMPLE, replace=False))
     targets = targets if rows is None else np.asarray(rows)[targets]
-    draws = int(np.clip(DRAWN_SERIES // max(N, 1), FEWEST, DRAWS))
-    store.put("known.drawn", np.array([rng.choice(T, size=n, replace=False) for _ in range(draws)]))
+    draws = int(np.clip(DRAWN_SERIES // max(N * (T if gaps else 1), 1), FEWEST, DRAWS))
+    store.put("known.drawn", np.array([rng.choice(T, size=T if gaps else n, replace=False) for _ in range(draws)]))
     starts = np.cumsum([0, *sizes])
     inside = [np.flatnonzero((targets >= a) & (targets < b)) for a, b in pairwise(starts)]
-    every = {"store": store.handle, "points": [list(point) for point in points]}
+    every = {"store": store.handle, "points": [list(point) for point in points], "n": n, "gaps": gaps}
     todo = [{**every, "at": at, "rows": (targets[own] - starts[at]).tolist()} for at, own in enumerate(inside)]
     engine.map(mark, todo, "Marking known values")
-    mine = np.empty((T, len(targets)), dtype=np.uint64)
+    mine, there = np.empty((T, len(targets)), dtype=np.uint64), np.ones((T, len(targets)), dtype=np.bool_)
     for at, own in enumerate(inside):
         mine[:, own] = store.get(f"known-{at}")
+        if gaps:
+            there[:, own] = store.get(f"known-there-{at}")
     store.put("known", mine)
+    store.put("known.there", there)
     engine.map(count, todo, "Counting who is singled out")
     drawn, shared = (
         np.sum([store.get(f"{name}-{at}") for at in range(len(sizes))], axis=0) for name in ("drawn", "shared")
@@ -308,29 +317,62 @@ def _marks(task: Task) -> AnyArray:
     found = mix(np.arange(len(task["points"]), dtype=np.uint64))[:, None]
     for columns in zip(*task["points"], strict=True):
         found = mix(found ^ np.ascontiguousarray(values[list(columns)]).view(np.uint64))
+    if task["gaps"]:
+        # The times of a series are a part of each of its marks: only series with the same times can agree.
+        times = mix(np.arange(len(found), dtype=np.uint64) + np.uint64(len(found)))[:, None] * _there(task)
+        found = mix(found ^ times.sum(axis=0, dtype=np.uint64))
     return found
 
 
+def _there(task: Task) -> Mask:
+    """Where the series of a piece have a value: a point of several dimensions needs all of them."""
+    values = open_store(task["store"]).get(f"released-{task['at']}")
+    return np.stack([~np.isnan(values[point]).any(axis=0) for point in task["points"]])
+
+
 def mark(task: Task) -> Result:
-    """Keep the marks of the targets of one piece."""
-    open_store(task["store"]).put(f"known-{task['at']}", _marks(task)[:, task["rows"]])
+    """Keep the marks of the targets of one piece, and where they have values."""
+    store, at, rows = open_store(task["store"]), task["at"], task["rows"]
+    store.put(f"known-{at}", _marks(task)[:, rows])
+    if task["gaps"]:
+        store.put(f"known-there-{at}", _there(task)[:, rows])
     return {}
+
+
+def _of_drawn(marks: AnyArray, there: Mask | None, drawn: Indices, n: int) -> AnyArray:
+    """The sums of the marks of drawn points, draws by series; beside gaps of the first n, in the drawn order, at which a series has a value.
+
+    Examples
+    --------
+    >>> marks = np.array([[1, 10], [2, 20], [4, 40]], dtype=np.uint64)
+    >>> there = np.array([[True, True], [False, True], [True, True]])
+    >>> _of_drawn(marks, there, np.array([[1, 2, 0]]), 2).tolist()
+    [[5, 60]]
+    """
+    if there is None:
+        return np.asarray(marks[drawn].sum(axis=1))
+    found = np.empty((len(drawn), marks.shape[1]), dtype=np.uint64)
+    for at, order in enumerate(drawn):
+        known = there[order] & (np.cumsum(there[order], axis=0) <= n)
+        found[at] = (marks[order] * known).sum(axis=0, dtype=np.uint64)
+    return found
 
 
 def count(task: Task) -> Result:
     """Keep how many series of one piece share the drawn values with each target (2: more than one), and each single value."""
     store = open_store(task["store"])
     marks, mine, drawn = _marks(task), store.get("known", whole=True), store.get("known.drawn")
+    there, known, n = _there(task) if task["gaps"] else None, store.get("known.there", whole=True), task["n"]
     rows = np.array(task["rows"], dtype=np.int64)
     found = np.empty((len(drawn), mine.shape[1]), dtype=np.int8)
     together = max(1, CELLS // max(marks.shape[1], 1))
     for start in range(0, len(drawn), together):
         some = slice(start, start + together)
-        sums = marks[drawn[some]].sum(axis=1)
+        sums = _of_drawn(marks, there, drawn[some], n)
         if len(rows) == mine.shape[1] and marks.shape[1] <= 4 * len(rows):  # all targets are here, and most series are
             found[some] = _occurrences_up_to_two(sums)[:, rows]
         else:
-            own = mine[drawn[some]].sum(axis=1)
+            own = _of_drawn(mine, known if task["gaps"] else None, drawn[some], n)
             found[some] = [_agreeing(*both).clip(max=2) for both in zip(sums, own, strict=True)]
     store.put(f"drawn-{task['at']}", found)
     store.put(f"shared-{task['at']}", np.array([_agreeing(*both) for both in zip(marks, mine, strict=True)]))

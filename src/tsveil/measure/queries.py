@@ -9,9 +9,9 @@ values are spread evenly over the envelope, independently at each point:
     estimate  the sum over the records of prod_t (length of the overlap / (hi_t - lo_t)); a bound of width 0 is in or out
 
 **Similar patterns**: which records have the shape of a given curve? The curve is z-normalised and cut into segments as
-the words were; records are ranked by the distance of its segment means to p*, what their words stand for. That may miss
-a record whose word is coarse. With `within` no record is missed whose z-normalised series lies within that Euclidean
-distance of the curve: the distance to a word's cells (SAX MINDIST) is never larger than the distance to the series
+the series were; records are ranked by the distance of its segment means to p*, what their patterns stand for. That may miss
+a record whose pattern is coarse. With `within` no record is missed whose z-normalised series lies within that Euclidean
+distance of the curve: the distance to a pattern's cells (SAX MINDIST) is never larger than the distance to the series
 itself.
 
 References
@@ -47,7 +47,8 @@ from tsveil.core.errors import InputError, ParameterError, Problems, some
 from tsveil.core.types import Array, ArrayLike, Mask
 from tsveil.data.intervals import LEVEL, WORD, IntervalTable, read_table
 from tsveil.transform.exact import parts, total
-from tsveil.transform.sax import ROUNDING, as_symbols, mindist, patterns, read_back
+from tsveil.transform.pattern import as_symbols, mindist, read_back, segments
+from tsveil.transform.sax import ROUNDING, patterns
 
 Range = tuple[float | None, float | None]
 
@@ -100,13 +101,42 @@ class Queries:
 
     @classmethod
     def of(cls, table: Any) -> Queries:
-        """Queries on a frame of polars, pandas, pyarrow or DuckDB, or on the CSV or Parquet file of a release."""
+        """Queries on a frame of polars, pandas, pyarrow or DuckDB, or on the CSV or Parquet file of a release.
+
+        Parameters
+        ----------
+        table
+            The frame, or the path of the file.
+
+        Returns
+        -------
+        Queries
+            What can be asked of it.
+
+        Raises
+        ------
+        InputError
+            If it is no table of envelopes.
+        """
         return cls(read_table(table))
 
     def range_count(self, ranges: Mapping[Any, Range | Sequence[float | None]]) -> RangeCount:
         """How many records have values in these ranges.
 
-        A range is given by its time point: time point -> (from, to), both included; None leaves a side open.
+        Parameters
+        ----------
+        ranges
+            Time point to (from, to), both included; None leaves a side open.
+
+        Returns
+        -------
+        RangeCount
+            The bounds of the count, and what is expected.
+
+        Raises
+        ------
+        InputError
+            If a time point is not in the table, or a range is none.
         """
         at, low, high = self._ranges(ranges)
         inside, meets, share = range_shares(self.table.lo.T[at], self.table.hi.T[at], low, high)
@@ -141,16 +171,31 @@ class Queries:
     def similar(self, pattern: ArrayLike, top: int = 20, *, within: float | None = None) -> pl.DataFrame:
         """The records whose published pattern is most like a curve.
 
-        `pattern` has any number of values from the word length on, spread evenly over the time of the series; its level
-        and scale do not matter. The result has the columns row (of the published table, from 1), pattern, level,
-        distance (to what the word stands for) and at_least (the distance is certainly not less), the nearest first:
-        `top` of them, or with `within` all that may lie within that distance of the curve, so that none which does is
-        missed.
+        Parameters
+        ----------
+        pattern
+            The curve: any number of values from the word length on, spread evenly over the time of the series; its level and scale do not matter.
+        top
+            How many records.
+        within
+            All records that may lie within this distance of the curve, in place of `top`: none which does is missed.
+
+        Returns
+        -------
+        polars.DataFrame
+            The nearest first: row (of the published table, from 1), pattern, level, distance (to what the word stands for) and at_least (the distance is certainly not less).
+
+        Raises
+        ------
+        InputError
+            If the table has no patterns, or the curve is too short.
+        ParameterError
+            If top or within is out of range.
         """
         table = self.table
         if not table.words or table.levels is None:
             raise InputError("the table has no patterns; it cannot say which series are similar")
-        means = self._means(pattern, len(table.words[0]))
+        means = self._means(pattern, segments(table.words[0]))
         if within is None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
             raise ParameterError(f"The 'top' parameter of similar must be an integer of at least 1. Got {top!r}.")
         if within is not None and not within >= 0:
@@ -182,7 +227,7 @@ class Queries:
             raise InputError("the pattern must be a sequence of numbers") from None
         if curve.ndim != 1 or len(curve) < w or not np.isfinite(curve).all():
             raise InputError(
-                f"the pattern must be a sequence of at least {w} finite numbers (the published words have {w} letters). Got the shape {curve.shape}."
+                f"the pattern must be a sequence of at least {w} finite numbers (the published patterns have {w} segments). Got the shape {curve.shape}."
             )
         means: Array = patterns(curve[None, :], w)[0]
         return means

@@ -31,8 +31,26 @@ def compare(
 ) -> Comparison:
     """Measure two releases of the same data in the same way.
 
-    A release is one made by a method's `protect`, or the folder of a written one, with its private side. The `original` data of a
-    folder are read again as its plan says when they are left out. `evaluate` has options of `tsveil.evaluate`.
+    Parameters
+    ----------
+    a, b
+        A release made by a method's `protect`, or the folder of a written one, with its private side.
+    original
+        The data that both were made from; of a folder they are read again as its plan says unless given.
+    evaluate
+        Options of `tsveil.evaluate`.
+    title
+        The title of the page.
+
+    Returns
+    -------
+    Comparison
+        The figures side by side, and the page that shows them.
+
+    Raises
+    ------
+    InputError
+        If a folder cannot be opened as a release, or the releases are not of the same data.
     """
     releases = [_open_release(one, original) for one in (a, b)]
     first, second = (release.original for release in releases)

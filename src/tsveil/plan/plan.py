@@ -16,6 +16,7 @@ import msgspec
 
 from tsveil.assess.limits import Intruder, Limits
 from tsveil.core.errors import ParameterError, PlanError, Problems
+from tsveil.core.registry import METHODS
 from tsveil.core.toml import toml_text
 from tsveil.data.categories import with_absolute_paths
 from tsveil.data.dataset import Dataset
@@ -68,6 +69,7 @@ class Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_o
     split: int | None = None
     #: attributes are regrouped into blocks of this many, by their correlation
     block_size: int | None = None
+    #: of regrouped attributes: those that go together stand together, or apart
     blocks_by: Literal["correlated", "scattered"] = "correlated"
 
     def read(self, base: Path, memory: str | int = MEMORY, *, chunks: bool = False) -> Dataset:
@@ -132,8 +134,11 @@ class Running(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw
 class Output(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """Where the release goes, and how."""
 
+    #: where the release goes: a new folder, inside that of the plan
     folder: str
+    #: of the published data; that of the input unless given
     format: Written | None = None
+    #: the name of the release, in its reports and its metadata
     title: str = ""
     #: the folder of the release of the same persons that this one continues
     after: str | None = None
@@ -166,19 +171,46 @@ def with_new_names(tables: dict[str, Any], source: str) -> dict[str, Any]:
     return tables
 
 
+#: the version of the keys of plans
+VERSION: Literal[1] = 1
+
+
 class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """What plans of every kind have in common: they are read from TOML and written as TOML."""
 
     #: how to get one to start from
     start: ClassVar[str] = "`tsveil plan FILE` writes a plan to start from"
 
+    #: the version of the keys; a plan without it is of version 1
+    version: Literal[1] = VERSION
+
     @classmethod
     def from_toml(cls, text: str, source: str = "the plan") -> Self:
-        """Read a plan from TOML text."""
+        """Read a plan from TOML text.
+
+        Parameters
+        ----------
+        text
+            The TOML text.
+        source
+            What messages call it.
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        PlanError
+            If the plan cannot be used; all problems at once.
+        """
         problems = Problems(f"{source} cannot be used", PlanError)
         try:
             tables = with_new_names(tomllib.loads(text), source)
+            _refuse_newer(tables.get("version"), source)
             look_through(cls, tables, problems)
+            cls._look_further(tables, problems)
             problems.hint(f"options: {cls.start}")
             problems.raise_if_any()
             return msgspec.convert(tables, cls)
@@ -188,8 +220,28 @@ class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
             raise PlanError(f"{source} cannot be used: {error}\n  options: {cls.start}") from error
 
     @classmethod
+    def _look_further(cls, tables: Mapping[str, Any], problems: Problems) -> None:
+        """Note what is wrong with a plan beyond its sections and keys."""
+
+    @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a plan file."""
+        """Read a plan file.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        PlanError
+            If the plan cannot be used; all problems at once.
+        """
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -197,8 +249,28 @@ class TomlPlan(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, k
         return cls.from_toml(text, str(path))
 
     def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
-        """The plan as TOML text; `comments` maps 'section' or 'section.key' to a remark put above it."""
-        return toml_text(msgspec.to_builtins(self), comments)
+        """The plan as TOML text.
+
+        Parameters
+        ----------
+        comments
+            'section' or 'section.key' to a remark that is put above it.
+
+        Returns
+        -------
+        str
+            The text.
+        """
+        return toml_text({"version": VERSION, **msgspec.to_builtins(self)}, comments)
+
+
+def _refuse_newer(version: object, source: str) -> None:
+    """Refuse a plan whose keys this version cannot know, before each of them is called wrong."""
+    if isinstance(version, int) and version > VERSION:
+        raise PlanError(
+            f"{source} cannot be used: it is a plan of version {version}, and this tsveil reads version {VERSION}\n"
+            "  options: the tsveil that the plan was written for, or a newer one"
+        )
 
 
 class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -218,6 +290,7 @@ class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tru
     >>> plan.method["k"]
     7
     >>> print(plan.to_toml())
+    version = 1
     [input]
     path = "meters.csv"
     <BLANKLINE>
@@ -254,14 +327,24 @@ class Plan(TomlPlan, forbid_unknown_fields=True, omit_defaults=True, kw_only=Tru
             self.limits = msgspec.structs.replace(self.limits, accepted_risk=old)
 
     @classmethod
-    def from_toml(cls, text: str, source: str = "the plan") -> Self:
-        """Read a plan from TOML text."""
-        plan = super().from_toml(text, source)
-        if not isinstance(plan.method.get("name"), str):
-            raise PlanError(
-                f'{source} cannot be used: [method] needs a name, such as name = "mdav"\n  `tsveil methods` lists them'
-            )
-        return plan
+    def _look_further(cls, tables: Mapping[str, Any], problems: Problems) -> None:
+        """Note what is wrong with the method and its parameters."""
+        settings = tables.get("method")
+        if not isinstance(settings, Mapping):
+            return
+        name = settings.get("name")
+        if not isinstance(name, str):
+            problems.add('[method] needs a name, such as name = "mdav"')
+            problems.hint("`tsveil methods` lists them")
+            return
+        try:
+            METHODS.make(name, {key: value for key, value in settings.items() if key != "name"})
+        except ParameterError as error:
+            first, *hints = str(error).splitlines()
+            for problem in error.problems or [first]:
+                problems.add(f"[method]: {problem}")
+            for hint in hints if not error.problems else ():
+                problems.hint(hint.strip())
 
 
 def refuse_outside(plan: str | Path, base: Path, folder: str) -> None:

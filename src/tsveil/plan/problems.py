@@ -1,7 +1,7 @@
 """Everything that is wrong with a plan, in the words of whoever wrote it.
 
 The structures of `plan` and `sweep_plan` say what a plan may hold. The library that reads them stops at the first thing that does not fit and
-names it in its own terms; here each section and key is held against its structure, and all that does not fit is told at once.
+names it in its own terms; here each section and key is held against its structure, and the message names all that does not fit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ import msgspec
 from tsveil.core.errors import Problems
 
 #: what a value of a kind is called
-WORDS: dict[Any, str] = {str: 'a text in quotes, such as "a"', int: "a whole number", float: "a number"}
+WORDS: dict[Any, str] = {
+    str: 'a text in quotes, such as "a"',
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
 #: what no message repeats
 SECRET = ("seed",)
 #: keys whose texts are paths
@@ -55,7 +60,10 @@ def look_through(plan: type[msgspec.Struct], tables: Mapping[str, Any], problems
             elif field.required:
                 problems.add(f"the section [{name}] is missing")
         elif inner and isinstance(tables[name], Mapping):
+            before = len(problems.found)
             look_through(field.type, tables[name], problems, f"{section}.{name}" if section else name)
+            if len(problems.found) == before and (reason := _why_not(tables[name], field.type)):
+                problems.add(f"[{name}]: {reason}")
         elif not _fits(tables[name], field.type):
             place = f"[{section}]: {name}" if section else name
             problems.add(f"{place} must be {kind_in_words(field.type)}.{_value_in_words(name, tables[name])}")
@@ -80,11 +88,16 @@ def _value_in_words(name: str, value: Any) -> str:
 
 
 def _fits(value: Any, kind: Any) -> bool:
+    return not _why_not(value, kind)
+
+
+def _why_not(value: Any, kind: Any) -> str:
+    """Why a value is not of a kind, in the words of the library or of the kind itself; empty if it is."""
     try:
         msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return False
-    return True
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
 
 
 def kind_in_words(kind: Any) -> str:

@@ -61,12 +61,54 @@ def run(
 ) -> Outcome:
     """Do what a plan says: read, protect, publish, verify, attack, measure, assess and report.
 
-    `plan` is a `Plan` or the path of a plan file; relative paths in it count from `base`, by default the plan file's folder or the
-    current one. A plan file writes inside its own folder, unless `anywhere`. A `secret` (that of private/secret.txt) repeats a release to the bit; without one a new one is drawn. A release whose verdict is FAILS or NOT DECIDED is not written unless `allow` names the checks that stop it; `strict` treats warnings
-    like failures; `intruder` says what the intruder knows, in place of the plan. `after` is the folder of the release of the same persons that this one continues, with `ids` and `regroup` as in the plan,
-    whose place they take. `source` is where the input lies now, when that is not where `plan.input` says. An `engine` ("local", "dask", "spark", a Dask
-    client or a Spark session), with the address of a running `scheduler` or `master`, takes the place of the plan's; with one the work is done
-    in chunks, and without one the size of the data decides.
+    Parameters
+    ----------
+    plan
+        A `Plan`, or the path of a plan file.
+    base
+        Relative paths count from here: the folder of the plan file, or the current one, unless given.
+    source
+        Where the input lies now, when that is not where the plan says.
+    overwrite
+        Replace a release that is in the folder.
+    anywhere
+        Let a plan file write outside its own folder.
+    secret
+        That of private/secret.txt: it repeats a release to the bit. A new one is drawn unless it is given.
+    allow
+        The names of checks that may fail: otherwise a release whose verdict is FAILS or NOT DECIDED is not written.
+    strict
+        Treat warnings of the verdict like failures.
+    allow_unverified
+        The same as allow=["promise"].
+    intruder
+        What the intruder knows, in place of what the plan says.
+    after, ids, regroup
+        The folder of the release of the same persons that this one continues, and how, in place of what the plan says.
+    engine
+        "local", "dask", "spark", a Dask client or a Spark session, in place of the plan's: the work is then done in chunks. Without one the size of the data decides.
+    scheduler, master
+        The address of a running Dask scheduler or Spark master.
+
+    Returns
+    -------
+    Outcome
+        The release, its verdict and its figures, and the folder.
+
+    Raises
+    ------
+    PlanError
+        If the plan cannot be used; all problems at once.
+    InputError, ParameterError
+        If the data or the parameters of the method cannot be used.
+    OutputError
+        If the folder exists, or cannot be written.
+    EngineError
+        If an engine cannot be started, or its workers cannot do the work.
+    RoomError
+        If there is too little memory or disk, before anything is written.
+    GuaranteeError
+        If a check fails that is not allowed.
 
     Examples
     --------
@@ -134,10 +176,44 @@ def estimate(
     scheduler: str | None = None,
     master: str | None = None,
 ) -> Estimate:
-    """What `run` with the same options would take, about: time, memory, and disk for the spool and the release. The input is read and nothing is written.
+    """About what `run` with the same options would take: time, memory, and disk for the spool and the release. The input is read and nothing is written.
 
-    What a run would refuse before the work is refused here: a plan, an input or parameters that cannot be used, a folder that exists. Whether there is as
-    much room as it takes is another question: `Estimate.refuse_if_short`.
+    What a run would refuse before the work is refused here, too. Whether there is as much room as it takes is another question: `Estimate.refuse_if_short`.
+
+    Parameters
+    ----------
+    plan
+        A `Plan`, or the path of a plan file.
+    base
+        Relative paths count from here: the folder of the plan file, or the current one, unless given.
+    source
+        Where the input lies now, when that is not where the plan says.
+    overwrite
+        Replace a release that is in the folder.
+    anywhere
+        Let a plan file write outside its own folder.
+    after, ids, regroup
+        The folder of the release of the same persons that this one continues, and how, in place of what the plan says.
+    engine
+        "local", "dask", "spark", a Dask client or a Spark session, in place of the plan's: the work is then done in chunks. Without one the size of the data decides.
+    scheduler, master
+        The address of a running Dask scheduler or Spark master.
+
+    Returns
+    -------
+    Estimate
+        The figures, and what there is.
+
+    Raises
+    ------
+    PlanError
+        If the plan cannot be used; all problems at once.
+    InputError, ParameterError
+        If the data or the parameters of the method cannot be used.
+    OutputError
+        If the folder exists, or cannot be written.
+    EngineError
+        If an engine cannot be started, or its workers cannot do the work.
 
     Examples
     --------

@@ -48,6 +48,7 @@ PAGE = "study.html"
 class SweepOptions(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """What is tried; the options of `tsveil.sweep`."""
 
+    #: names of methods, or "all"
     methods: list[str] | str = "all"
     #: method -> parameter -> values, or several of these
     grid: dict[str, dict[str, Any] | list[dict[str, Any]]] = {}
@@ -56,7 +57,9 @@ class SweepOptions(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
 class StudyFolder(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """Where the study goes."""
 
+    #: where the study goes: a new folder, or one in which it goes on
     folder: str
+    #: the title of its page
     title: str = ""
 
 

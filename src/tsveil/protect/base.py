@@ -222,7 +222,7 @@ class Method(Declaration, ABC):
         if survey.gaps and not self.takes_gaps:
             raise InputError(
                 f"{self._label()} cannot protect records with gaps (missing='mask')\n"
-                "  options: method 'mdav', or read the data with missing='drop' or missing='interpolate'"
+                "  options: method 'mdav', for series also 'nlk', or read the data with missing='drop' or missing='interpolate'"
             )
 
     @classmethod
@@ -336,17 +336,36 @@ class Method(Declaration, ABC):
     ) -> Release:
         """Protect a data set.
 
-        The seed matters for methods that draw at random, and for the order and identifiers of a written release. Leave it out
-        except in tests: it is then drawn from the operating system and kept on the private side.
+        Parameters
+        ----------
+        data
+            The data set. In memory it is protected there; data that stay in their files always in chunks.
+        seed
+            For tests only. It decides what methods draw at random, and the order and identifiers of a written release; unless given it is drawn from the operating system and kept on the private side.
+        engine
+            "local", "dask" or "spark", your own Dask client or Spark session, which is left open: the work is then done in chunks, with the same result. Workers must see the input and the folder for temporary files under the same paths.
+        scheduler, master
+            The address of a running Dask scheduler or Spark master.
+        chunk
+            The records of a chunk.
+        after
+            The release of the same persons that this one continues, or its folder: groups stay together, and what would tell the persons apart over all releases is withheld. Only methods that keep groups of persons can do that (`continues`).
+        ids
+            "stable" keeps the identifiers of groups whose members stay the same.
+        regroup
+            Give everybody a new group.
 
-        Data in memory are protected there. With an `engine`, and data that stay in their files always, the work is done in chunks of
-        `chunk` records: "local", "dask" or "spark" (with the address of a running `scheduler` or `master`), or your own Dask client or
-        Spark session, which is left open. The result is the same. Workers must see the input and the folder for temporary files
-        under the same paths.
+        Returns
+        -------
+        Release
+            The protected records and what they promise.
 
-        `after` is the release of the same persons that this one continues, or its folder: groups stay together, and what would tell the persons apart
-        over all releases is withheld. `ids="stable"` keeps the identifiers of groups whose members stay the same; `regroup` gives everybody new groups.
-        Only methods that keep groups of persons can do that (`continues`).
+        Raises
+        ------
+        InputError, ParameterError
+            If the method cannot protect these data, or cannot do so with these parameters.
+        EngineError
+            If the work could not be finished where it ran.
         """
         from tsveil.protect.over_time import past_of, without_published
         from tsveil.protect.work import protect_in_chunks, protect_in_memory

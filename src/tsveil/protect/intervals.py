@@ -27,7 +27,7 @@ from tsveil.protect.base import Described, Method, Part, Protected, check_k, siz
 from tsveil.protect.microaggregation import LARGEST
 from tsveil.protect.survey import Survey
 from tsveil.release.release import Release
-from tsveil.transform.sax import as_symbols
+from tsveil.transform.pattern import as_symbols
 from tsveil.transform.scale import lift
 
 #: the word length unless asked otherwise, for series that are long enough

@@ -1,9 +1,17 @@
 """(k,P)-anonymity: publish the values of time series as envelopes, and their patterns beside them.
 
 k-anonymous envelopes keep roughly where a series runs, but not its shape: rising and falling series end up in one wide
-envelope. This method publishes the shape as well, as a SAX word with a level (`tsveil.transform.sax`): the higher the
-level, the finer the word. A word could link records too, so it is shared: groups of at least k records have one
-envelope, and inside a group at least P records have one word and level. The method works in three phases.
+envelope. This method publishes the shape as well, as a pattern with a level: the higher the level, the finer the
+pattern. A pattern could link records too, so it is shared: groups of at least k records have one envelope, and inside a
+group at least P records have one pattern and level. The series is z-normalised and cut into segments, and of the mean
+of each segment
+
+    pattern = "sax"    a letter is published: one of L equally likely cells at level L (`tsveil.transform.sax`)
+    pattern = "paa"    a number is published: the middle of a cell 4 / L standard deviations wide (`tsveil.transform.paa`)
+
+The document [1]_ works with SAX and says that other representations can take its place, PAA among them. Means as they
+are would be shared by nobody; rounded to a level they are, and the levels nest as those of SAX do, so everything that
+follows holds for both. "Word" stands for the pattern of either kind. The method works in three phases.
 
 **Split.** All records start as one node at the coarsest level. A node of at least 2P records is divided by the words of
 the next level, as long as one of the words has P records; the words with fewer form one leaf at the node's level if
@@ -19,8 +27,8 @@ stand alone; the others are merged: the one with the least value loss starts a g
 leaves the joint value loss smallest, until it has k records. What is left at the end joins the group whose total loss
 rises least. Last, the level of a subgroup is raised while all its members agree on the next word.
 
-The document [1]_ omits the rules of the first phase; they follow the journal version [2]_. Levels 1, 2, 4, 8, 16 are
-nested, so a word determines all coarser ones; `levels="paper"` takes 1, 2, 3, ... as printed, which are not. Dividing
+The document omits the rules of the first phase; they follow the journal version [2]_. Levels 1, 2, 4, 8, 16 are
+nested, so a word determines all coarser ones; `levels="paper"` takes 1, 2, 3, ... as printed, which are not (SAX only). Dividing
 is exact for sets of up to 1000 records; in larger ones the farthest pair is found by walking from a record to the one
 farthest from it.
 
@@ -55,6 +63,8 @@ Examples
 HOLDS: (4,2)-anonymity: ...
   the smallest envelope is shared by 4 records
   the rarest pattern inside an envelope occurs 2 times
+>>> KP(k=4, P=2, pattern="paa", word_length=4).protect(tv.Dataset.from_arrays({"sales": curves})).words[:2]
+('[-1.375 -0.375 0.375 1.375]', '[1.375 0.375 -0.375 -1.375]')
 """
 
 from __future__ import annotations
@@ -75,7 +85,8 @@ from tsveil.protect.base import PART, Described, Rates
 from tsveil.protect.intervals import REACH, WORD_LENGTH, Grouping, IntervalMethod
 from tsveil.protect.partition import Tree, Unit
 from tsveil.protect.survey import Survey
-from tsveil.transform.sax import MAX_LEVEL, as_words, levels_up_to, patterns, symbols
+from tsveil.transform.pattern import Pattern, as_words, breakpoints, symbols
+from tsveil.transform.sax import MAX_LEVEL, ROUNDING, levels_up_to, patterns
 
 #: records that are published with one word, and the place of its level among the levels
 Leaf = tuple[Indices, int]
@@ -95,7 +106,7 @@ class KP(IntervalMethod):
     plain: ClassVar[str] = "publish ranges that at least k records share, with shapes that at least P share"
     headline: ClassVar[tuple[str, ...]] = ("k", "P")
     summary: ClassVar[str] = (
-        "groups of at least k series published as envelopes, with patterns (SAX words) that at least P series of a group share"
+        "groups of at least k series published as envelopes, with patterns that at least P series of a group share"
     )
     reference: ClassVar[str] = "Shang et al. 2010; Shou et al. 2013"
     rates: ClassVar[Rates] = Rates(value=2.5e-6)
@@ -104,8 +115,15 @@ class KP(IntervalMethod):
     P: int = param(
         3, at_least(2), "smallest number of records in a group with the same pattern; k/3 or less is a good choice"
     )
+    pattern: Pattern = param(
+        "sax",
+        one_of("sax", "paa"),
+        "what is published of a shape: letters (sax), or the rounded mean of each segment (paa)",
+    )
     word_length: int | None = param(
-        None, optional(at_least(1)), f"letters of a pattern; {WORD_LENGTH}, or fewer in shorter series, when left out"
+        None,
+        optional(at_least(1)),
+        f"segments of a pattern: letters or means; {WORD_LENGTH}, or fewer in shorter series, when left out",
     )
     levels: Literal["nested", "paper"] = param(
         "nested",
@@ -115,8 +133,15 @@ class KP(IntervalMethod):
     max_level: int = param(
         16,
         Check(f"an integer from 1 to {MAX_LEVEL}", _is_level, int),
-        "finest level: the letters that a pattern may have",
+        "finest level: the letters that a pattern may have, or the values within two standard deviations of the mean",
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.pattern == "paa" and self.levels == "paper":
+            raise ParameterError(
+                "The 'levels' parameter of KP must be 'nested' with pattern='paa': the paper has levels for SAX only. Got 'paper'."
+            )
 
     @classmethod
     def grid(cls, data: Dataset) -> list[dict[str, list[Any]]]:
@@ -163,11 +188,12 @@ class KP(IntervalMethod):
         return int(level**count)
 
     def leaf(self, values: Array, records: Indices, unit: Unit, survey: Survey, tree: Tree) -> Indices:
-        """The number of each series' leading letters; neighbouring numbers begin alike."""
+        """The number of each series' leading cells; neighbouring numbers begin alike."""
         letters = self.letters(survey.width)
         assert unit.size is not None
         level, count = prefix_of(survey.n, unit.size, letters)
-        found = symbols(patterns(values, letters), level)[:, :count].astype(np.int64)
+        borders, means = breakpoints(level, self.pattern) - ROUNDING, patterns(values, letters)[:, :count]
+        found = np.searchsorted(borders, means, side="right")
         number: Indices = (found * level ** np.arange(count - 1, -1, -1)).sum(axis=1)
         return number
 
@@ -180,7 +206,7 @@ class KP(IntervalMethod):
         """Split by patterns, recycle, and form groups by value loss."""
         levels = levels_up_to(self.max_level, self.levels)
         means = patterns(x, self.letters(x.shape[1]))
-        letters = [symbols(means, level) for level in levels]
+        letters = [symbols(means, level, self.pattern) for level in levels]
         codes = np.array([_word_numbers(word) for word in letters])
         good, bad = split(codes, self.P)
         good, suppressed = recycle(codes, self.P, good, bad)
@@ -249,7 +275,7 @@ def prefix_of(n: int, size: int, letters: int) -> tuple[int, int]:
 def _word_numbers(letters: AnyArray) -> Indices:
     """Equal words get equal numbers."""
     letters = np.ascontiguousarray(letters)
-    packed = letters.view(np.dtype((np.void, letters.shape[1]))).ravel()
+    packed = letters.view(np.dtype((np.void, letters.itemsize * letters.shape[1]))).ravel()
     _, number = np.unique(packed, return_inverse=True)
     return number.ravel().astype(np.int64)
 

@@ -30,6 +30,12 @@ Time grows faster than the records. Above about two million values the series ar
 records in ranges of values. Each series may spend a share of its allowance in each piece, and cuts are made only where the count of small clusters
 allows them; `auto` peels. This loses more than clustering whole series at once (45,000 walks of 24 points: 34 and 92 % more).
 
+**Series with values at different times** (`missing="mask"`) are clustered as they are: at each time those that have a value there. A time at which fewer
+than k series have one is published for nobody. What is published of a series has its times, and these count as known (`tsveil.guarantee.nlk` has the
+definition), so a series whose times nobody shares is safe only by counting: with at most l-n-1 small cells. `stage1` and `peel` need nothing else, and
+`auto` is `peel` here. The cuts of mth, mil and gpe, whose search supposes the same times for all, several series in one release, and tables that would be
+clustered in parts are refused. How many series their times alone, and n values beside them, single out is measured and told.
+
 Guarantee: (n,l,k)-anonymity of points of several dimensions, or of each series by itself with `grouping="per-block"`. It does not stop
 re-identification; how many series n known values single out is measured and told with every release.
 
@@ -124,6 +130,7 @@ class NLK(ValueMethod):
     representatives: ClassVar[bool] = True
     techniques: ClassVar[tuple[Technique, ...]] = (Technique.MICROAGGREGATION,)
     takes: ClassVar[frozenset[str]] = frozenset({"series"})
+    takes_gaps: ClassVar[bool] = True
     headline: ClassVar[tuple[str, ...]] = ("n", "l", "k")
 
     n: int = param(7, at_least(1), "how many values of a series an intruder may know")
@@ -178,8 +185,37 @@ class NLK(ValueMethod):
                 f"grouping='joint' needs series of the same length. Got {', '.join(map(str, lengths))} points\n"
                 "  options: grouping='per-block', or resample the series"
             )
+        if survey.gaps:
+            self._check_gaps(survey)
         if survey.largest > LARGEST:
             raise InputError(f"values beyond {LARGEST:g} cannot be averaged safely\n  options: rescale the data first")
+
+    def _check_gaps(self, survey: Survey) -> None:
+        """Refuse what cannot be done where series have values at different times."""
+        if self.heuristic in ("mth", "mil", "gpe"):
+            raise ParameterError(
+                "With gaps (missing='mask'), the 'heuristic' parameter of NLK must be 'auto', 'peel' or 'stage1': the others search for attacks "
+                f"among series with the same times. Got {self.heuristic!r}."
+            )
+        if len(survey.blocks) > 1:
+            raise InputError(
+                f"NLK protects one series with gaps (missing='mask') at a time; this data set has {len(survey.blocks)}\n"
+                "  options: a release of each series (--block NAME=FIRST..LAST, blocks=...), or read the data with missing='drop' or missing='interpolate'"
+            )
+        if any(unit.size is not None for unit in self.units(survey)):
+            raise InputError(
+                f"NLK clusters series with gaps (missing='mask') all at once, and {survey.n:,} records of {survey.width:,} points are more than "
+                f"{WHOLE:,} values\n  options: fewer series or a shorter time, or read the data with missing='drop' or missing='interpolate'"
+            )
+        assert survey.present is not None
+        for block in survey.blocks:
+            there = survey.present[survey.span(block.name)]
+            enough = int((there >= self.k).sum())
+            if enough < self.l:
+                raise InputError(
+                    f"series {block.name!r} has {enough} time points at which {self.k} records have a value, and l = {self.l} are needed\n"
+                    "  options: a smaller k or l, or resample the series to common times"
+                )
 
     def units(self, survey: Survey) -> tuple[Unit, ...]:
         """Each series, or all of them together; in pieces of time, and single points in ranges of values, above about two million values."""
@@ -232,7 +268,8 @@ class NLK(ValueMethod):
             return np.ascontiguousarray(table.reshape(len(table), dimensions, -1).transpose(0, 2, 1))
 
         compared = cube(self.space(part.values, part.unit, part.survey)) if dimensions > 1 else None
-        points = sorted_points(cube(part.values), compared)
+        gaps = part.survey.gaps
+        points = sorted_beside_gaps(part.values, self.k) if gaps else sorted_points(cube(part.values), compared)
         what = "points" if dimensions > 1 else f"series {part.unit.name!r}"
         if part.unit.size is None:
             chosen, remarks = self._best(points, what)
@@ -248,6 +285,15 @@ class NLK(ValueMethod):
             "cells peeled": chosen.peeled,
             "clusters": int(clusters_per_point(chosen.published).sum()),
         }  # fmt: skip
+        if gaps:
+            few = points.counts == 0
+            unpublished = int((~np.isnan(part.values[:, few])).sum())
+            facts |= {"times without k values": int(few.sum()), "values not published": unpublished}
+            if unpublished:
+                remarks = [
+                    *remarks,
+                    f"{what}: at {few.sum()} of {len(few)} times fewer than {self.k} series have a value; these {unpublished} values are not published",
+                ]
         values = np.ascontiguousarray(chosen.published.transpose(0, 2, 1)).reshape(part.values.shape)
         return Protected(values, warnings=tuple(remarks), facts=facts)
 
@@ -270,7 +316,8 @@ class NLK(ValueMethod):
 
     def _best(self, points: SortedPoints, what: str) -> tuple[Candidate, list[str]]:
         """The table of the least loss that can be verified, and what is to be said of it."""
-        heuristics = (PEEL, "gpe", "mth") if self.heuristic == "auto" else (self.heuristic,)
+        every = (PEEL,) if points.has_gaps else (PEEL, "gpe", "mth")
+        heuristics = every if self.heuristic == "auto" else (self.heuristic,)
         candidates = sorted(
             (self._run_heuristic(points, heuristic, what) for heuristic in heuristics), key=lambda made: made.loss
         )
@@ -333,7 +380,9 @@ class NLK(ValueMethod):
             names = [b.name for b in original.blocks] if home == TOGETHER else [home]
             spans = [range(*original.span(name).indices(len(original.columns))) for name in names]
             points = list(zip(*spans, strict=True))
-            found = singled_out(release.store, release.engine, sizes, points, self.n, rows=np.argsort(order))
+            found = singled_out(
+                release.store, release.engine, sizes, points, self.n, rows=np.argsort(order), gaps=original.masked
+            )
             own |= {
                 "identified by random known values, %": round(found.random, 2),
                 "identified by chosen known values, %": round(found.chosen, 2),
@@ -433,12 +482,14 @@ class NLK(ValueMethod):
         T, N = points.order.shape
         dimensions, most = points.S.shape[2], 2 * self.k + self.smallest_cluster
         # Sums of values around their middle keep the digits that sums of large values would lose.
-        S = np.ascontiguousarray(points.S - points.S[:, N // 2 : N // 2 + 1])
+        middle = (points.counts // 2)[:, None, None]
+        left = np.arange(N) < points.counts[:, None]
+        S = np.where(left[:, :, None], points.S - np.take_along_axis(points.S, middle, axis=1), 0.0)
         together = self.smallest_cluster
         cols = Columns(
             S=S,
             order=points.order,
-            left=np.ones((T, N), dtype=np.bool_),
+            left=left,
             budget=np.minimum(np.full(N, self.l - self.n - 1) if allowance is None else allowance, T)
             * (together < self.k),
             gain=np.zeros((T, N)),
@@ -458,20 +509,24 @@ class NLK(ValueMethod):
             in_order=np.zeros((dimensions, most)),
             closed=np.full(N, HUGE),
         )
-        owner = np.zeros((T, N), dtype=np.int64)
+        owner = np.where(left, 0, -1)
+        cells = int(points.counts.sum())
         with progress.step(f"Peeling {what}", total=int(cols.budget.sum())) as counter:
             if together == 1 and cols.budget.any():
                 _peel_by_price(cols, owner)
             peel(cols, np.argsort(points.order, axis=1), owner, ROUNDS, counter)
         group = np.zeros((T, N), dtype=np.int64)
         group_columns(cols, owner, group)
-        return replace(self._make_candidate(points, group, PEEL), peeled=int((~cols.left).sum()))
+        return replace(self._make_candidate(points, group, PEEL), peeled=cells - int(cols.left.sum()))
 
     def _make_candidate(self, points: SortedPoints, group: Indices, heuristic: str) -> Candidate:
         """The table with these clusters."""
         N, T, dimensions = points.cube.shape
         place = points.order[:, :, None]
         raw = np.take_along_axis(points.cube.transpose(1, 0, 2), place, axis=1)
+        if points.has_gaps:  # each is a cluster of its own, and nothing is published for it
+            absent = np.arange(N) >= points.counts[:, None]
+            raw, group = np.where(absent[:, :, None], np.nan, raw), np.where(absent, np.arange(N), group)
         out = np.empty((T, N, dimensions))
         np.put_along_axis(
             out, np.broadcast_to(place, out.shape), group_representatives(raw, group, self.representative), axis=1
@@ -519,7 +574,10 @@ def _peel_by_price(cols: Columns, owner: Indices) -> None:
     from tsveil._kernels.nlk_protect import HUGE, peel_allowed, worth
 
     T, N = cols.order.shape
+    # A cell without a value is worth nothing, so that it takes nothing of the allowance.
+    absent = owner < 0
     values = np.zeros((T, N))
+    values[np.nonzero(absent)[0], cols.order[absent]] = -HUGE
     # The places of the last cell that a series cannot afford and of the first that it can, among its cells by rising worth.
     first, every = T - cols.budget, np.arange(N)
     last, first = np.maximum(first - 1, 0), np.minimum(first, T - 1)
@@ -563,9 +621,18 @@ class SortedPoints:
     S: Array
     #: (times, records - 1) the distance of neighbours, summed over the dimensions
     gaps: Array
+    #: (times,) how many series have a value to publish: those at the first positions
+    counts: Indices
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some series have nothing to publish at some time."""
+        return bool((self.counts < self.order.shape[1]).any())
 
     def loss(self, published: Array) -> float:
-        """The sum of all absolute differences; dimensions are made comparable first."""
+        """The sum of all absolute differences of what is published; dimensions are made comparable first."""
+        if self.has_gaps:
+            return float(np.nansum(np.abs(self.cube - published)))
         if self.cube.shape[2] == 1:
             return float(np.abs(self.cube - published).sum())
         total = 0.0
@@ -600,7 +667,32 @@ def sorted_points(cube: Array, comparable: Array | None = None) -> SortedPoints:
         order = np.lexsort((*keys, by_time.sum(axis=2)), axis=1)
     S = np.ascontiguousarray(np.take_along_axis(by_time, order[:, :, None], axis=1))
     gaps = np.ascontiguousarray(np.abs(np.diff(S, axis=1)).sum(axis=2))
-    return SortedPoints(cube, order.astype(np.int64), S, gaps)
+    counts = np.full(len(order), len(cube), dtype=np.int64)
+    return SortedPoints(cube, order.astype(np.int64), S, gaps, counts)
+
+
+def sorted_beside_gaps(values: Array, k: int) -> SortedPoints:
+    """The same for series with values at different times; those without one stand at the end, and so do all where fewer than k have one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = sorted_beside_gaps(np.array([[3.0, np.nan], [np.nan, 5.0], [1.0, np.nan]]), k=2)
+    >>> points.order, points.counts
+    (array([[2, 0, 1],
+           [0, 1, 2]]), array([2, 0]))
+    """
+    there = ~np.isnan(values.T)
+    there[there.sum(axis=1) < k] = False
+    order = np.argsort(np.where(there, values.T, np.inf), axis=1, kind="stable")
+    S = np.take_along_axis(np.where(there, values.T, 0.0), order, axis=1)
+    return SortedPoints(
+        np.ascontiguousarray(values)[:, :, None],
+        order.astype(np.int64),
+        np.ascontiguousarray(S)[:, :, None],
+        np.ascontiguousarray(np.abs(np.diff(S, axis=1))),
+        there.sum(axis=1).astype(np.int64),
+    )
 
 
 def first_clusters(points: SortedPoints, k: int) -> tuple[Indices, Indices]:
@@ -616,9 +708,14 @@ def first_clusters(points: SortedPoints, k: int) -> tuple[Indices, Indices]:
     """
     from tsveil._kernels.nlk_protect import first_clusters as fill
 
-    ranked = np.argsort(-points.gaps, axis=1, kind="stable")
     label, stop = np.zeros_like(points.order), np.zeros_like(points.order)
-    fill(points.gaps, ranked, k, label, stop, points.order)
+    if not points.has_gaps:
+        fill(points.gaps, np.argsort(-points.gaps, axis=1, kind="stable"), k, label, stop, points.order)
+        return label, stop
+    for t in np.flatnonzero(points.counts).tolist():
+        own, gaps = slice(t, t + 1), np.ascontiguousarray(points.gaps[t : t + 1, : points.counts[t] - 1])
+        order = np.ascontiguousarray(points.order[own, : points.counts[t]])
+        fill(gaps, np.argsort(-gaps, axis=1, kind="stable"), k, label[own], stop[own], order)
     return label, stop
 
 

@@ -242,7 +242,7 @@ def begin(store: Store, job: Job, past: Past | None) -> Persons | None:
     wanted = list(dict.fromkeys([*([job.source.id] if job.source.id else []), *job.source.person]))
     if not wanted:
         return None
-    others = pl.concat([store.get_frame(f"others-{at}").select(wanted) for at in range(job.chunks)])
+    others = pl.concat([store.get_frame(f"others-{at}", columns=wanted) for at in range(job.chunks)])
     names = names_of(others, job.source)
     assert names is not None
     order = np.asarray(store.get("records"))

@@ -44,7 +44,7 @@ from tsveil.attack.targets import checked_targets
 from tsveil.core import progress
 from tsveil.core.errors import GuaranteeError, OutputError, ParameterError
 from tsveil.core.types import Array, Indices, Mask
-from tsveil.data.dataset import block_in_words, person_numbers
+from tsveil.data.dataset import Dataset, block_in_words, person_numbers
 from tsveil.data.files import digest_of
 from tsveil.data.formats.known import runs_formulas, written_format
 from tsveil.data.formats.written import Written
@@ -72,9 +72,11 @@ from tsveil.release.ledger import (
     published_digest,
     write_ledger,
 )
+from tsveil.release.metadata import metadata_files
 from tsveil.report.context import Context
 from tsveil.report.counts import CARRIED, EVERYTHING, Counts, Crowd, disclosed_columns, scopes
 from tsveil.report.release import report
+from tsveil.transform.pattern import segments
 
 #: what happens to texts that a spreadsheet would take for formulas
 Formulas = Literal["keep", "neutralise"]
@@ -192,6 +194,7 @@ def fill(
             "private/report.html": report(shown, card, verdict, public=False, source=source, digest=digest, **both),
             MARKER: _facts(release, pieces, checked, card, disclosed, run, assessment, limits, intruder),
             "private/assessment.json": json.dumps(assessment.to_dict(), indent=2) + "\n",
+            **_metadata(release, pieces, place / "published", title, after),
             **(extra or {}),
         }
         for name, text in texts.items():
@@ -740,19 +743,37 @@ def _facts(
     return json.dumps(facts, indent=2) + "\n"
 
 
+def _published_table(place: Task) -> Dataset | IntervalTable:
+    """A table with the columns of a published file, named as they are there."""
+    table = published_layout(open_store(place["store"]))
+    if place["formulas"] != "neutralise" or not runs_formulas(Path(place["path"])):
+        return table
+    if isinstance(table, IntervalTable):
+        return replace(table, others=harmless_frame(table.others))
+    return harmless_dataset(table)
+
+
 def _columns(place: Task) -> dict[str, Any]:
     """The options by which a published file is read."""
-    table = published_layout(open_store(place["store"]))
-    harmless = place["formulas"] == "neutralise" and runs_formulas(Path(place["path"]))
+    table = _published_table(place)
     layout = contents(open_store(place["store"])).source.layout
     text = {"separator": layout.separator, "decimal": layout.decimal}
     if isinstance(table, IntervalTable):
-        others = harmless_frame(table.others) if harmless else table.others
-        return {"confidential": others.columns, **text}
-    return {**roles_of(harmless_dataset(table) if harmless else table), **text, "header": True}
+        return {"confidential": table.others.columns, **text}
+    return {**roles_of(table), **text, "header": True}
 
 
 # -- what users of the data should know ---------------------------------------------------------------------------------
+
+
+def _metadata(
+    release: ProtectedRecords, pieces: WrittenPieces, folder: Path, title: str, after: Path | None
+) -> dict[str, str]:
+    """The files that describe the release for programs, by their path in its folder."""
+    files = [path for place in pieces.places if (path := Path(place["path"])).exists()]
+    ids = ledger_facts(release.store).ids if after is not None else "fresh"
+    found = metadata_files(release, _published_table(pieces.places[0]), folder, files, title=title, ids=ids)
+    return {f"published/{name}": text for name, text in found.items()}
 
 
 def _about_earlier_releases(release: ProtectedRecords, after: Path | None) -> str:
@@ -830,9 +851,16 @@ def _envelopes_in_words(shown: ProtectedRecords) -> tuple[str, str, str]:
         "between the two, both included\n"
     )
     if table.words is not None:
+        scaled = (
+            f"The series is scaled to mean 0 and standard deviation 1, cut into {segments(table.words[0])} segments of equal length, and the "
+            "mean of each becomes"
+        )
         columns += (
-            f"- `pattern`: the shape of the record's series as a SAX word. The series is scaled to mean 0 and standard deviation 1, cut into "
-            f"{len(table.words[0])} segments of equal length, and the mean of each becomes a letter\n"
+            f"- `pattern`: the shape of the record's series as values of PAA. {scaled} the middle of the interval that holds it\n"
+            "- `level`: how fine these intervals are: at level 2, 4, 8, ... they are 4 divided by the level wide, and 0 is a border; at level 1 there "
+            "is one, and its middle is written 0\n"
+            if table.words[0].startswith("[")
+            else f"- `pattern`: the shape of the record's series as a SAX word. {scaled} a letter\n"
             "- `level`: how many letters the word chooses from, with the same chance for each under the normal distribution: at level 4 the letters "
             "a to d mean below -0.674, -0.674 to 0, 0 to 0.674, above 0.674\n"
         )

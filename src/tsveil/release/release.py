@@ -1,7 +1,7 @@
 """A release: protected records, what they promise, and what must stay private.
 
     folder/
-      published/   data.csv or data.parquet (data/part-00000.csv ... where there are many), README.md, report.html     may be passed on
+      published/   data.csv or data.parquet (data/part-00000.csv ... where there are many), README.md, report.html, datapackage.json, croissant.json     may be passed on
       private/     id_map groups suppressed risk attribute_disclosure (.csv, or folders of parts), release.json, report.html,
                    ledger.json and ledger.parquet (what the next release of the same persons has to know)                         must not
 
@@ -131,12 +131,28 @@ class Release(ProtectedRecords):
     # -- its folder -----------------------------------------------------------------------------------------------------
 
     def write(self, folder: str | Path, **options: Any) -> Path:
-        """Write published/ and private/ with their reports into a folder, all or nothing, and give its path.
+        """Write published/ and private/ with their reports into a folder, all or nothing.
 
-        The options are those of `tsveil.release.publish.publish`: `format` ("csv" or "parquet"), `overwrite`, `allow_unverified` (a release
-        whose guarantee does not hold is refused otherwise), `formulas="keep"` (no apostrophe before names and texts of CSV files
-        that a spreadsheet would run), `measures` (the options of measuring), `title` and `context` of the reports, and `extra` text
-        files by their path. Where the data were read from a file, private/plan.toml is a plan that would make the release again.
+        Where the data were read from a file, private/plan.toml is a plan that would make the release again.
+
+        Parameters
+        ----------
+        folder
+            Where to; a folder that exists is refused unless overwrite=True.
+        options
+            Those of `tsveil.release.publish.publish`: `format` ("csv", "parquet" and so on), `overwrite`, `allow` (names of checks that may fail; `allow_unverified` stands for the promise), `strict`, `limits` and `intruder` (what the verdict goes by), `formulas="keep"` (no apostrophe before names and texts of CSV files that a spreadsheet would run), `measures` (the options of measuring), `title` and `context` of the reports, and `extra` text files by their path.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+
+        Raises
+        ------
+        GuaranteeError
+            If the promise does not hold, or another check fails that is not allowed.
+        OutputError
+            If the folder exists, or cannot be written.
         """
         origin = self.original.origin
         if origin is not None:

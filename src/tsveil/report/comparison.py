@@ -140,7 +140,23 @@ class Comparison:
         )
 
     def write(self, path: str | Path) -> Path:
-        """Write the page."""
+        """Write the page.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
         write_text(Path(path), self.html())
         return Path(path)
 

@@ -18,7 +18,8 @@ from tsveil.report.figures import Figure, curve_chart, drawn_together
 from tsveil.report.labels import pictures as of_labels
 from tsveil.report.pages import section
 from tsveil.report.subject import Subject
-from tsveil.transform.sax import as_symbols, patterns, read_back
+from tsveil.transform.pattern import as_symbols, read_back, segments
+from tsveil.transform.sax import patterns
 from tsveil.transform.scale import columns_in_range
 
 #: original curves that are drawn under a published one, at most
@@ -190,7 +191,7 @@ def _pattern(release: ProtectedRecords, members: Indices, x: Array, public: bool
     rows = np.array([row for row, pair in zip(members, pairs, strict=True) if pair == (word, level)])
     T = x.shape[1]
     means = read_back(as_symbols([word]), np.array([level]))
-    lines = {"published": means[:, np.arange(T) * len(word) // T]}
+    lines = {"published": means[:, np.arange(T) * segments(word) // T]}
     if not public:
         lines = {"original": patterns(x[rows[:MEMBERS]], T)} | lines
     caption = f"level {level}, published for {len(rows)} of them; scaled to mean 0 and deviation 1"

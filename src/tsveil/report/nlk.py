@@ -89,19 +89,28 @@ def model_section(release: ProtectedRecords) -> Section | None:
 def _figures_of(release: ProtectedRecords, block: Block, n: int) -> tuple[str, ...]:
     x, y = release.original.block(block.name), release.data.block(block.name)
     found = identification(y, n)
+    habits, (x, y) = _habits_of(x, y, block), _both_there(x, y)
     return (
         f"{euclidean_loss(x, y):,.6g}",
         _or_dash(lambda: normalised_divergence(x, y)),
         _or_dash(lambda: std_shift(x, y)),
-        f"{clusters_per_point(y).mean():.1f}",
+        f"{clusters_per_point(release.data.block(block.name)).mean():.1f}",
         f"{found.random:.1f} %",
         f"{found.chosen:.1f} %",
-        *_habits_of(x, y, block),
+        *habits,
     )
+
+
+def _both_there(x: Array, y: Array) -> tuple[Array, Array]:
+    """The values that are published beside the original ones; all of them where there are no gaps."""
+    there = ~np.isnan(y)
+    return (x, y) if there.all() else (x[there], y[there])
 
 
 def _habits_of(x: Array, y: Array, block: Block) -> tuple[str, str]:
     """What is left of appliances and habits, beside what the series of another record shows of them."""
+    if np.isnan(y).any():
+        return "–", "–"
     found = habits_left(x, y, seconds_of(block.labels, block.form))
     pairs = (found.steps, found.steps_of_another), (found.peak, found.peak_of_another)
     steps, peak = ("–" if np.isnan(own) else f"{own:.1f} % ({other:.1f} %)" for own, other in pairs)
@@ -120,7 +129,7 @@ def _pictures(release: ProtectedRecords, block: Block) -> list[figures.Figure]:
     x, y = release.original.block(block.name), release.data.block(block.name)
     return [
         figures.shares(
-            divergence_histogram(x, y),
+            divergence_histogram(*_both_there(x, y)),
             title=f"How far values moved, {block.name}",
             caption="Share of the values whose published value differs by that many percent.",
             axis="divergence of a value, %",

@@ -44,7 +44,20 @@ class Study:
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> Study:
-        """From finished configurations; the order of the table is that of the registry and of the parameters."""
+        """From finished configurations; the order of the table is that of the registry and of the parameters.
+
+        Parameters
+        ----------
+        rows
+            A row for each configuration.
+        about
+            What the study is about, as study.json has it.
+
+        Returns
+        -------
+        Study
+            The study.
+        """
         ordered = sorted(rows, key=lambda row: Configuration(row["method"], json.loads(row["settings"])).order)
         intruder = Intruder(**about["intruder"])
         judged = [{**row, **_found_by(intruder, row["ladder"])} for row in ordered]
@@ -52,7 +65,23 @@ class Study:
 
     @classmethod
     def load(cls, folder: str | Path) -> Study:
-        """From the folder of a sweep; of one that was stopped, what it had finished."""
+        """From the folder of a sweep; of one that was stopped, what it had finished.
+
+        Parameters
+        ----------
+        folder
+            The folder.
+
+        Returns
+        -------
+        Study
+            Its table.
+
+        Raises
+        ------
+        InputError
+            If there is no study in it, or one of an earlier version.
+        """
         folder = Path(folder)
         about = store.about_in(folder)
         if about is None:
@@ -96,7 +125,18 @@ class Study:
         return Intruder(**self.about["intruder"])
 
     def against(self, knows: Knows | None) -> Study:
-        """The study for an intruder who knows less or more."""
+        """The study for an intruder who knows less or more.
+
+        Parameters
+        ----------
+        knows
+            "file", "release", "person" and so on (`tsveil.assess.limits`); None: the study as it is.
+
+        Returns
+        -------
+        Study
+            The same configurations, with his risk.
+        """
         if knows is None or knows == self.intruder.knows:
             return self
         about = {**self.about, "intruder": {**self.about["intruder"], "knows": knows}}
@@ -109,9 +149,28 @@ class Study:
     def recommend(
         self, max_risk: float | None = None, max_loss: float | None = None, *, verified: bool = False
     ) -> Recommendation:
-        """The least loss within a limit of risk, or the least risk within a limit of loss, in percent; for another intruder see `against`.
+        """The least loss within a limit of risk, or the least risk within a limit of loss; for another intruder see `against`.
 
-        With both limits: the least loss within both; `verified` leaves out what promises nothing. The notes say what each intruder finds in it, and what would have been chosen against weaker ones.
+        With both limits: the least loss within both. The notes say what each intruder finds in it, and what would have been chosen against weaker ones.
+
+        Parameters
+        ----------
+        max_risk
+            The most risk, in percent.
+        max_loss
+            The most loss, in percent.
+        verified
+            Leave out what promises nothing.
+
+        Returns
+        -------
+        Recommendation
+            The configuration, or why there is none.
+
+        Raises
+        ------
+        ParameterError
+            If there is no limit, or one is not from 0 to 100.
         """
         found = recommend(self.table, max_risk, max_loss, verified=verified)
         if found.best is None or found.best["ladder"] is None or max_risk is None:
@@ -146,20 +205,67 @@ class Study:
         return map_html(self)
 
     def map(self, path: str | Path) -> Path:
-        """Write the map: .html with tooltips and score cards, .svg or .png for papers."""
+        """Write the map.
+
+        Parameters
+        ----------
+        path
+            A file: .html with tooltips and score cards, .svg or .png for papers.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written, or has another ending.
+        """
         from tsveil.report.risk_map import write_map
 
         write_map(self, Path(path))
         return Path(path)
 
     def report(self, *, title: str = "", max_risk: float | None = None, max_loss: float | None = None) -> str:
-        """The study as an HTML page with the map, the table, and what to choose within the limits given."""
+        """The study as an HTML page with the map, the table, and what to choose within the limits.
+
+        Parameters
+        ----------
+        title
+            The title of the page.
+        max_risk
+            The most risk, in percent.
+        max_loss
+            The most loss, in percent.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Raises
+        ------
+        ParameterError
+            If a limit is not from 0 to 100.
+        """
         from tsveil.report.risk_map import study_page
 
         return study_page(self, title=title, max_risk=max_risk, max_loss=max_loss)
 
     def seed_of(self, key: str) -> int:
-        """The seed with which a configuration was made; a secret, as the study's own is."""
+        """The seed with which a configuration was made; a secret, as the study's own is.
+
+        Parameters
+        ----------
+        key
+            The key of the configuration in the table.
+
+        Returns
+        -------
+        int
+            The seed.
+        """
         return derived_seed(int(self.about["seed"]), f"study/{key}")
 
     @property
@@ -168,7 +274,18 @@ class Study:
         return str(self.about.get("secret", ""))
 
     def release_seed_of(self, key: str) -> int:
-        """The seed of the release of a configuration."""
+        """The seed of the release of a configuration.
+
+        Parameters
+        ----------
+        key
+            The key of the configuration in the table.
+
+        Returns
+        -------
+        int
+            The seed, a secret.
+        """
         return release_seed(self.seed_of(key), self.secret)
 
     def _repr_html_(self) -> str:

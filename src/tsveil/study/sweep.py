@@ -58,16 +58,44 @@ def sweep(
 ) -> Study:
     """Try methods with many parameters on a data set and measure the risk and the loss of each.
 
-    `methods` are names of the registry, or "all". `grid` maps a method to its parameters' values, {"mdav": {"k": [3, 5, 10]}}, or to a
-    list of such grids; a method without one is tried with the values worth trying. `evaluate` has options of
-    `tsveil.evaluate`. The risk is that of the verdict against the `intruder` (`tsveil.assess.limits`), who has the originals of everybody unless told otherwise. A configuration that these data do not allow is a row with its problem in words.
+    The risk is that of the verdict against the intruder. A configuration that these data do not allow is a row with its problem in words.
 
-    With a `folder` every finished configuration is stored at once and a rerun goes on where the last one stopped; further methods
-    and parameters may be added by later sweeps of the same data. The folder holds the seed and is private. The seed is a secret
-    and is drawn from the operating system when left out; a short one becomes one by a `secret` text, which the folder holds too. `workers` is the number of threads, by default the number of cores.
+    Parameters
+    ----------
+    data
+        The data set.
+    methods
+        Names of methods, or "all".
+    grid
+        Method to its parameters and their values, {"mdav": {"k": [3, 5, 10]}}, or to a list of such grids; a method without one is tried with values that are usual.
+    evaluate
+        Options of `tsveil.evaluate`.
+    intruder
+        Whom the release must withstand (`tsveil.assess.limits`); who has the originals of everybody unless given.
+    folder
+        Where every finished configuration is stored at once: a rerun goes on where the last one stopped, and later sweeps of the same data may add methods and parameters. It holds the seed and is private.
+    seed
+        A secret; drawn from the operating system unless given.
+    secret
+        A text that makes a short seed a secret; the folder holds it, too.
+    workers
+        The number of threads; that of the cores unless given.
+    on_progress
+        Called with (done, total, label, seconds_left) after each configuration.
+    stopped
+        When it gives true, no further configuration is begun, and the study has what was finished.
 
-    `on_progress(done, total, label, seconds_left)` is called after each configuration; when `stopped()` is true, no further
-    configuration is begun and the study has what was finished.
+    Returns
+    -------
+    Study
+        A row for each configuration.
+
+    Raises
+    ------
+    InputError
+        If the data, or the study in the folder, cannot be used.
+    ParameterError
+        If a method, a grid or an option is wrong.
 
     Examples
     --------

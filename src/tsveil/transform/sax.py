@@ -30,14 +30,13 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 
 import numpy as np
 
 from tsveil.core.errors import InputError, ParameterError
-from tsveil.core.types import AnyArray, Array, Indices
+from tsveil.core.types import AnyArray, Array
 
 Levels = Literal["nested", "paper"]
 
@@ -132,41 +131,10 @@ def symbols(means: Array, level: int) -> AnyArray:
     Examples
     --------
     >>> import numpy as np
-    >>> [as_words(symbols(np.array([[-0.2, 0.2]]), level))[0] for level in (2, 3, 4)]
-    ['ab', 'bb', 'bc']
+    >>> [symbols(np.array([[-0.2, 0.2]]), level)[0].tolist() for level in (2, 3, 4)]
+    [[0, 1], [1, 1], [1, 2]]
     """
     return np.searchsorted(breakpoints(level) - ROUNDING, means, side="right").astype(np.uint8)
-
-
-def as_words(letters: AnyArray) -> list[str]:
-    """Rows of letter numbers as words.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_words(np.array([[0, 1, 2]]))
-    ['abc']
-    """
-    n, w = letters.shape
-    text = (letters.astype(np.uint8) + ord("a")).tobytes().decode("ascii")
-    return [text[row * w : (row + 1) * w] for row in range(n)]
-
-
-def as_symbols(words: Sequence[str]) -> AnyArray:
-    """Words of one length as rows of letter numbers.
-
-    Examples
-    --------
-    >>> as_symbols(["abc", "cab"]).tolist()
-    [[0, 1, 2], [2, 0, 1]]
-    """
-    if len({len(word) for word in words}) > 1:
-        raise InputError("the words of a table must all have the same number of letters")
-    raw = np.frombuffer("".join(words).encode("ascii", errors="replace"), dtype=np.uint8)
-    letters: AnyArray = (raw - np.uint8(ord("a"))).reshape(len(words), -1)
-    if letters.size and letters.max() >= MAX_LEVEL:
-        raise InputError("a word may hold the letters a to z only")
-    return letters
 
 
 def sax(x: Array, word_length: int, level: int) -> list[str]:
@@ -178,48 +146,6 @@ def sax(x: Array, word_length: int, level: int) -> list[str]:
     >>> sax(np.array([[0.0, 1.0, 5.0, 6.0], [9.0, 9.0, 9.0, 9.0]]), 2, 4)
     ['ad', 'cc']
     """
-    return as_words(symbols(patterns(x, word_length), level))
-
-
-def read_back(letters: AnyArray, levels: Indices) -> Array:
-    """p*: what the words of a table, each with its level, stand for.
-
-    Examples
-    --------
-    >>> read_back(as_symbols(["ab", "aa"]), np.array([2, 1])).round(3)
-    array([[-0.798,  0.798],
-           [ 0.   ,  0.   ]])
-    """
-    out = np.zeros(letters.shape)
-    for level in np.unique(levels).tolist():
-        of = levels == level
-        out[of] = cell_means(level)[letters[of]]
-    return out + 0.0
-
-
-def mindist(means: Array, letters: AnyArray, levels: Indices, points: int) -> Array:
-    """A lower bound of the distance between a z-normalised series and the series behind each word.
-
-    `means` are the segment means of one series, `points` the length of the series. With the gap of a mean to a letter's
-    cell (0 inside),
-
-        mindist = sqrt(points / w * sum of squared gaps)  <=  Euclidean distance of the z-normalised series
-
-    because the mean over a segment moves two series no farther apart than they are. Comparing means with cells is
-    closer than comparing two words [2]_.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mindist(np.array([1.0, -1.0]), as_symbols(["ab", "ba"]), np.array([2, 2]), points=8).round(6)
-    array([2.828427, 0.      ])
-    """
-    squares = np.zeros(len(letters))
-    for level in np.unique(levels).tolist():
-        of = np.flatnonzero(levels == level)
-        edges = np.concatenate([[-np.inf], breakpoints(level) - ROUNDING, [np.inf]])
-        low, high = edges[letters[of]], edges[letters[of] + 1]
-        gaps = np.maximum(np.maximum(low - means, means - high), 0.0)
-        squares[of] = (gaps**2).sum(axis=1)
-    distance: Array = np.sqrt(squares * (points / len(means)))
-    return distance
+    letters = symbols(patterns(x, word_length), level)
+    text = (letters + np.uint8(ord("a"))).tobytes().decode("ascii")
+    return [text[start : start + word_length] for start in range(0, len(text), word_length)]
