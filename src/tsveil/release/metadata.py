@@ -169,7 +169,7 @@ def _words(release: ProtectedRecords, table: Dataset | IntervalTable, name: str,
     if isinstance(table, IntervalTable):
         if name.startswith((LOW, HIGH)):
             return f"A bound that a group of records has in common, made by {release.method.name}."
-        return "The shape of the series, as the README says." if name == WORD else "The number of letters that the pattern chooses from."  # fmt: skip
+        return "The shape of the series, as the README says." if name == WORD else "How fine the pattern is, as the README says."  # fmt: skip
     if name == table.id:
         if ids == "stable":
             return (

@@ -93,8 +93,7 @@ FILES = {
 ASSETS = {
     "style.css": ("tsveil.web", "static/style.css", "text/css"),
     "app.js": ("tsveil.web", "static/app.js", "text/javascript"),
-    "compare.css": ("tsveil.web", "static/compare.css", "text/css"),
-    "people.css": ("tsveil.web", "static/people.css", "text/css"),
+    "results.css": ("tsveil.web", "static/results.css", "text/css"),
     "people.js": ("tsveil.web", "static/people.js", "text/javascript"),
     "compare.js": ("tsveil.web", "static/compare.js", "text/javascript"),
     "map.css": ("tsveil.report", "templates/risk_map.css", "text/css"),
