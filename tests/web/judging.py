@@ -24,6 +24,7 @@ def judge(page: Page, axe: str) -> list[str]:
     """What is wrong with a page, in sentences; the page is left as it was."""
     found: list[str] = []
     before = page.viewport_size
+    page.wait_for_load_state("load")  # with its styles
     page.evaluate(_UNFOLD)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})

@@ -20,7 +20,8 @@ WIDTHS = (1280, 768, 420, 320)
 
 
 def fits(page: Page) -> None:
-    """Nothing is wider than the window, at any width."""
+    """Nothing is wider than the window, at any width; before its styles are there a page may be."""
+    page.wait_for_load_state("load")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width, (width, page.url)

@@ -21,7 +21,7 @@ from tsveil.core.registry import METHODS
 from tsveil.plan.chain import History, history
 from tsveil.plan.stored import plan_of_release
 from tsveil.report.earlier import COLUMNS, lines
-from tsveil.web import forms
+from tsveil.web import forms, uploads
 from tsveil.web.answers import see_other
 from tsveil.web.continued import CONTINUED
 from tsveil.web.studies import Study
@@ -60,6 +60,7 @@ class OverTimePages:
             "problem": problem,
             "rows": [],
             "largest": app.largest,
+            "endings": uploads.ENDINGS,
         }
         if found is not None:
             shown["rows"] = [

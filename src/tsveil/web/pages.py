@@ -30,7 +30,6 @@ from starlette.types import Receive, Scope, Send
 
 from tsveil import __version__
 from tsveil.core.errors import TsveilError
-from tsveil.data.formats.known import FORMATS, PACKED
 from tsveil.report.context import QUESTIONS
 from tsveil.report.pages import percent, templates
 from tsveil.web import forms, uploads
@@ -77,8 +76,6 @@ ROLES = (
     "resample",
     "split",
 )
-#: how the names of files end that can be uploaded
-ENDINGS = ",".join([*(ending for one in FORMATS.values() for ending in one.endings), *PACKED])
 #: what a form may be long
 FORM = 2_000_000
 #: download -> its place in the folder of a release, its name for the browser, its type
@@ -387,7 +384,7 @@ class App:
             studies=studies,
             given=self.given,
             largest=self.largest,
-            endings=ENDINGS,
+            endings=uploads.ENDINGS,
         )
 
     def _steps_so_far(self, study: Study) -> list[str]:

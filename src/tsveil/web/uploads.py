@@ -15,8 +15,11 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
 from tsveil.core.errors import InputError
+from tsveil.data.formats.known import FORMATS, PACKED
 from tsveil.web.gate import csrf_is_right
 
+#: how the names of files end that can be uploaded
+ENDINGS = ",".join([*(ending for one in FORMATS.values() for ending in one.endings), *PACKED])
 #: bytes of a file that is uploaded; a larger one can be given when the server is started
 LARGEST = 1_000_000_000
 #: bytes of the mark between the parts of a form (RFC 2046)
