@@ -66,13 +66,16 @@ def exact_weight(column: Array) -> Fraction:
     --------
     >>> exact_weight(np.array([0.1, 0.2, 0.3]))
     Fraction(50, 3)
+    >>> exact_weight(np.array([1e300, 2e300, 3e300])) == Fraction(1, 6) / 10**600
+    True
     """
     last = int(decimals_of(column[:, None])[0])
     whole = [int(value) for value in np.rint(column * TENS[last]).tolist()] if last >= 0 else []
     if last < 0:
         whole, last = in_last_decimals(column.tolist())
     spread = len(whole) * sum(value * value for value in whole) - sum(whole) ** 2
-    return Fraction(10 ** (2 * last), spread) if spread else Fraction(0)
+    # The last decimal of huge numbers stands before the point.
+    return Fraction(10) ** (2 * last) / spread if spread else Fraction(0)
 
 
 class _NearRows(NamedTuple):
