@@ -66,7 +66,7 @@ def test_a_folder_is_protected_in_chunks(folder: Path) -> None:
     assert "700 records, series (6 points), protected by MDAV(k=5)" in shown
     assert re.search(r"promise +HOLDS +5-anonymity", shown)
     assert "EULD" in shown
-    assert (folder / "out" / "private" / "plan.toml").read_text().startswith("seed = 7")
+    assert "seed = 7\n" in (folder / "out" / "private" / "plan.toml").read_text()
     public = (folder / "out" / "published" / "report.html").read_text()
     assert "Meters &lt;of&gt; a town" in public
     assert told(folder)["run"] == "The work was done in 3 chunks of 300 records on the engine local."
