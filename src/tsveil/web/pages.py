@@ -344,7 +344,7 @@ class App:
             if job.over:
                 return
             waits = [asyncio.create_task(changed.wait()), asyncio.create_task(self.jobs.ending.wait())]
-            # Also where nothing is told, so that a page shows for how long.
+            # Also while the work says nothing new, so that the page shows for how long.
             await asyncio.wait(waits, timeout=1, return_when=asyncio.FIRST_COMPLETED)
             for wait in waits:
                 wait.cancel()

@@ -150,7 +150,7 @@ def _read_again(own: Mapping[str, Any], read: Reader) -> Picture | None:
     try:
         frame = read(own)
     except TsveilError:
-        return None  # whoever chooses this answer is told why it cannot be read
+        return None  # the error after this answer was chosen says why it cannot be read
     shown = frame.select(frame.columns[:COLUMNS]).head(ROWS)
     return _table(shown.columns, [[_text(cell) for cell in row] for row in shown.iter_rows()], "")
 

@@ -72,7 +72,7 @@ ROWS, LEFT, RIGHT = 6, 25, 2
 READ_AGAIN, LABELS_SHOWN = 5_000_000, 100
 
 
-#: seconds after which a small step is told
+#: seconds after which a small step is shown
 A_WHILE = 1.0
 
 
@@ -86,7 +86,7 @@ class Telling:
         self._steps: dict[int, list[tuple[str, int, Indices, float]]] = {}
         self._own = threading.get_ident()
         self._last: dict[str, Any] = {}
-        #: what a sweep told of its own progress; of its many small steps only those are told beside it that take a while
+        #: the progress of the sweep itself; of its many small steps only those that take a while are shown beside it
         self.sweep: dict[str, Any] | None = None
         threading.Thread(target=self._follow, daemon=True).start()
 
